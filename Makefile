@@ -1,0 +1,67 @@
+# Development commands. `make` alone lists them.
+#
+# Each command makes the virtual environment it needs and installs into it once; the stamp files
+# in the environment make it do so again when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV ?= .venv
+PEERS_VENV ?= .venv-peers
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
+# The GPU commands use $(VENV), into which CuPy is installed by hand (pip install -e '.[cuda12]'), or a
+# Python that has everything already: make gpu-test GPU_PYTHON=python3
+GPU_PYTHON ?= $(VENV)/bin/python
+GPU_READY = $(if $(filter $(VENV)/bin/python,$(GPU_PYTHON)),$(VENV)/.test)
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-peers lint format bench gpu-test gpu-bench clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py)
+	$(VENV)/bin/python examples/digits.py
+
+test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake tests fungrad notebooks
+
+test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
+	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
+	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+
+lint: $(VENV)/.dev ## check style and types
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.dev ## format the code and apply the safe fixes
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+bench: $(PEERS_VENV)/.peers ## run the benchmarks beside JAX, autograd and plain NumPy
+	$(PEERS_VENV)/bin/python -m benchmarks
+
+gpu-test: $(GPU_READY) ## run the tests on CuPy arrays (skips where there is no GPU)
+	$(GPU_PYTHON) -m pytest tests --backend=cupy
+
+gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
+	$(GPU_PYTHON) -m benchmarks --backend=cupy
+
+clean: ## remove the environments and everything generated
+	rm -rf $(VENV) $(PEERS_VENV) dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python $(PEERS_VENV)/bin/python:
+	$(PYTHON) -m venv $(@:/bin/python=)
+
+$(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet -e '.[$*]'
+	touch $@
+
+$(PEERS_VENV)/.peers: pyproject.toml | $(PEERS_VENV)/bin/python
+	$(PEERS_VENV)/bin/python -m pip install --quiet -e '.[peers,test]'
+	touch $@

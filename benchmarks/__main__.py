@@ -1,0 +1,65 @@
+"""The command: `python -m benchmarks [names...] [--quick] [--json PATH] [--backend cupy]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.runner import WrongAnswer, run
+from benchmarks.timing import QUICK, Effort
+from benchmarks.workload import Setting, Workload
+from benchmarks.workloads import all_workloads
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the workloads asked for; return 1 if any answer was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help="workloads, or how their names begin (all)")
+    parser.add_argument("--quick", action="store_true", help="see that all runs; do not quote it")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the result here")
+    parser.add_argument("--list", action="store_true", help="say what there is and stop")
+    parser.add_argument("--backend", choices=("numpy", "cupy"), default="numpy")
+    options = parser.parse_args(argv)
+
+    workloads = choose(all_workloads(), options.names)
+    if options.list:
+        width = max(len(workload.name) for workload in workloads)
+        for workload in workloads:
+            print(f"{workload.name:{width}}  {workload.measures}")
+        return 0
+
+    setting = Setting(options.backend)
+    effort = QUICK if options.quick else Effort()
+    results, wrong = [], False
+    for workload in workloads:
+        try:
+            result = run(workload, setting, effort)
+        except WrongAnswer as error:
+            wrong = True
+            print(f"WRONG ANSWER in {error}\n", flush=True)
+        else:
+            results.append(result)
+            print(report.table(result), flush=True)
+    if options.json is not None:
+        measured = report.as_json(results, setting, options.quick)
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
+    return int(wrong)
+
+
+def choose(workloads: Sequence[Workload], names: Sequence[str]) -> list[Workload]:
+    """Return the workloads whose name begins with one of `names`, or all of them."""
+    for name in names:
+        if not any(workload.name.startswith(name) for workload in workloads):
+            known = ", ".join(workload.name for workload in workloads)
+            sys.exit(f"no workload is called {name!r}; there are: {known}")
+    if not names:
+        return list(workloads)
+    return [w for w in workloads if any(w.name.startswith(name) for name in names)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

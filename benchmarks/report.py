@@ -1,0 +1,192 @@
+"""What is printed and what is kept: the table, the JSON, and where the numbers come from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.runner import Result
+from benchmarks.workload import Setting, Target
+
+LIBRARIES = (
+    *("fungrad", "numpy", "scipy", "optree", "llvmlite"),
+    *("cupy", "cupy-cuda12x", "cupy-cuda13x"),
+    *("jax", "jaxlib", "autograd", "scikit-learn"),
+)
+
+
+def table(result: Result) -> str:
+    """Return the result as a Markdown table with its targets below it."""
+    lines = [f"## {result.workload.name}: {result.workload.measures}", ""]
+    if result.timings:
+        lines += _table_lines(result)
+    for name, reason in result.left_out.items():
+        lines.append(f"- left out: {name} ({reason})")
+    for target, measured, met in result.targets():
+        lines.append(f"- {describe(target, measured)}: {'met' if met else 'MISSED'}")
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(result: Result) -> list[str]:
+    heads = ["contender", "median", "min", "spread", f"/ {result.reference}", "first call"]
+    rows = [
+        [
+            name,
+            duration(timing.median),
+            duration(timing.least),
+            f"{timing.spread:.0%}",
+            times(result.ratio(name)),
+            "" if timing.first is None else duration(timing.first),
+        ]
+        for name, timing in result.timings.items()
+    ]
+    if not any(row[-1] for row in rows):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *rest = (
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return f"| {' | '.join([first, *rest])} |"
+
+    dashes = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return [line(heads), line(dashes), *map(line, rows), ""]
+
+
+def duration(seconds: float) -> str:
+    """Return a time with three digits and a unit a person can read."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 999.5 * size else f"{seconds:.0f} s"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def times(ratio: float) -> str:
+    """Return a ratio with two digits or more after the point where it needs them."""
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
+def describe(target: Target, measured: float) -> str:
+    """Return what was promised and what was measured, as a sentence."""
+    if target.of is None:
+        return f"{target.contender} takes at most {duration(target.limit)}: {duration(measured)}"
+    if target.limit > 1:
+        promise = f"{target.contender} takes at most {target.limit:g} times what {target.of} takes"
+        return f"{promise}: {times(measured)} times"
+    speed = "faster than" if target.limit == 1 else f"at least {1 / target.limit:g}x faster than"
+    return f"{target.contender} is {speed} {target.of}: {times(1 / measured)}x"
+
+
+def as_json(results: Sequence[Result], setting: Setting, quick: bool) -> dict[str, Any]:
+    """Return everything measured, with the machine it was measured on, for `json.dump`."""
+    return {
+        "environment": environment(setting),
+        "backend": setting.backend,
+        "quick": quick,
+        "workloads": [_workload_as_json(result) for result in results],
+    }
+
+
+def _workload_as_json(result: Result) -> dict[str, Any]:
+    return {
+        "name": result.workload.name,
+        "measures": result.workload.measures,
+        "seconds": {
+            name: {
+                "median": timing.median,
+                "min": timing.least,
+                "spread": timing.spread,
+                "ratio": result.ratio(name),
+                "first_call": timing.first,
+                "loops": timing.loops,
+                "rounds": len(timing.samples),
+            }
+            for name, timing in result.timings.items()
+        },
+        "left_out": result.left_out,
+        "targets": [
+            {
+                "contender": target.contender,
+                "of": target.of,
+                "limit": target.limit,
+                "measured": measured,
+                "met": met,
+            }
+            for target, measured, met in result.targets()
+        ],
+    }
+
+
+def environment(setting: Setting) -> dict[str, Any]:
+    """Describe the machine and the software, with nothing in it that names the machine."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu": cpu_model(),
+        "cores": available_cores(),
+        "device": device_name(setting),
+        "threads": {
+            name: os.environ[name]
+            for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+            if name in os.environ
+        },
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each library that is installed."""
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """Return the commit that is measured, with `-dirty` where the tree has been changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip() or None
+
+
+def cpu_model() -> str:
+    """Return the name of the processor."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def available_cores() -> int | None:
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def device_name(setting: Setting) -> str:
+    """Return the name of the device that the arrays live on."""
+    if setting.backend == "numpy":
+        return cpu_model()
+    properties = setting.xp.cuda.runtime.getDeviceProperties(0)
+    return str(properties["name"].decode())

@@ -1,0 +1,1 @@
+"""Programs that show fungrad at work; each runs by itself, as `python examples/digits.py`."""

@@ -1,0 +1,97 @@
+"""A bounded cache that threads can share."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, NamedTuple, TypeVar
+
+V = TypeVar("V")
+
+
+class CacheInfo(NamedTuple):
+    """Counts of a cache, as `functools.lru_cache` reports them."""
+
+    hits: int
+    misses: int
+    maxsize: int
+    currsize: int
+
+
+class LRUCache(Generic[V]):
+    """Keeps the entries used last, up to a number of them and a total weight.
+
+    Parameters
+    ----------
+    maxsize
+        How many entries to keep.
+    maxweight
+        How much the kept entries may weigh together; one heavier than that is still kept alone.
+    """
+
+    def __init__(self, maxsize: int, maxweight: float = float("inf")) -> None:
+        self.maxsize = maxsize
+        self.maxweight = maxweight
+        self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
+        self._weight = 0.0
+        self._lock = threading.RLock()
+        self._building: dict[Hashable, threading.RLock] = {}
+        self.hits = 0
+        self.misses = 0
+
+    def get(self, key: Hashable) -> V | None:
+        """Return the entry of `key`, or None."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        with self._lock:
+            self.hits += 1
+            if key in self._entries:
+                self._entries.move_to_end(key)
+        return entry[0]
+
+    def get_or_build(
+        self, key: Hashable, build: Callable[[], V], weigh: Callable[[V], float] = lambda _: 1.0
+    ) -> V:
+        """Return the entry of `key`; build it, once for all threads, if there is none."""
+        found = self.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            building = self._building.setdefault(key, threading.RLock())
+        with building:
+            entry = self._entries.get(key)  # another thread may have built it meanwhile
+            if entry is not None:
+                with self._lock:
+                    self.hits += 1
+                return entry[0]
+            try:
+                value = build()
+                self._add(key, value, weigh(value))
+            finally:
+                with self._lock:
+                    self._building.pop(key, None)
+            return value
+
+    def _add(self, key: Hashable, value: V, weight: float) -> None:
+        with self._lock:
+            self.misses += 1
+            self._entries[key] = (value, weight)
+            self._weight += weight
+            while len(self._entries) > 1 and (
+                len(self._entries) > self.maxsize or self._weight > self.maxweight
+            ):
+                _, (_, dropped) = self._entries.popitem(last=False)
+                self._weight -= dropped
+
+    def clear(self) -> None:
+        """Forget all entries and counts."""
+        with self._lock:
+            self._entries.clear()
+            self._weight = 0.0
+            self.hits = self.misses = 0
+
+    def info(self) -> CacheInfo:
+        """Return hits, misses, the bound and the number of entries."""
+        return CacheInfo(self.hits, self.misses, self.maxsize, len(self._entries))

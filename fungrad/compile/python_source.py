@@ -1,0 +1,232 @@
+"""Writing a program as a Python function of straight-line NumPy calls.
+
+What the function saves over evaluating equation by equation: no dispatch, arrays are freed where they
+are read last, large temporaries are written into others that are free, and no array is made of a scalar
+or a row that NumPy broadcasts by itself.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.errors import Source
+from fungrad.core.evaluate import last_uses
+from fungrad.core.expr import Expr
+from fungrad.core.pretty import variable_names
+from fungrad.core.primitive import Primitive
+from fungrad.primitives.elementwise import Elementwise
+from fungrad.primitives.shaping import Broadcast
+
+REUSE_FROM = 1 << 14
+"""Bytes from which a free array is worth reusing: below, `out=` costs more than an allocation."""
+
+
+class PythonSource(NamedTuple):
+    """A program as Python source.
+
+    Attributes
+    ----------
+    text
+        The definition of a function ``program``.
+    bindings
+        The constants and primitives that `text` refers to, by name.
+    lines
+        For each line of `text`, from the first, the primitive it calls and where that was recorded.
+    """
+
+    text: str
+    bindings: dict[str, Any]
+    lines: list[tuple[Primitive, Source | None] | None]
+
+
+def python_source(expr: Expr, donated: Sequence[int] = ()) -> PythonSource:
+    """Return `expr` as Python source.
+
+    `donated` are positions of inputs whose memory the program may overwrite.
+    """
+    return _Writer(expr, donated).write()
+
+
+class _Writer:
+    def __init__(self, expr: Expr, donated: Sequence[int]) -> None:
+        self.expr = expr
+        self.types = expr.types
+        self.bindings: dict[str, Any] = {}
+        self.body: list[str] = []
+        self.lines: list[tuple[Primitive, Source | None] | None] = []
+        self.names: dict[int, str] = {}
+        self.fresh = (n for n in _safe_names())
+        self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
+        self.primitives: dict[Primitive, str] = {}
+        self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
+        self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
+        self.repeated: set[int] = set()  # views in which one element has several places
+        self.last = last_uses(expr)
+        self.root_last: list[int] = []
+
+    def write(self) -> PythonSource:
+        expr = self.expr
+        self._find_roots()
+        parameters = [self._name(v) for v in expr.inputs]
+        for v, value in expr.constants.items():
+            self.names[v] = self._constant(value)
+        dying: dict[int, list[int]] = {}
+        for equation in expr.equations:
+            for v in equation.outputs:
+                dying.setdefault(self.root_last[self.root[v]], []).append(v)
+        for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
+            if isinstance(primitive, Broadcast):
+                self.lazy[outputs[0]] = (inputs[0], primitive)
+                continue
+            operands = self._operands(primitive, inputs, outputs, source)
+            self._call(number, primitive, operands, inputs, outputs, source)
+            dead = [
+                self.names[v]
+                for v in dying.get(number, ())
+                if v in self.names and v not in self.lazy
+            ]
+            if dead:
+                self._line(f"del {', '.join(dead)}", None)
+        results = [self._result(i, v) for i, v in enumerate(expr.outputs)]
+        self._line(f"return [{', '.join(results)}]", None)
+        head = f"def program({', '.join(parameters)}):"
+        text = "\n".join([head, *(f"    {line}" for line in self.body)]) + "\n"
+        return PythonSource(text, self.bindings, [None, *self.lines])
+
+    def _find_roots(self) -> None:
+        for primitive, inputs, outputs in self.expr.equations:
+            if primitive.view:
+                self.root[outputs[0]] = self.root[inputs[0]]
+                if isinstance(primitive, Broadcast) or inputs[0] in self.repeated:
+                    self.repeated.add(outputs[0])
+            else:
+                self.owned.update(outputs)
+        self.root_last = list(self.last)
+        for v, root in enumerate(self.root):
+            self.root_last[root] = max(self.root_last[root], self.last[v])
+
+    def _name(self, v: int) -> str:
+        if v not in self.names:
+            self.names[v] = next(self.fresh)
+        return self.names[v]
+
+    def _line(self, text: str, origin: tuple[Primitive, Source | None] | None) -> None:
+        self.body.append(text)
+        self.lines.append(origin)
+
+    def _constant(self, value: Any) -> str:
+        if isinstance(value, np.generic) and value.dtype.char in "?ldD" and np.isfinite(value):
+            return repr(value.item())
+        name = f"constant{len(self.bindings)}"
+        self.bindings[name] = value
+        return name
+
+    def _operands(
+        self,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        source: Source | None,
+    ) -> list[str]:
+        """Return the operands as source; broadcasts are left to NumPy where it does them itself."""
+        lazy = [v for v in inputs if v in self.lazy]
+        if lazy and isinstance(primitive, Elementwise):
+            shapes = [
+                self.lazy[v][1].with_unit_axes() if v in self.lazy else self.types[v].shape
+                for v in inputs
+            ]
+            if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
+                return [self._unbroadcast(v) if v in self.lazy else self._name(v) for v in inputs]
+        for v in lazy:
+            self._materialize(v, source)
+        return [self._bound(v) if v in self.expr.constants else self._name(v) for v in inputs]
+
+    def _unbroadcast(self, v: int) -> str:
+        operand, broadcast = self.lazy[v]
+        if operand in self.lazy:
+            self._materialize(operand, None)
+        name = self._name(operand)
+        return name if broadcast.leading else f"{name}.reshape({broadcast.with_unit_axes()})"
+
+    def _bound(self, v: int) -> str:
+        """Return the name of a constant that may be written as a literal elsewhere."""
+        name = self.names[v]
+        if name not in self.bindings:
+            name = f"scalar{v}"
+            self.bindings[name] = self.expr.constants[v]
+        return name
+
+    def _materialize(self, v: int, source: Source | None) -> None:
+        pending = [v]
+        while self.lazy.get(pending[-1], (None,))[0] in self.lazy:
+            pending.append(self.lazy[pending[-1]][0])
+        for w in reversed(pending):
+            operand, broadcast = self.lazy.pop(w)
+            text = broadcast.expression(self._name(operand))
+            self._line(f"{self._name(w)} = {text}", (broadcast, source))
+
+    def _call(
+        self,
+        number: int,
+        primitive: Primitive,
+        operands: list[str],
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        source: Source | None,
+    ) -> None:
+        text = None
+        if len(outputs) == 1:
+            free = self._reusable(number, inputs, outputs[0])
+            if free is not None:
+                text = primitive.call_into(self.names[free], *operands)
+                if text is not None:
+                    self.owned.discard(free)
+        text = text or primitive.expression(*operands)
+        if text is None:
+            name = self.primitives.get(primitive)
+            if name is None:
+                name = self.primitives[primitive] = f"{primitive.name}{len(self.bindings)}"
+                self.bindings[name] = primitive.impl
+            text = f"{name}({', '.join(['np', *operands])})"
+        target = ", ".join(self._name(v) for v in outputs)
+        comma = "," if primitive.multiple_results and len(outputs) == 1 else ""
+        self._line(f"{target}{comma} = {text}", (primitive, source))
+
+    def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
+        """Return an operand whose memory can hold the result `out`, if one is free."""
+        type_ = self.types[out]
+        if type_.size * type_.dtype.itemsize < REUSE_FROM:
+            return None
+        for v in inputs:
+            if (
+                v in self.owned
+                and self.root[v] == v
+                and v not in self.lazy
+                and self.root_last[v] == number
+                and (self.types[v].shape, self.types[v].dtype) == (type_.shape, type_.dtype)
+            ):
+                return v
+        return None
+
+    def _result(self, position: int, v: int) -> str:
+        """Return output `v` as an array of its own; 0-d NumPy arrays as scalars."""
+        if v in self.lazy:
+            self._materialize(v, None)
+        name = self._bound(v) if v in self.expr.constants else self._name(v)
+        if not self.types[v].shape:
+            return f"{name}[()]"
+        root = self.root[v]
+        shared = any(self.root[w] == root for w in self.expr.outputs[:position])
+        if root not in self.owned or v in self.repeated or shared:
+            return f"{name}.copy()"
+        return name
+
+
+def _safe_names() -> Iterator[str]:
+    for name in variable_names():
+        if not keyword.iskeyword(name) and name != "np":
+            yield name

@@ -1,0 +1,111 @@
+"""The errors fungrad raises itself, and how they find and show the user's own line."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Source = tuple[types.CodeType, int]
+"""Where an equation was recorded: a code object and the offset of an instruction in it."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class FungradError(Exception):
+    """Base of the errors that only fungrad raises."""
+
+
+class ConcretizationError(FungradError, TypeError):
+    """A value was asked of a tracer that has none (under `jit`, or mapped by `vmap`)."""
+
+
+class LeakedTracerError(FungradError, RuntimeError):
+    """A tracer was used after the transformed function that made it had returned."""
+
+
+class MissingRuleError(FungradError, NotImplementedError):
+    """A primitive has no rule for what a transform asks of it."""
+
+
+class ExprError(FungradError, AssertionError):
+    """An `Expr` is malformed: a fault of a rule, never of the user."""
+
+
+def is_internal(frame: types.FrameType) -> bool:
+    """Whether `frame` runs code of fungrad itself."""
+    name = frame.f_globals.get("__name__")
+    return name is not None and (name[:8] == "fungrad." or name == "fungrad")
+
+
+def user_source(depth: int = 1) -> Source | None:
+    """Return the place of the innermost frame that is not fungrad's own."""
+    frame: types.FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        name = frame.f_globals.get("__name__")
+        if name is None or name[:8] != "fungrad.":
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def describe_source(source: Source | None) -> str:
+    """Return `file.py:12 (in loss): y = x @ w`, or a phrase if the place is unknown."""
+    if source is None:
+        return "an unknown line"
+    code, offset = source
+    line = next(
+        (line for start, end, line in code.co_lines() if start <= offset < end and line),
+        code.co_firstlineno,
+    )
+    text = linecache.getline(code.co_filename, line).strip()
+    place = f"{os.path.basename(code.co_filename)}:{line} (in {code.co_name})"
+    return f"{place}: {text}" if text else place
+
+
+def here() -> str:
+    """Describe the user's line that is running now."""
+    return describe_source(user_source(2))
+
+
+def _without_internals(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """Return `traceback` with fungrad's own frames left out."""
+    frames = []
+    while traceback is not None:
+        if not is_internal(traceback.tb_frame):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    result = None
+    for tb in reversed(frames):
+        result = types.TracebackType(result, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return result
+
+
+def hide_internals(error: BaseException) -> None:
+    """Drop fungrad's own frames from the traceback of `error` and of what caused it.
+
+    Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them.
+    """
+    if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
+        seen: BaseException | None = error
+        while seen is not None:
+            seen.__traceback__ = _without_internals(seen.__traceback__)
+            seen = seen.__cause__ or seen.__context__
+
+
+def api_boundary(function: F) -> F:
+    """Decorate a public function so that errors leave it without frames of fungrad's own."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    return wrapper  # type: ignore[return-value]

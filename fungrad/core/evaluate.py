@@ -1,0 +1,92 @@
+"""Running an `Expr` equation by equation."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.trace import bind
+
+
+def last_uses(expr: Expr) -> list[int]:
+    """Return for each variable the index of the last equation that reads it.
+
+    It is the number of equations for outputs, and -1 for what is never read.
+    """
+    last = [-1] * len(expr.types)
+    for number, (_, inputs, _outputs) in enumerate(expr.equations):
+        for v in inputs:
+            last[v] = number
+    for v in expr.outputs:
+        last[v] = len(expr.equations)
+    return last
+
+
+def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
+    """Run `expr` on arrays, or record it on tracers; return the outputs.
+
+    Values are dropped at their last use, so the peak memory is that of the values alive at once.
+    """
+    values: list[Any] = [None] * len(expr.types)
+    for v, constant in expr.constants.items():
+        values[v] = constant
+    for v, argument in zip(expr.inputs, arguments, strict=True):
+        values[v] = argument
+    last = last_uses(expr)
+    for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
+        results = bind(primitive, [values[v] for v in inputs], source)
+        if primitive.multiple_results:
+            for v, result in zip(outputs, results, strict=True):
+                values[v] = result
+        else:
+            values[outputs[0]] = results
+        for v in inputs:
+            if last[v] == number:
+                values[v] = None
+        for v in outputs:
+            if last[v] < 0:
+                values[v] = None
+    return [values[v] for v in expr.outputs]
+
+
+def inline(expr: Expr) -> Expr:
+    """Return `expr` with every call replaced by the equations of what it calls."""
+    if all(equation.primitive.callee is None for equation in expr.equations):
+        return expr
+    types = list(expr.types)
+    constants = dict(expr.constants)
+    names: dict[int, int] = {}  # results of calls -> the variables that hold them now
+    equations, sources = [], []
+    for (primitive, ins, outputs), source in expr.located():
+        inputs = tuple([names.get(v, v) for v in ins])
+        called = primitive.callee
+        if called is None:
+            equations.append(Equation(primitive, inputs, outputs))
+            sources.append(source)
+            continue
+        own = dict(zip(called.inputs, inputs, strict=True))
+        for v, type_ in enumerate(called.types):
+            if v not in own:
+                own[v] = len(types)
+                types.append(type_)
+        constants |= {own[v]: value for v, value in called.constants.items()}
+        for equation, place in called.located():
+            equations.append(
+                Equation(
+                    equation.primitive,
+                    tuple([own[v] for v in equation.inputs]),
+                    tuple([own[v] for v in equation.outputs]),
+                )
+            )
+            sources.append(place or source)
+        names.update(zip(outputs, [own[v] for v in called.outputs], strict=True))
+    return dataclasses.replace(
+        expr,
+        equations=tuple(equations),
+        outputs=tuple([names.get(v, v) for v in expr.outputs]),
+        types=types,
+        constants=constants,
+        sources=tuple(sources),
+    )

@@ -1,0 +1,114 @@
+"""The program that tracing records and transforms rewrite."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fungrad.core.errors import ExprError, Source
+from fungrad.core.types import ArrayType, type_of
+
+if TYPE_CHECKING:
+    from fungrad.core.primitive import Primitive
+
+
+class Equation(NamedTuple):
+    """`outputs = primitive(*inputs)`; inputs and outputs are variables."""
+
+    primitive: Primitive
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Expr:
+    """A pure function in static single assignment form.
+
+    A variable is an index into `types`. It is defined once: as an input, as a constant or by an
+    equation that comes before its uses.
+
+    Attributes
+    ----------
+    inputs
+        The variables the function takes; the first `captured` of them stand for arrays the traced
+        function closed over.
+    equations
+        What is computed, in order.
+    outputs
+        The variables returned.
+    types
+        The type of every variable.
+    constants
+        The values of variables that are the same in every call.
+    captured
+        How many leading inputs are captured arrays.
+    sources
+        Where each equation was recorded, for error messages; as long as `equations`.
+    """
+
+    inputs: tuple[int, ...]
+    equations: Sequence[Equation]
+    outputs: tuple[int, ...]
+    types: Sequence[ArrayType]
+    constants: Mapping[int, Any] = dataclasses.field(default_factory=dict)
+    captured: int = 0
+    sources: Sequence[Source | None] = ()
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        """The types of `inputs`."""
+        return tuple(self.types[v] for v in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        """The types of `outputs`."""
+        return tuple(self.types[v] for v in self.outputs)
+
+    def located(self) -> Iterator[tuple[Equation, Source | None]]:
+        """Iterate over the equations with their sources."""
+        sources = self.sources or [None] * len(self.equations)
+        return zip(self.equations, sources, strict=True)
+
+    def check(self) -> Expr:
+        """Return self if well formed.
+
+        Raises
+        ------
+        ExprError
+            If a variable is used before its definition or defined twice, or if the type of an
+            equation's output is not what its primitive's `abstract_eval` gives.
+        """
+        defined = set(self.constants) | set(self.inputs)
+        if len(self.constants) + len(self.inputs) != len(defined):
+            raise ExprError("an input or a constant is defined twice")
+        for v, value in self.constants.items():
+            kept, found = self.types[v], type_of(value)
+            if (kept.shape, kept.dtype) != (found.shape, found.dtype):
+                raise ExprError(f"constant {v} has type {found} but is declared {kept}")
+        if self.sources and len(self.sources) != len(self.equations):
+            raise ExprError("sources and equations differ in length")
+        for number, (primitive, inputs, outputs) in enumerate(self.equations):
+            where = f"equation {number}, {primitive}"
+            missing = [v for v in inputs if v not in defined]
+            if missing:
+                raise ExprError(f"{where}: variables {missing} are used before their definition")
+            expected = primitive.infer(tuple(self.types[v] for v in inputs))
+            found = tuple(self.types[v] for v in outputs)
+            if expected != found:
+                raise ExprError(f"{where}: outputs have types {found}, its rule gives {expected}")
+            if any(v in defined for v in outputs):
+                raise ExprError(f"{where}: an output is defined twice")
+            defined.update(outputs)
+        missing = [v for v in self.outputs if v not in defined]
+        if missing:
+            raise ExprError(f"the outputs {missing} are never defined")
+        return self
+
+    def __str__(self) -> str:
+        """Show the program, one equation a line."""
+        from fungrad.core.pretty import format_expr
+
+        return format_expr(self)
+
+    __repr__ = __str__

@@ -1,0 +1,163 @@
+"""What a primitive operation declares: everything fungrad knows of it, in one class."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+
+from fungrad.core.errors import MissingRuleError, here
+from fungrad.core.interned import Interned
+from fungrad.core.trace import bind, infer
+from fungrad.core.types import ArrayType
+
+if TYPE_CHECKING:
+    from fungrad.core.expr import Expr
+
+P = TypeVar("P", bound="type[Primitive]")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def primitive(cls: P) -> P:
+    """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Linear:
+    """Stands for a linear argument in a `transpose` rule: its type is known, its value is not."""
+
+    type: ArrayType
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the argument."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Dtype of the argument."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the argument."""
+        return len(self.type.shape)
+
+
+class Primitive(metaclass=Interned):
+    """An operation the transforms know. Subclasses are declared with `@primitive`.
+
+    Fields hold what is static (axes, shapes, modes) and must be hashable. Operands are arrays, in the
+    order of the call. A rule that a primitive does not define raises `MissingRuleError` when used.
+
+    Rules run on tracers: they compute with other primitives and with operators, and never look at
+    a value.
+    """
+
+    name: str
+    """How the primitive is shown; by default the class name in snake case."""
+
+    multiple_results: ClassVar[bool] = False
+    """Whether the rules take and return tuples of results."""
+
+    differentiable: ClassVar[bool] = True
+    """False if every tangent is zero (comparisons, rounding, index computations)."""
+
+    linear: ClassVar[tuple[int, ...] | None] = None
+    """Positions of the operands in which the primitive is jointly linear, every other operand being
+    an integer, a boolean or otherwise without a tangent. `jvp` is then derived: the primitive applied
+    to the tangents. An empty tuple stands for all operands."""
+
+    multilinear: ClassVar[bool] = False
+    """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
+
+    can_fail: ClassVar[bool] = False
+    """Whether `impl` raises errors that depend on values and that users catch (a Cholesky factor
+    of a matrix that has none). Such a call is evaluated at once where values are known."""
+
+    view: ClassVar[bool] = False
+    """Whether the result of `impl` may share memory with an operand."""
+
+    def __init_subclass__(cls) -> None:
+        """Give the class its name in snake case."""
+        if "name" not in cls.__dict__ and "name" not in getattr(cls, "__annotations__", {}):
+            words = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__)
+            cls.name = words.lstrip("_")
+
+    def __call__(self, *operands: Any) -> Any:
+        """Apply to arrays (at once) or tracers (recorded)."""
+        return bind(self, operands)
+
+    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+        """Return the types of the results, remembered from earlier calls."""
+        return infer(self, types)
+
+    @property
+    def callee(self) -> Expr | None:
+        """The program that the primitive calls, itself free of calls; None if it calls none."""
+        return None
+
+    def abstract_eval(self, *types: ArrayType) -> Any:
+        """Return the type of the result (a tuple of types with `multiple_results`)."""
+        raise self._missing("abstract_eval", "be traced")
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        """Compute the result with the functions of `xp`, which is `numpy` or `cupy`."""
+        raise self._missing("impl", "be run")
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        """Return the tangent of the result `out`, or None if it is zero.
+
+        `tangents` holds None for an operand whose tangent is zero; at least one is not None. The
+        operands in which the primitive is `linear` have all their tangents, or none.
+        """
+        if not self.differentiable:
+            return (None,) * len(out) if self.multiple_results else None
+        if self.multilinear:
+            terms = [
+                self(*operands[:i], t, *operands[i + 1 :])
+                for i, t in enumerate(tangents)
+                if t is not None
+            ]
+            return functools.reduce(lambda x, y: x + y, terms)
+        if self.linear is not None:
+            which = self.linear or range(len(operands))
+            return self(*[tangents[i] if i in which else x for i, x in enumerate(operands)])
+        raise self._missing("jvp", "be differentiated")
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        """Return the cotangents of the operands, given that of the result.
+
+        Operands that the call is linear in are `Linear`; the others are arrays and get None. None is
+        also the zero cotangent. With `multiple_results`, `ct` is a tuple which may hold None.
+        """
+        raise self._missing("transpose", "be differentiated in reverse mode")
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        """Return the result for a batch of `size` calls at once, the batch along its axis 0.
+
+        Where `batched` is True the operand has the batch as its axis 0; at least one has.
+        """
+        raise self._missing("batch", "be vectorised by vmap")
+
+    def expression(self, *names: str) -> str | None:
+        """Return NumPy source (`np` is the module) for a call; None to call `impl` instead."""
+        return None
+
+    def call_into(self, out: str, *names: str) -> str | None:
+        """Return NumPy source that computes into the array `out`; None if that is not possible."""
+        return None
+
+    def _missing(self, rule: str, what: str) -> MissingRuleError:
+        return MissingRuleError(
+            f"the primitive `{self.name}` has no `{rule}` rule, so it cannot {what}; "
+            f"it was used at {here()}"
+        )
+
+    def __repr__(self) -> str:
+        """Show as `name[field=value, ...]`."""
+        fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
+        params = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields)
+        return f"{self.name}[{params}]" if params else self.name
+

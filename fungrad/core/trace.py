@@ -1,0 +1,489 @@
+"""Recording what a function does to its arguments: tracers, traces and `bind`.
+
+A `Trace` is one run of a function. Its tracers stand for arrays; `bind` records each primitive
+applied to them as an equation. Traces nest: the trace opened last has the highest level, and an
+operation on tracers of several traces belongs to the highest of them; there, tracers of the others
+are captured like any array the function closes over. That is all that keeps nested transforms apart.
+
+Recording is lazy. Under `grad` and its kin the arguments have values, but nothing is computed
+until Python asks for a value; then all pending equations are run once and their values kept.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from fungrad.core.backend import execute
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import (
+    ConcretizationError,
+    LeakedTracerError,
+    Source,
+    describe_source,
+    here,
+    user_source,
+)
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
+
+if TYPE_CHECKING:
+    from fungrad.core.primitive import Primitive
+
+current_trace: contextvars.ContextVar[Trace | None] = contextvars.ContextVar(
+    "current_trace", default=None
+)
+"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
+
+_levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
+
+COPY_BELOW = 1 << 15
+"""Captured arrays of fewer bytes are copied, larger ones are held read-only during the trace."""
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+    """Return the types of the results of a primitive, remembered from earlier calls."""
+    result = primitive.abstract_eval(*types)
+    return result if primitive.multiple_results else (result,)
+
+
+class Trace:
+    """One run of a function on tracers.
+
+    Parameters
+    ----------
+    label
+        What is running, for error messages: ``jit(loss)``.
+    known
+        Whether the inputs have values, so that values can be asked for.
+    bake
+        Whether captured arrays become constants of the program instead of inputs to it.
+    """
+
+    __slots__ = (
+        "_captured",
+        "_held",
+        "_token",
+        "bake",
+        "captures",
+        "constants",
+        "done",
+        "equations",
+        "inputs",
+        "known",
+        "known_equations",
+        "label",
+        "level",
+        "open",
+        "source",
+        "sources",
+        "types",
+        "values",
+    )
+
+    def __init__(self, label: str, *, known: bool = False, bake: bool = False) -> None:
+        self.label = label
+        self.bake = bake
+        self.level = next(_levels)
+        self.open = True
+        self.types: list[ArrayType] = []
+        self.equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]] = []
+        self.sources: list[Source | None] = []
+        self.source: Source | None = None  # stands in for the user's line while rules run
+        self.inputs: list[int] = []
+        self.captures: list[tuple[int, Any]] = []
+        self.constants: dict[int, Any] = {}
+        self.values: dict[int, Any] | None = {} if known else None
+        self.done = 0  # how many equations have been evaluated
+        self.known: list[Any] = []  # their results in order, those inside calls included
+        self.known_equations = 0  # how many equations, those inside calls included, gave them
+        self._captured: dict[int, tuple[int, Any]] = {}  # id -> (variable, the object itself)
+        self._held: list[np.ndarray] = []
+
+    def __enter__(self) -> Trace:
+        self._token = current_trace.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        current_trace.reset(self._token)
+        self.open = False
+        for array in self._held:
+            array.setflags(write=True)
+
+    def new_input(self, type_: ArrayType, value: Any = None) -> Tracer:
+        """Return the tracer of a new input; `value` is what it is known to be."""
+        v = len(self.types)
+        self.types.append(type_)
+        self.inputs.append(v)
+        if self.values is not None:
+            self.values[v] = value
+        return Tracer(self, v, type_)
+
+    def record(
+        self, primitive: Primitive, operands: Sequence[Any], source: Source | None = None
+    ) -> Any:
+        """Append the equation that applies `primitive` and return the tracers of its results."""
+        if not self.open:
+            self._leaked(operands)
+        types = self.types
+        inputs = tuple(
+            [
+                x.var if type(x) is Tracer and x.trace is self else self.capture(x)
+                for x in operands
+            ]
+        )
+        out_types = infer(primitive, tuple([types[v] for v in inputs]))
+        first = len(types)
+        if len(out_types) == 1:
+            types.append(out_types[0])
+            outputs: tuple[int, ...] = (first,)
+        else:
+            types.extend(out_types)
+            outputs = tuple(range(first, len(types)))
+        self.equations.append((primitive, inputs, outputs))
+        self.sources.append(source or self.source or user_source(3))
+        if primitive.can_fail and self.values is not None:
+            self.evaluate()
+        if primitive.multiple_results:
+            return tuple([Tracer(self, v, types[v]) for v in outputs])
+        return Tracer(self, first, out_types[0])
+
+    def capture(self, value: Any) -> int:
+        """Return the variable that stands for `value`, an array or a tracer of another trace."""
+        known = self._captured.get(id(value))
+        if known is not None:
+            return known[0]
+        v = len(self.types)
+        if type(value) is Tracer:
+            if not value.trace.open:
+                value.trace._leaked((value,))
+            self.types.append(value.type)
+        else:
+            self.types.append(type_of(value))
+            if type(value) in PYTHON_SCALARS:
+                value = np.asarray(value)[()]
+            elif type(value) is np.ndarray:
+                snapshot = self._snapshot(value)
+                if snapshot is value:
+                    self._captured[id(value)] = (v, value)
+                value = snapshot
+            if self.bake:
+                self.constants[v] = value
+                return v
+        if type(value) is Tracer:
+            self._captured[id(value)] = (v, value)
+        self.captures.append((v, value))
+        if self.values is not None:
+            self.values[v] = value
+        return v
+
+    def _snapshot(self, array: np.ndarray) -> np.ndarray:
+        """Return an array that keeps the present values of `array` until the program has run."""
+        if array.base is None:
+            if not array.flags.writeable:
+                return array
+            if not self.bake and array.nbytes >= COPY_BELOW:
+                array.setflags(write=False)
+                self._held.append(array)
+                return array
+        return array.copy()
+
+    def lift(self, value: Any) -> Tracer:
+        """Return `value` as a tracer of this trace."""
+        if type(value) is Tracer and value.trace is self:
+            return value
+        v = self.capture(value)
+        return Tracer(self, v, self.types[v])
+
+    def evaluate(self) -> None:
+        """Run the equations that are pending; values must be known.
+
+        The results of equations inside calls are kept too, so that a transform which puts them in the
+        place of the call finds them known.
+        """
+        values = self.values
+        assert values is not None
+        while self.done < len(self.equations):
+            primitive, inputs, outputs = self.equations[self.done]
+            source = self.sources[self.done]
+            program = primitive.callee
+            if program is None:
+                results = bind(primitive, [values[v] for v in inputs], source)
+                if not primitive.multiple_results:
+                    results = (results,)
+                self.known.extend(results)
+                self.known_equations += 1
+            else:
+                own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
+                own.update(program.constants)
+                for equation, place in program.located():
+                    found = bind(equation.primitive, [own[v] for v in equation.inputs], place)
+                    if not equation.primitive.multiple_results:
+                        found = (found,)
+                    own.update(zip(equation.outputs, found, strict=True))
+                    self.known.extend(found)
+                self.known_equations += len(program.equations)
+                results = tuple([own[v] for v in program.outputs])
+            values.update(zip(outputs, results, strict=True))
+            self.done += 1
+
+    def structure(self, outputs: Sequence[int]) -> Hashable:
+        """Return a key that is equal for traces that recorded the same program.
+
+        Captured arrays and the values of scalars are not part of it: they are inputs.
+        """
+        leading = [v for v, _ in self.captures]
+        leading += self.inputs
+        types = self.types
+        return (
+            tuple(self.equations),
+            tuple(leading),
+            tuple([types[v] for v in leading]),
+            tuple(outputs),
+            self.done,
+        )
+
+    def expr(self, outputs: Sequence[int]) -> Expr:
+        """Return what was recorded as a program; captured arrays are its leading inputs."""
+        leading = tuple([v for v, _ in self.captures])
+        return Expr(
+            inputs=leading + tuple(self.inputs),
+            equations=tuple(itertools.starmap(Equation, self.equations)),
+            outputs=tuple(outputs),
+            types=tuple(self.types),
+            constants=self.constants,
+            captured=len(leading),
+            sources=tuple(self.sources),
+        )
+
+    def _leaked(self, operands: Sequence[Any]) -> NoReturn:
+        """Raise the error for the use of a tracer of this trace after it was closed."""
+        culprit = next(x for x in operands if type(x) is Tracer and x.trace is self)
+        maker = next(
+            (s for e, s in zip(self.equations, self.sources, strict=True) if culprit.var in e[2]),
+            None,
+        )
+        origin = (
+            f"it was computed at {describe_source(maker)}"
+            if maker
+            else "it is one of the function's arguments"
+        )
+        raise LeakedTracerError(
+            f"at {here()}\na tracer of type {culprit.type} is used after `{self.label}` has "
+            f"returned; {origin}. The traced function must have stored it somewhere outside, such as "
+            "a global, an attribute or a list. Return the value from the function instead (with "
+            "has_aux=True if it is not the result)."
+        )
+
+
+class Tracer:
+    """Stands for an array while a function is traced. Arithmetic on it records equations.
+
+    Has the attributes, methods and operators of a NumPy array. Its value exists only where the traced
+    function's arguments have values (under `grad`, `vjp`, `jvp`, `linearize`), and is computed when
+    Python asks for it: `bool(t)`, `float(t)`, `int(t)`, `t.item()`, `print(t)`.
+    """
+
+    __slots__ = ("__weakref__", "trace", "type", "var")
+
+    trace: Trace
+    var: int
+    type: ArrayType
+
+    def __init__(self, trace: Trace, var: int, type_: ArrayType) -> None:
+        self.trace = trace
+        self.var = var
+        self.type = type_
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the elements."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.type.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element takes."""
+        return self.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes all elements take."""
+        return self.type.size * self.type.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.type.shape:
+            raise TypeError("len() of unsized object: the array has no axes")
+        return self.type.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH))
+
+    def __float__(self) -> float:
+        return float(self._number("float(...)", _CONVERT))
+
+    def __int__(self) -> int:
+        return int(self._number("int(...)", _CONVERT))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex(...)", _CONVERT))
+
+    def __index__(self) -> int:
+        if self.type.dtype.kind not in "iu":
+            raise TypeError(
+                f"only integers can be an index, a length or a shape, not a tracer of {self.type}"
+            )
+        value = self._number("its use as a Python integer (an index, a length, a shape)", _INDEX)
+        return int(value.__index__())
+
+    def item(self, *index: int) -> Any:
+        """Return the element as a Python number."""
+        return self._number(".item()", _CONVERT).item(*index)
+
+    def tolist(self) -> Any:
+        """Return the values as nested Python lists."""
+        return self._number(".tolist()", _CONVERT).tolist()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(
+            f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
+            "from the array would be lost to the transform. Use the function of the same name in "
+            "fungrad.numpy (fnp.asarray, fnp.stack, fnp.array for lists that hold tracers), or, if a "
+            "constant is what you want, np.asarray(value) of fungrad.stop_gradient outside the "
+            "transformed function."
+        )
+
+    def _number(self, what: str, advice: str) -> Any:
+        value = _resolve(self)
+        if type(value) is Tracer:
+            raise ConcretizationError(
+                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
+                f"under `{value.trace.label}` has none: the function is traced once for "
+                f"all values. {advice}"
+            )
+        return value
+
+    def __repr__(self) -> str:
+        value = known_value(self)
+        if value is not None:
+            return f"Tracer({value!r})"
+        return f"Tracer<{self.type}>"
+
+    def __str__(self) -> str:
+        value = known_value(self)
+        return repr(self) if value is None else str(value)
+
+    def __format__(self, spec: str) -> str:
+        value = known_value(self)
+        if value is None:
+            return format(repr(self), "" if spec else spec)
+        return format(value, spec)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_BRANCH = (
+    "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "
+    "is not an array, name the argument in static_argnums or static_argnames of jit."
+)
+_CONVERT = (
+    "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
+    "name the argument in static_argnums or static_argnames of jit."
+)
+_INDEX = (
+    "Shapes and Python indices must be known when the function is traced: name the argument in "
+    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works."
+)
+
+
+def _resolve(x: Any) -> Any:
+    """Follow `x` down the traces to its array, or to the tracer that has no value.
+
+    Evaluates what is pending on the way.
+    """
+    while type(x) is Tracer:
+        trace = x.trace
+        if not trace.open:
+            trace._leaked((x,))
+        if trace.values is None:
+            return x
+        if x.var not in trace.values:
+            trace.evaluate()
+        x = trace.values[x.var]
+    return x
+
+
+def known_value(x: Any) -> Any:
+    """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
+    value = _resolve(x)
+    return None if type(value) is Tracer else value
+
+
+def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = None) -> Any:
+    """Apply a primitive: at once to arrays, by recording an equation to tracers."""
+    top = None
+    for x in operands:
+        if type(x) is Tracer:
+            trace = x.trace
+            if top is None or trace.level > top.level:
+                top = trace
+    if top is None:
+        return run(primitive, operands, source)
+    return top.record(primitive, operands, source)
+
+
+def trace_of(operands: Iterable[Any]) -> Trace | None:
+    """Return the trace in which an operation on `operands` is recorded; None for arrays."""
+    top = None
+    for x in operands:
+        if type(x) is Tracer and (top is None or x.trace.level > top.level):
+            top = x.trace
+    return top
+
+
+def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
+    """Apply a primitive; an error it raises on values names the line that recorded it."""
+    for x in operands:
+        if type(x) is Tracer:
+            return bind(primitive, operands, source)
+    try:
+        return execute(primitive, operands)
+    except Exception as error:
+        if source is not None:
+            error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
+        raise
+
+
+def record_expr(
+    label: str, function: Callable[..., Sequence[Any]], types: Iterable[ArrayType]
+) -> Expr:
+    """Return the program of `function`, which takes tracers of `types` and returns a sequence.
+
+    This is how a transform turns a program into another: it runs the old one's rules under a fresh
+    trace. Arrays made on the way become constants; tracers of other traces that the function closes
+    over become leading inputs.
+    """
+    with Trace(label, bake=True) as trace:
+        outputs = function(*[trace.new_input(t) for t in types])
+        expr = trace.expr([trace.lift(x).var for x in outputs])
+    return expr.check() if check_exprs.get() else expr

@@ -1,0 +1,113 @@
+"""What is known of an array without its values: shape, dtype and whether the dtype is weak."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.interned import Interned
+
+Shape = tuple[int, ...]
+
+float0 = np.dtype([("float0", np.void, 0)])
+"""The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ArrayType(metaclass=Interned):
+    """Shape and dtype of an array.
+
+    `weak` marks a Python scalar or what Python operators make of Python scalars; it gives way to the
+    dtype it meets (NEP 50). Instances are interned: equal types are the same object.
+    """
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def inexact(self) -> bool:
+        """Whether derivatives with respect to such an array exist: it is real or complex."""
+        return self.dtype.kind in "fcV" and self.dtype != float0
+
+    def update(self, **changes: Any) -> ArrayType:
+        """Return the type with some of its fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def __repr__(self) -> str:
+        """Show as `float64[3,4]`; a weak type ends in `*`."""
+        dims = ",".join(map(str, self.shape))
+        return f"{self.dtype.name}[{dims}]{'*' if self.weak else ''}"
+
+
+# np.dtype objects differ in metadata and byte order; those two are never part of a type.
+@functools.lru_cache(maxsize=1 << 14)
+def array_type(shape: Shape, dtype: np.dtype[Any], weak: bool = False) -> ArrayType:
+    """Return the `ArrayType` of `shape` and `dtype`; refuse dtypes that hold no numbers."""
+    if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype.fields and dtype != float0):
+        raise TypeError(
+            f"arrays of dtype {dtype} cannot be traced: fungrad works with booleans, integers, "
+            "floating-point and complex numbers. Convert the array, for example with "
+            "x.astype(float), or keep it out of the transformed function's arguments."
+        )
+    return ArrayType(shape, dtype if dtype.isnative else dtype.newbyteorder("="), weak)
+
+
+PYTHON_SCALARS: dict[type, ArrayType] = {
+    bool: array_type((), np.dtype(bool)),
+    int: array_type((), np.dtype(np.int64), True),
+    float: array_type((), np.dtype(np.float64), True),
+    complex: array_type((), np.dtype(np.complex128), True),
+}
+
+
+def type_of(value: Any) -> ArrayType:
+    """Return the type of an array, a NumPy scalar, a Python scalar, a tracer or a type itself.
+
+    Raises
+    ------
+    TypeError
+        If `value` is none of these (a list, a string, None, ...).
+    """
+    cls = type(value)
+    if cls is np.ndarray:
+        return array_type(value.shape, value.dtype)
+    known = PYTHON_SCALARS.get(cls)
+    if known is not None:
+        return known
+    if cls is ArrayType:
+        return value  # type: ignore[no-any-return]
+    type_ = getattr(value, "type", None)
+    if type(type_) is ArrayType:  # a tracer
+        return type_
+    dtype = getattr(value, "dtype", None)
+    shape = getattr(value, "shape", None)
+    if isinstance(dtype, np.dtype) and isinstance(shape, tuple):
+        return array_type(shape, dtype)
+    raise TypeError(
+        f"{value!r} of type {cls.__name__} is not an array or a number. Arguments and results of "
+        "transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
+    )
+
+
+def is_array(value: Any) -> bool:
+    """Whether `type_of(value)` exists."""
+    try:
+        type_of(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""The operators of tracers: those of NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import hide_internals
+from fungrad.core.trace import Tracer, bind
+from fungrad.core.types import PYTHON_SCALARS
+from fungrad.numpy.promotion import apply
+from fungrad.primitives import elementwise as e
+from fungrad.primitives.elementwise import Elementwise
+
+
+def _operand(x: Any) -> bool:
+    """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand."""
+    return type(x) in PYTHON_SCALARS or isinstance(x, (Tracer, np.ndarray, np.generic, list)) or (
+        hasattr(x, "dtype") and hasattr(x, "shape")
+    )
+
+
+def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Tracer, other: Any) -> Any:
+        if type(other) is Tracer and other.type is self.type:
+            return bind(primitive, (self, other))
+        if not _operand(other):
+            return NotImplemented
+        try:
+            return apply(primitive, (self, other), True)
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        if not _operand(other):
+            return NotImplemented
+        try:
+            return apply(primitive, (other, self), True)
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    return forward, reflected
+
+
+def _unary(primitive: Elementwise) -> Callable[..., Any]:
+    def method(self: Tracer) -> Any:
+        return apply(primitive, (self,), True)
+
+    return method
+
+
+def power(x: Any, y: Any, keep_weak: bool = False) -> Any:
+    """Return ``x ** y``; a Python integer as exponent is static, which has a simpler derivative."""
+    if type(y) is int and type(x) is Tracer and x.dtype.kind in "fc" and -1000 < y < 1000:
+        return e.IntegerPower(y)(x)
+    return apply(e.power, (x, y), keep_weak)
+
+
+def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None or not _operand(other):
+        return NotImplemented
+    return power(self, other, True)
+
+
+def _divmod(self: Tracer, other: Any) -> Any:
+    return self // other, self % other
+
+
+def _rdivmod(self: Tracer, other: Any) -> Any:
+    return other // self, other % self
+
+
+_BINARY = {
+    "add": e.add,
+    "sub": e.sub,
+    "mul": e.mul,
+    "truediv": e.div,
+    "floordiv": e.floor_divide,
+    "mod": e.remainder,
+    "and": e.bitwise_and,
+    "or": e.bitwise_or,
+    "xor": e.bitwise_xor,
+    "lshift": e.left_shift,
+    "rshift": e.right_shift,
+}
+_COMPARISONS = {
+    "eq": e.equal,
+    "ne": e.not_equal,
+    "lt": e.less,
+    "le": e.less_equal,
+    "gt": e.greater,
+    "ge": e.greater_equal,
+}
+_UNARY = {"neg": e.neg, "pos": e.positive, "abs": e.absolute, "invert": e.invert}
+
+
+def install() -> None:
+    """Give tracers their operators."""
+    for name, primitive in _BINARY.items():
+        forward, reflected = _binary(primitive)
+        setattr(Tracer, f"__{name}__", forward)
+        setattr(Tracer, f"__r{name}__", reflected)
+    for name, primitive in _COMPARISONS.items():
+        setattr(Tracer, f"__{name}__", _binary(primitive)[0])
+    for name, primitive in _UNARY.items():
+        setattr(Tracer, f"__{name}__", _unary(primitive))
+    Tracer.__pow__ = _pow  # type: ignore[attr-defined]
+    Tracer.__rpow__ = _binary(e.power)[1]  # type: ignore[attr-defined]
+    Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]
+    Tracer.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]

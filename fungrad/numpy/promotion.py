@@ -1,0 +1,160 @@
+"""Broadcasting and NEP 50 promotion of operands, before they reach a primitive.
+
+NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every combination.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.trace import Trace, Tracer, bind, trace_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
+from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
+from fungrad.primitives.shaping import Broadcast, Reshape
+
+_WEAK = {"i": int, "f": float, "c": complex}
+
+
+def as_array(x: Any) -> Any:
+    """Return `x` if it is an array, a number or a tracer; else the NumPy array it converts to."""
+    cls = type(x)
+    if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS or hasattr(x, "dtype"):
+        return x
+    return np.asarray(x)
+
+
+def result_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """Return the dtype NumPy promotes operands of `types` to."""
+    if all(t.weak for t in types):
+        return np.result_type(*[t.dtype for t in types])
+    return np.result_type(*[_WEAK[t.dtype.kind](0) if t.weak else t.dtype for t in types])
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def elementwise_plan(
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+) -> tuple[tuple[np.dtype[Any], ...], Shape, bool] | None:
+    """Return the dtypes and shape operands must be brought to; None if they have them already.
+
+    The last item tells whether the operands stay weak: for operators on weak operands only.
+    """
+    weak = all(t.weak for t in types)
+    dtypes = _loop_dtypes(primitive, types, weak)
+    shape = broadcast_shapes(primitive.name, types)
+    weak = weak and keep_weak
+    if all(
+        t.shape == shape and t.dtype == d and (weak or not t.weak)
+        for t, d in zip(types, dtypes, strict=True)
+    ):
+        return None
+    return dtypes, shape, weak
+
+
+def _loop_dtypes(
+    primitive: Elementwise, types: tuple[ArrayType, ...], weak: bool
+) -> tuple[np.dtype[Any], ...]:
+    ufunc = numpy_ufunc(primitive.function) if isinstance(primitive, Function) else None
+    if ufunc is None:
+        return (result_dtype(*types),) * len(types)
+    asked: list[Any] = [t.dtype if weak or not t.weak else _WEAK[t.dtype.kind] for t in types]
+    try:
+        found = ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))
+    except TypeError:
+        names = ", ".join(str(t) for t in types)
+        raise TypeError(
+            f"{primitive.name} is not defined for operands of types {names}: NumPy has no loop for them"
+        ) from None
+    return tuple(found[: ufunc.nin])
+
+
+def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
+    """Return the common shape; raise NumPy's error, with the types, if there is none."""
+    first = types[0].shape
+    if all(t.shape == first for t in types):
+        return first
+    try:
+        return np.broadcast_shapes(*[t.shape for t in types])
+    except ValueError:
+        shapes = " ".join(str(t.shape) for t in types)
+        kinds = " and ".join(str(t) for t in types)
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {shapes}: {name} of {kinds}"
+        ) from None
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
+    lead = len(target) - len(source)
+    stretched = [lead + i for i, n in enumerate(source) if n != target[lead + i]]
+    if lead < 0 or any(source[a - lead] != 1 for a in stretched):
+        raise ValueError(f"an array of shape {source} cannot be broadcast to shape {target}")
+    steps: list[Primitive] = []
+    if stretched:
+        steps.append(Reshape(tuple(n for i, n in enumerate(source) if lead + i not in stretched)))
+    steps.append(Broadcast(target, (*range(lead), *stretched)))
+    return tuple(steps)
+
+
+def broadcast_to(x: Any, shape: Shape) -> Any:
+    """Return a tracer broadcast to `shape` by NumPy's rules."""
+    if x.type.shape == shape:
+        return x
+    for step in _broadcast_steps(x.type.shape, shape):
+        x = bind(step, (x,))
+    return x
+
+
+def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
+    """Return a tracer with `dtype`."""
+    if x.type.dtype == dtype and x.type.weak == weak:
+        return x
+    return Cast(dtype, weak)(x)
+
+
+def convert(trace: Trace, x: Any, dtype: np.dtype[Any], weak: bool = False) -> Tracer:
+    """Return any operand as a tracer of `trace` with `dtype`."""
+    if type(x) is Tracer:
+        return cast(x, dtype, weak)  # type: ignore[no-any-return]
+    if type(x) in PYTHON_SCALARS:
+        # NumPy's own conversion: raises OverflowError for integers that do not fit.
+        x = np.asarray(x, dtype)[()] if dtype.kind in "iu" else dtype.type(x)
+    elif x.dtype != dtype:
+        x = x.astype(dtype)
+    return trace.lift(x)
+
+
+def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
+    """Apply an elementwise primitive to operands of which at least one is a tracer.
+
+    `keep_weak` is for operators, which make of weak operands a weak result, as Python does.
+    """
+    operands = [as_array(x) for x in operands]
+    plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
+    if plan is None:
+        return bind(primitive, operands)
+    dtypes, shape, weak = plan
+    trace = trace_of(operands)
+    assert trace is not None
+    return bind(
+        primitive,
+        [
+            broadcast_to(convert(trace, x, d, weak), shape)
+            for x, d in zip(operands, dtypes, strict=True)
+        ],
+    )
+
+
+def promote(*operands: Any) -> list[Tracer]:
+    """Return operands as tracers of one dtype, by NumPy's promotion; shapes stay as they are."""
+    operands = tuple([as_array(x) for x in operands])
+    dtype = result_dtype(*[type_of(x) for x in operands])
+    trace = trace_of(operands)
+    assert trace is not None
+    return [convert(trace, x, dtype) for x in operands]
+
+

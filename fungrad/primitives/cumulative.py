@@ -1,0 +1,236 @@
+"""Cumulative operations along an axis, and the linear recurrence that their derivatives are."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import (
+    Cast,
+    add,
+    div,
+    equal,
+    exp,
+    isfinite,
+    logical_or,
+    mul,
+    not_equal,
+    select,
+    sub,
+)
+from fungrad.primitives.shaping import expand, shift, zeros_like
+
+
+class Cumulative(Primitive):
+    """What the cumulative operations along `axis` have in common; `reverse` starts at the end."""
+
+    axis: int
+    reverse: bool
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        if not 0 <= self.axis < x.ndim:
+            raise ValueError(f"{self.name}: {x} has no axis {self.axis}")
+        return x
+
+    def flipped(self, x: Any) -> Any:
+        """Return an array with the axis reversed if `reverse`."""
+        return x[(slice(None),) * self.axis + (slice(None, None, -1),)] if self.reverse else x
+
+    def previous(self, x: Any, first: Any) -> Any:
+        """Return for each position the element that comes before it, `first` for the first."""
+        return shift(x, self.axis, -1 if self.reverse else 1, first)
+
+    def recurrence(self) -> LinearRecurrence:
+        """Return the recurrence that runs in the same direction."""
+        return LinearRecurrence(self.axis, self.reverse)
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return type(self)(self.axis + 1, self.reverse)(x)  # type: ignore[call-arg]
+
+
+@primitive
+class LinearRecurrence(Primitive):
+    """Solve ``h[i] = a[i] * h[i-1] + b[i]`` along `axis`; `reverse` runs from the end.
+
+    The first element of ``a`` is not used. Linear in b, and transposes to itself in the other
+    direction. All derivatives of cumulative operations are instances: one sequential operation that
+    keeps only a, where a scan of an operator on pairs would keep every level of its tree.
+    """
+
+    axis: int
+    reverse: bool
+
+    def abstract_eval(self, a: ArrayType, b: ArrayType) -> ArrayType:
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise TypeError(f"linear_recurrence: operands differ, {a} and {b}")
+        if not 0 <= self.axis < a.ndim:
+            raise ValueError(f"linear_recurrence: {a} has no axis {self.axis}")
+        return b.update(weak=a.weak and b.weak)
+
+    def impl(self, xp: Any, a: Any, b: Any) -> Any:
+        order = slice(None, None, -1 if self.reverse else 1)
+        a = xp.ascontiguousarray(xp.moveaxis(a, self.axis, 0)[order])
+        h = xp.moveaxis(b, self.axis, 0)[order].copy("C")
+        _solve_recurrence(a, h)
+        return xp.moveaxis(h[order], 0, self.axis)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, a: Any, b: Any) -> Any:
+        ta, tb = tangents
+        if ta is not None:
+            term = mul(ta, shift(out, self.axis, -1 if self.reverse else 1))
+            tb = term if tb is None else add(tb, term)
+        return self(a, tb)
+
+    def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
+        if isinstance(a, Linear):
+            raise self._missing("transpose with respect to its first operand", "be transposed")
+        coefficients = shift(a, self.axis, 1 if self.reverse else -1)
+        return None, LinearRecurrence(self.axis, not self.reverse)(coefficients, ct)
+
+    def batch(self, size: int, batched: tuple[bool, ...], a: Any, b: Any) -> Any:
+        a, b = expand(size, a, batched[0]), expand(size, b, batched[1])
+        return LinearRecurrence(self.axis + 1, self.reverse)(a, b)
+
+
+def _solve_recurrence(a: Any, h: Any) -> None:
+    """Turn `h`, which holds b, into the solution along axis 0, in place.
+
+    Cyclic reduction (Hockney 1965; as a scan, Blelloch 1990): two steps make one, which leaves a
+    recurrence of half the length for the odd positions; the even ones follow from their neighbours.
+    """
+    n = len(h)
+    if n < 2:
+        return
+    h[1::2] += a[1::2] * h[: n - 1 : 2]
+    if n > 3:
+        _solve_recurrence(a[1::2] * a[: n - 1 : 2], h[1::2])
+    h[2::2] += a[2::2] * h[1 : n - 1 : 2]
+
+
+@primitive
+class CumSum(Cumulative):
+    """Cumulative sum, in the operand's dtype. Transposes to itself in the other direction."""
+
+    axis: int
+    reverse: bool = False
+
+    name = "cumsum"
+    linear = (0,)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return self.flipped(self.flipped(x).cumsum(self.axis, x.dtype))
+
+    def expression(self, x: str) -> str | None:
+        return None if self.reverse else f"{x}.cumsum({self.axis}, {x}.dtype)"
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        return (CumSum(self.axis, not self.reverse)(ct),)
+
+
+@primitive
+class CumProd(Cumulative):
+    """Cumulative product, in the operand's dtype. Differentiable at zeros."""
+
+    axis: int
+    reverse: bool = False
+
+    name = "cumprod"
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return self.flipped(self.flipped(x).cumprod(self.axis, x.dtype))
+
+    def expression(self, x: str) -> str | None:
+        return None if self.reverse else f"{x}.cumprod({self.axis}, {x}.dtype)"
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
+        # out[i] = out[i-1] x[i]
+        return self.recurrence()(x, mul(tangents[0], self.previous(out, 1)))
+
+
+class Extremum(Cumulative):
+    """What cumulative maximum and minimum have in common. Ties share the tangent equally."""
+
+    ufunc: ClassVar[str]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return self.flipped(_accumulate(xp, self.ufunc, self.flipped(x), self.axis))
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
+        # The tangent is the mean of those where the extremum was attained since it last changed.
+        t = tangents[0]
+        attained = ties(x, out)
+        lasts = Cast(t.dtype)(ties(self.previous(out, 0), out))
+        total = self.recurrence()(lasts, select(attained, t, zeros_like(t)))
+        number = self.recurrence()(lasts, Cast(t.dtype)(attained))
+        return div(total, number)
+
+
+@primitive
+class CumMax(Extremum):
+    """Cumulative maximum; NaN from the first NaN on."""
+
+    axis: int
+    reverse: bool = False
+
+    name = "cummax"
+    ufunc = "maximum"
+
+
+@primitive
+class CumMin(Extremum):
+    """Cumulative minimum; NaN from the first NaN on."""
+
+    axis: int
+    reverse: bool = False
+
+    name = "cummin"
+    ufunc = "minimum"
+
+
+@primitive
+class CumLogSumExp(Cumulative):
+    """Cumulative log(sum(exp(x))) of real numbers, without overflow."""
+
+    axis: int
+    reverse: bool = False
+
+    name = "cumlogsumexp"
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        if x.dtype.kind != "f":
+            raise TypeError(f"cumlogsumexp takes real floating-point numbers, got {x}")
+        return super().abstract_eval(x)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return self.flipped(_accumulate(xp, "logaddexp", self.flipped(x), self.axis))
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
+        # exp(out[i]) = exp(out[i-1]) + exp(x[i]), so the weights of the past and of x[i] are these,
+        # which lie between 0 and 1. Where all is -inf so far both are 0 instead of NaN.
+        out = select(isfinite(out), out, zeros_like(out))
+        past = exp(sub(self.previous(out, -np.inf), out))
+        return self.recurrence()(past, mul(exp(sub(x, out)), tangents[0]))
+
+
+def ties(x: Any, extremum: Any) -> Any:
+    """Return where `x` attains the extremum, taking NaNs as equal."""
+    equals = equal(x, extremum)
+    return logical_or(equals, not_equal(x, x)) if x.dtype.kind in "fc" else equals
+
+
+def _accumulate(xp: Any, ufunc: str, x: Any, axis: int) -> Any:
+    """Return ``ufunc.accumulate(x, axis)``; CuPy has that for sums and products only."""
+    function = getattr(xp, ufunc)
+    if xp is np:
+        return function.accumulate(x, axis)
+    out = xp.moveaxis(x, axis, 0).copy()
+    step = 1
+    while step < len(
+        out
+    ):  # each round doubles how far back the elements look (Hillis & Steele 1986)
+        out[step:] = function(out[step:], out[:-step])
+        step *= 2
+    return xp.moveaxis(out, 0, axis)

@@ -1,0 +1,439 @@
+"""The table of elementwise primitives, with the derivative of each.
+
+Operands have equal shapes and the dtypes of one of the ufunc's loops; `fungrad.numpy` broadcasts
+and promotes before it comes here. A derivative is stated once, per operand, as the tangent it
+contributes. In ``lambda t, out, x`` all that does not depend on the tangent `t` is multiplied first:
+linearization computes that once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+
+
+def same(t: Any, *_: Any) -> Any:
+    """Pass the tangent or the cotangent on."""
+    return t
+
+
+def negated(t: Any, *_: Any) -> Any:
+    """Pass it on with the opposite sign."""
+    return neg(t)
+
+
+def cast(x: Any, like: Any) -> Any:
+    """Return `x` in the dtype of `like`; a boolean becomes 0 or 1."""
+    return Cast(type_of(like).dtype)(x)
+
+
+def nonzero(x: Any) -> Any:
+    """Return `x`, and 1 where it is 0: a divisor."""
+    return x + cast(x == 0, x)
+
+
+def masked(p: Any, x: Any) -> Any:
+    """Return `x`, and 0 where `p` is false."""
+    return select(p, x, zeros_like(x))
+
+
+def is_complex(x: Any) -> bool:
+    """Whether the dtype is complex."""
+    return type_of(x).dtype.kind == "c"
+
+
+def keep_dtype(x: DType, *_: DType) -> DType:
+    """Dtype rule: that of the first operand."""
+    return x
+
+
+def select_dtype(p: DType, x: DType, y: DType) -> DType:
+    """Dtype rule of `select`."""
+    if p.kind != "b" or x != y:
+        raise TypeError(f"select takes a boolean and two arrays of equal dtypes, got {p}, {x}, {y}")
+    return x
+
+
+def clamp_dtype(lo: DType, x: DType, hi: DType) -> DType:
+    """Dtype rule of `clamp`."""
+    if not lo == x == hi:
+        raise TypeError(f"clamp takes operands of equal dtypes, got {lo}, {x}, {hi}")
+    return x
+
+
+def real_dtype(x: DType) -> DType:
+    """Dtype rule: that of the real part."""
+    return np.zeros((), x).real.dtype
+
+
+def complex_dtype(x: DType, y: DType) -> DType:
+    """Dtype rule of `complex_`."""
+    result = np.result_type(x, np.complex64)
+    if x != y or x != real_dtype(result):
+        raise TypeError(f"complex takes two arrays of float32 or of float64, got {x}, {y}")
+    return result
+
+
+def make_complex(xp: Any, x: Any, y: Any) -> Any:
+    """Put a complex array together; unlike ``x + 1j * y``, this keeps infinities and signs of 0."""
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))  # programs leave broadcasting to NumPy
+    z = xp.empty(shape, np.result_type(type_of(x).dtype, np.complex64))
+    z.real, z.imag = x, y
+    return z
+
+
+# Conversions and selection. The transpose of a complex function is its transpose as a real-linear
+# map under the pairing Re(ct t), without conjugation, so holomorphic functions need no second rule.
+
+
+@primitive
+class Cast(Elementwise):
+    """Convert to another dtype; a complex number becomes real by its real part."""
+
+    dtype: DType
+    weak: bool = False
+
+    linear = (0,)
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """Whether the dtype has tangents."""
+        return self.dtype.kind in "fc"
+
+    def abstract_eval(self, *types: ArrayType) -> ArrayType:
+        return ArrayType(types[0].shape, self.dtype, self.weak)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        x = xp.asarray(x)
+        if x.dtype.kind == "c" and self.dtype.kind not in "cb":
+            x = x.real
+        return x.astype(self.dtype)
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        return (Cast(x.dtype, x.type.weak)(ct),)
+
+
+stop_gradient = elementwise("stop_gradient", function=lambda xp, x: x, dtype=keep_dtype, view=True)
+select: Function = elementwise(
+    "select",
+    function="where",
+    dtype=select_dtype,
+    linear=(1, 2),
+    transposes=(
+        None,
+        lambda ct, p, x, y: masked(p, ct),
+        lambda ct, p, x, y: select(p, zeros_like(ct), ct),
+    ),
+)
+clamp = elementwise(  # (lo, x, hi)
+    "clamp",
+    lambda t, out, lo, x, hi: masked(logical_and(less(x, lo), less(lo, hi)), t),
+    lambda t, out, lo, x, hi: masked(logical_and(less(lo, x), less(x, hi)), t),
+    lambda t, out, lo, x, hi: masked(less(hi, maximum(lo, x)), t),
+    function=lambda xp, lo, x, hi: xp.clip(x, lo, hi),
+    dtype=clamp_dtype,
+)
+complex_ = elementwise(
+    "complex",
+    function=make_complex,
+    dtype=complex_dtype,
+    linear=(0, 1),
+    transposes=(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
+)
+real: Function = elementwise(
+    "real",
+    dtype=real_dtype,
+    linear=(0,),
+    transposes=(lambda ct, x: Cast(x.dtype)(ct),),
+    view=True,
+)
+imag: Function = elementwise(
+    "imag",
+    dtype=real_dtype,
+    linear=(0,),
+    transposes=(lambda ct, x: complex_(zeros_like(ct), neg(ct)) if x.dtype.kind == "c" else None,),
+    view=True,
+)
+conj: Function = elementwise("conjugate", linear=(0,), transposes=(lambda ct, x: conj(ct),))
+
+# Arithmetic
+
+neg: Function = elementwise("negative", linear=(0,), transposes=(negated,))
+positive = elementwise("positive", linear=(0,), transposes=(same,))
+add = elementwise("add", same, same, transposes=(same, same))
+sub = elementwise("subtract", same, negated, transposes=(same, negated))
+mul: Function = elementwise(
+    "multiply",
+    multilinear=True,
+    transposes=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+)
+div: Function = elementwise(
+    "divide",
+    lambda t, out, x, y: div(t, y),
+    lambda t, out, x, y: mul(t, neg(div(out, y))),
+    transposes=(lambda ct, x, y: div(ct, y), None),
+)
+reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
+floor_divide = elementwise("floor_divide")
+remainder = elementwise("remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)))
+fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))))
+ldexp: Function = elementwise(
+    "ldexp", linear=(0,), transposes=(lambda ct, x, n: ldexp(ct, n), None)
+)
+frexp_exponent = elementwise(
+    "frexp_exponent", function=lambda xp, x: xp.frexp(x)[1], dtype=lambda x: np.dtype(np.int32)
+)
+
+# Rounding, signs, maxima. Where two operands tie for the maximum, each gets half.
+
+
+def abs_partial(t: Any, out: Any, x: Any) -> Any:
+    """Re(t conj(x)) / |x|, and 0 at x = 0."""
+    if is_complex(x):
+        return real(mul(t, conj(x) / cast(nonzero(out), x)))
+    return mul(t, sign(x))
+
+
+def sign_partial(t: Any, out: Any, x: Any) -> Any:
+    """Of z = x / |x|, dz = i z Im(t conj(z)) / |x|; of a real sign, 0."""
+    if not is_complex(x):
+        return None
+    return mul(cast(imag(mul(t, conj(out))), x), 1j * out / cast(nonzero(absolute(x)), x))
+
+
+def share(t: Any, mine: Any, other: Any, out: Any) -> Any:
+    """Of the operand `mine` of a maximum: all or half of its tangent, or 0 where it is less."""
+    return mul(t, cast(mine == out, t) / (1 + cast(other == out, t)))
+
+
+def same_sign(x: Any, y: Any) -> Any:
+    """Whether the sign bits are equal."""
+    return equal(signbit(x), signbit(y))
+
+
+floor = elementwise("floor")
+ceil = elementwise("ceil")
+trunc: Function = elementwise("trunc")
+rint = elementwise("rint")
+absolute = elementwise("absolute", abs_partial)
+sign = elementwise("sign", sign_partial)
+copysign = elementwise("copysign", lambda t, out, x, y: select(same_sign(x, y), t, neg(t)), None)
+heaviside = elementwise("heaviside", None, lambda t, out, x, y: mul(t, cast(x == 0, t)))
+nextafter = elementwise("nextafter")
+spacing = elementwise("spacing")
+either = (lambda t, out, x, y: share(t, x, y, out), lambda t, out, x, y: share(t, y, x, out))
+maximum: Function = elementwise("maximum", *either)
+minimum = elementwise("minimum", *either)
+fmax = elementwise("fmax", *either)
+fmin = elementwise("fmin", *either)
+
+# Tests: these have booleans for results
+
+equal = elementwise("equal")
+not_equal = elementwise("not_equal")
+less: Function = elementwise("less")
+less_equal = elementwise("less_equal")
+greater = elementwise("greater")
+greater_equal = elementwise("greater_equal")
+isnan = elementwise("isnan")
+isinf = elementwise("isinf")
+isfinite = elementwise("isfinite")
+signbit = elementwise("signbit")
+logical_and: Function = elementwise("logical_and")
+logical_or = elementwise("logical_or")
+logical_xor = elementwise("logical_xor")
+logical_not = elementwise("logical_not")
+
+# Integers
+
+bitwise_and = elementwise("bitwise_and")
+bitwise_or = elementwise("bitwise_or")
+bitwise_xor = elementwise("bitwise_xor")
+invert = elementwise("invert")
+left_shift = elementwise("left_shift")
+right_shift = elementwise("right_shift")
+population_count = elementwise("population_count", function="bitwise_count")
+gcd = elementwise("gcd")
+lcm = elementwise("lcm")
+
+# Powers
+
+
+def power_of_base(t: Any, out: Any, x: Any, y: Any) -> Any:
+    """Return t y x^(y-1), which is 0 for y = 0 also at x = 0."""
+    exponent = y - 1 + cast(logical_and(x == 0, y == 0), y)
+    return mul(t, y * power(x, exponent))
+
+
+@primitive
+class IntegerPower(Elementwise):
+    """``x ** n`` for a fixed integer `n`, small ones by multiplication."""
+
+    n: int
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        (dtype,) = dtypes
+        if dtype.kind == "b":
+            raise TypeError("integer_power takes numbers, got bool")
+        if dtype.kind in "iu" and self.n < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return dtype
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """Whether the power depends on `x`."""
+        return self.n != 0
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        n = abs(self.n)
+        if self.n == 2:
+            return xp.square(x)
+        dtype = type_of(x).dtype
+        # Half precision would be rounded after each factor; integers have no reciprocal.
+        if n > 16 or n == 0 or dtype == np.float16 or (self.n < 0 and dtype.kind in "iu"):
+            return xp.power(x, self.n)
+        result = None
+        while n:  # by the binary digits of n
+            if n & 1:
+                result = x if result is None else result * x
+            n >>= 1
+            x = x * x if n else x
+        if self.n < 0:
+            return xp.reciprocal(result)
+        return xp.positive(result) if self.n == 1 else result
+
+    def expression(self, *names: str) -> str | None:
+        (x,) = names
+        return {-1: f"np.reciprocal({x})", 2: f"np.square({x})"}.get(self.n)
+
+    def call_into(self, out: str, *names: str) -> str | None:
+        (x,) = names
+        return {-1: f"np.reciprocal({x}, out={out})", 2: f"np.square({x}, out={out})"}.get(self.n)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        ((t,), (x,)) = tangents, operands
+        if self.n in (0, 1):
+            return t if self.n else None
+        return mul(t, self.n * (x if self.n == 2 else IntegerPower(self.n - 1)(x)))
+
+
+power = elementwise(
+    "power",
+    power_of_base,
+    lambda t, out, x, y: mul(t, out * log(nonzero(x))),  # 0 for x = 0: out is 0 there
+)
+square = elementwise("square", lambda t, out, x: mul(t, 2 * x))
+sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
+cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
+hypot = elementwise(
+    "hypot",
+    lambda t, out, x, y: mul(t, x / nonzero(out)),
+    lambda t, out, x, y: mul(t, y / nonzero(out)),
+)
+
+# Exponentials and logarithms
+
+LN2, LN10 = math.log(2), math.log(10)
+
+
+def difference(x: Any, out: Any) -> Any:
+    """Return x - out, and 0 where they are equal, also infinite."""
+    equals = x == out
+    ones = cast(equals, x)
+    return sub(select(equals, ones, x), select(equals, ones, out))
+
+
+exp = elementwise("exp", lambda t, out, x: mul(t, out))
+exp2 = elementwise("exp2", lambda t, out, x: mul(t, LN2 * out))
+expm1 = elementwise("expm1", lambda t, out, x: mul(t, out + 1))
+log: Function = elementwise("log", lambda t, out, x: div(t, x))
+log2 = elementwise("log2", lambda t, out, x: div(t, LN2 * x))
+log10 = elementwise("log10", lambda t, out, x: div(t, LN10 * x))
+log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
+logaddexp = elementwise(
+    "logaddexp",
+    lambda t, out, x, y: mul(t, exp(difference(x, out))),
+    lambda t, out, x, y: mul(t, exp(difference(y, out))),
+)
+logaddexp2 = elementwise(
+    "logaddexp2",
+    lambda t, out, x, y: mul(t, exp2(difference(x, out))),
+    lambda t, out, x, y: mul(t, exp2(difference(y, out))),
+)
+
+# Trigonometric and hyperbolic functions. 1 - x^2 is factored, as it loses digits near 1; in arccosh
+# the root is, as sqrt(x^2 - 1) has the wrong sign in half the complex plane (W. Kahan, "Branch cuts
+# for complex elementary functions", 1987).
+
+sin = elementwise("sin", lambda t, out, x: mul(t, cos(x)))
+cos: Function = elementwise("cos", lambda t, out, x: mul(t, -sin(x)))
+tan = elementwise("tan", lambda t, out, x: mul(t, 1 + out * out))
+arcsin = elementwise("arcsin", lambda t, out, x: div(t, sqrt((1 - x) * (1 + x))))
+arccos = elementwise("arccos", lambda t, out, x: div(t, -sqrt((1 - x) * (1 + x))))
+arctan = elementwise("arctan", lambda t, out, x: div(t, 1 + x * x))
+arctan2 = elementwise(  # (y, x)
+    "arctan2",
+    lambda t, out, y, x: mul(t, x / (x * x + y * y)),
+    lambda t, out, y, x: mul(t, -y / (x * x + y * y)),
+)
+sinh = elementwise("sinh", lambda t, out, x: mul(t, cosh(x)))
+cosh: Function = elementwise("cosh", lambda t, out, x: mul(t, sinh(x)))
+tanh = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out))
+arcsinh = elementwise("arcsinh", lambda t, out, x: div(t, sqrt(1 + x * x)))
+arccosh = elementwise("arccosh", lambda t, out, x: div(t, sqrt(x - 1) * sqrt(x + 1)))
+arctanh = elementwise("arctanh", lambda t, out, x: div(t, (1 - x) * (1 + x)))
+degrees: Function = elementwise("degrees", linear=(0,), transposes=(lambda ct, x: degrees(ct),))
+radians: Function = elementwise("radians", linear=(0,), transposes=(lambda ct, x: radians(ct),))
+
+
+@primitive
+class Sinc(Elementwise):
+    """The derivative of order `order` of ``sin(pi x) / (pi x)``; of order 0 it is NumPy's `sinc`.
+
+    Let s_k be the k-th derivative of s(u) = sin(u) / u. Differentiating u s(u) = sin(u) gives
+    u s_k + k s_(k-1) = sin(u + k pi/2), which is stable for |u| > k. Nearer to 0, integrating
+    s(u) = int_0^1 cos(u v) dv gives s_k(u) = sum_n cos((n + k) pi/2) / (n + k + 1) u^n / n!.
+    """
+
+    order: int
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0].kind not in "fc":
+            raise TypeError(f"sinc takes floating-point or complex numbers, got {dtypes[0]}")
+        return dtypes[0]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        k = self.order
+        if k == 0:
+            return xp.sinc(x)
+        u = math.pi * x
+        near = abs(u) <= k + 1
+        far = xp.where(near, k + 1, u)
+        waves = [xp.sin(far), xp.cos(far)]
+        waves += [-waves[0], -waves[1]]  # sin(u + j pi/2) for j = 0, 1, 2, 3
+        by_recurrence = waves[0] / far
+        for j in range(1, k + 1):
+            by_recurrence = (waves[j % 4] - j * by_recurrence) / far
+        u = xp.where(near, u, 0)
+        by_series = 0 * u
+        for n in reversed(range(k % 2, 3 * k + 26, 2)):  # enough terms for |u| <= k + 1
+            term = (-1) ** ((n + k) // 2) / ((n + k + 1) * math.factorial(n))
+            by_series = by_series * (u * u) + term
+        by_series = by_series * u if k % 2 else by_series
+        return math.pi**k * xp.where(near, by_series, by_recurrence)
+
+    def expression(self, *names: str) -> str | None:
+        return f"np.sinc({names[0]})" if self.order == 0 else None
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return mul(tangents[0], Sinc(self.order + 1)(*operands))
+
+
+sinc = Sinc(0)

@@ -1,0 +1,214 @@
+"""Reductions along axes: products, extrema and their positions, logical ones.
+
+Sums are in `shaping`, with the broadcasting that they transpose to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.types import ArrayType, array_type
+from fungrad.primitives.cumulative import CumProd, ties
+from fungrad.primitives.elementwise import Cast, div, mul, select
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Permute,
+    ReduceSum,
+    Reshape,
+    shift,
+    without_axes,
+    zeros_like,
+)
+
+
+class Reduction(Primitive):
+    """What the reductions over `axes` have in common; the result lacks the axes."""
+
+    axes: tuple[int, ...]
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x.update(shape=without_axes(self, x))
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return type(self)(tuple(a + 1 for a in self.axes))(x)  # type: ignore[call-arg]
+
+    def method_call(self, x: str, method: str) -> str:
+        """Return the source that calls a method with the axes; for one axis, as a plain number."""
+        return f"{x}.{method}({self.axes[0] if len(self.axes) == 1 else self.axes})"
+
+
+@primitive
+class ReduceProd(Reduction):
+    """Product over `axes`, in the operand's dtype."""
+
+    axes: tuple[int, ...]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.prod(x, axis=self.axes, dtype=x.dtype)
+
+    def expression(self, x: str) -> str:
+        return f"np.multiply.reduce({x}, {self.axes}, {x}.dtype)"
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
+        # The derivative by one factor is the product of those before it and those after it. Unlike
+        # out / x, that holds at zeros too, for derivatives of every order.
+        x, t = self._in_one_axis(x), self._in_one_axis(tangents[0])
+        axis = self.axes[0] if len(self.axes) == 1 else len(x.shape) - 1
+        before = shift(CumProd(axis, False)(x), axis, 1, 1)
+        after = shift(CumProd(axis, True)(x), axis, -1, 1)
+        return ReduceSum((axis,))(mul(t, mul(before, after)))
+
+    def _in_one_axis(self, x: Any) -> Any:
+        """Make several axes, or none, the last axis."""
+        if len(self.axes) == 1:
+            return x
+        kept = tuple(a for a in range(len(x.shape)) if a not in self.axes)
+        kept_shape = tuple(x.shape[a] for a in kept)
+        length = int(np.prod([x.shape[a] for a in self.axes]))
+        if kept != tuple(range(len(kept))):
+            x = Permute(kept + self.axes)(x)
+        return Reshape((*kept_shape, length))(x)
+
+
+class Extremum(Reduction):
+    """What the maximum and the minimum have in common. Elements that tie share the tangent equally."""
+
+    ufunc: ClassVar[str]
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        if 0 in [x.shape[a] for a in self.axes if 0 <= a < x.ndim]:
+            raise ValueError(
+                f"zero-size array to reduction operation {self.ufunc} which has no identity"
+            )
+        return super().abstract_eval(x)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        if xp is np:
+            return getattr(np, self.ufunc).reduce(x, self.axes)
+        return getattr(x, self.ufunc[:3])(self.axes)  # CuPy has `reduce` for add and multiply only
+
+    def expression(self, x: str) -> str:
+        return self.method_call(x, self.ufunc[:3])
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
+        attained = ties(x, Broadcast(x.shape, self.axes)(out))
+        t = tangents[0]
+        number = ReduceSum(self.axes)(Cast(t.dtype)(attained))
+        return div(ReduceSum(self.axes)(select(attained, t, zeros_like(t))), number)
+
+
+@primitive
+class ReduceMax(Extremum):
+    """Maximum over `axes`; NaN if there is one."""
+
+    axes: tuple[int, ...]
+
+    ufunc = "maximum"
+
+
+@primitive
+class ReduceMin(Extremum):
+    """Minimum over `axes`; NaN if there is one."""
+
+    axes: tuple[int, ...]
+
+    ufunc = "minimum"
+
+
+class Logical(Reduction):
+    """What the reductions of booleans have in common."""
+
+    differentiable = False
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        if x.dtype != bool:
+            raise TypeError(f"{self.name} takes booleans, got {x}: compare with 0 first")
+        return super().abstract_eval(x)
+
+
+@primitive
+class ReduceAnd(Logical):
+    """Whether all are true along `axes`."""
+
+    axes: tuple[int, ...]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.all(x, axis=self.axes)
+
+    def expression(self, x: str) -> str:
+        return self.method_call(x, "all")
+
+
+@primitive
+class ReduceOr(Logical):
+    """Whether any is true along `axes`."""
+
+    axes: tuple[int, ...]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.any(x, axis=self.axes)
+
+    def expression(self, x: str) -> str:
+        return self.method_call(x, "any")
+
+
+@primitive
+class ReduceXor(Logical):
+    """Whether an odd number of elements is true along `axes`."""
+
+    axes: tuple[int, ...]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.sum(x, axis=self.axes) % 2 == 1
+
+
+class Position(Primitive):
+    """What the positions of extrema have in common: the first one along `axis`, as int64.
+
+    A NaN counts as the extremum.
+    """
+
+    axis: int
+    function: ClassVar[str]
+
+    differentiable = False
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        axis = self.axis
+        if not 0 <= axis < x.ndim:
+            raise ValueError(f"{self.name}: {x} has no axis {axis}")
+        if not x.shape[axis]:
+            raise ValueError(f"attempt to get {self.function} of an empty sequence")
+        return array_type(x.shape[:axis] + x.shape[axis + 1 :], np.dtype(np.int64))
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return getattr(xp, self.function)(x, axis=self.axis)
+
+    def expression(self, x: str) -> str:
+        return f"{x}.{self.function}({self.axis})"
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return type(self)(self.axis + 1)(x)  # type: ignore[call-arg]
+
+
+@primitive
+class ArgMax(Position):
+    """Position of the maximum along `axis`."""
+
+    axis: int
+
+    name = "argmax"
+    function = "argmax"
+
+
+@primitive
+class ArgMin(Position):
+    """Position of the minimum along `axis`."""
+
+    axis: int
+
+    name = "argmin"
+    function = "argmin"

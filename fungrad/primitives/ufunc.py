@@ -1,0 +1,153 @@
+"""How an elementwise primitive is declared: most are NumPy ufuncs. `elementwise.py` is their table."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.shaping import expand
+
+DType = np.dtype[Any]
+Rule = Callable[..., Any]
+
+
+class Elementwise(Primitive):
+    """Computes each element of the result from the elements of the operands at its place."""
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        """Return the dtype of the result; raise TypeError for operands it does not take."""
+        raise NotImplementedError
+
+    def abstract_eval(self, *types: ArrayType) -> ArrayType:
+        first = types[0]
+        if any(t.shape != first.shape for t in types):
+            raise TypeError(f"{self.name}: operands of different shapes, {types}")
+        dtype = self.result_dtype(*[t.dtype for t in types])
+        numbers = [t.weak for t in types if t.dtype.kind != "b"]  # not the predicate of a select
+        return ArrayType(first.shape, dtype, dtype.kind != "b" and bool(numbers) and all(numbers))
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+
+
+@primitive
+class Function(Elementwise):
+    """An entry of the table; made by `elementwise`, which describes the fields."""
+
+    name: str = dataclasses.field()  # no default, although the base class has a name
+    function: str | Rule
+    dtype_rule: Rule
+    partials: tuple[Rule | None, ...]
+    transposes: tuple[Rule | None, ...] | None
+    linear: tuple[int, ...] | None  # type: ignore[misc]
+    multilinear: bool  # type: ignore[misc]
+    view: bool  # type: ignore[misc]
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """Whether any tangent can be nonzero."""
+        return bool(self.partials) or self.linear is not None or self.multilinear
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        return self.dtype_rule(*dtypes)  # type: ignore[no-any-return]
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        if isinstance(self.function, str):
+            return getattr(xp, self.function)(*operands)
+        return self.function(xp, *operands)
+
+    def expression(self, *names: str) -> str | None:
+        if isinstance(self.function, str):
+            return f"np.{self.function}({', '.join(names)})"
+        return None
+
+    def call_into(self, out: str, *names: str) -> str | None:
+        if numpy_ufunc(self.function):
+            return f"np.{self.function}({', '.join(names)}, out={out})"
+        return None
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        if not self.partials:
+            return super().jvp(tangents, out, *operands)
+        terms = [
+            partial(t, out, *operands)
+            for t, partial in zip(tangents, self.partials, strict=True)
+            if t is not None and partial is not None
+        ]
+        terms = [term for term in terms if term is not None]
+        return functools.reduce(operator.add, terms) if terms else None
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        if self.transposes is None:
+            raise self._missing("transpose", "be differentiated in reverse mode")
+        return tuple(
+            rule(ct, *operands) if isinstance(x, Linear) and rule is not None else None
+            for x, rule in zip(operands, self.transposes, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        """Show the name alone."""
+        return self.name
+
+
+def numpy_ufunc(function: str | Rule) -> np.ufunc | None:
+    """Return the NumPy ufunc of that name; None if there is none."""
+    found = getattr(np, function) if isinstance(function, str) else None
+    return found if isinstance(found, np.ufunc) else None
+
+
+def ufunc_dtype(ufunc: np.ufunc) -> Rule:
+    """Return the dtype rule that asks `ufunc` itself; dtypes it would have to cast are refused."""
+
+    def rule(*dtypes: DType) -> DType:
+        *needed, out = ufunc.resolve_dtypes((*dtypes, None))
+        if tuple(needed) != dtypes:
+            raise TypeError(f"{ufunc.__name__} takes dtypes {needed}, got {dtypes}")
+        return out
+
+    return rule
+
+
+def elementwise(
+    name: str,
+    *partials: Rule | None,
+    function: str | Rule | None = None,
+    dtype: Rule | None = None,
+    linear: tuple[int, ...] | None = None,
+    multilinear: bool = False,
+    transposes: tuple[Rule | None, ...] | None = None,
+    view: bool = False,
+) -> Function:
+    """Declare an elementwise primitive.
+
+    Parameters
+    ----------
+    name
+        Name of the primitive, and of the NumPy function unless `function` is given.
+    *partials
+        For each operand, ``lambda t, out, *operands`` giving the tangent that its tangent `t`
+        contributes; None if it contributes none. Without any, and without `linear` and
+        `multilinear`, the primitive has zero derivative.
+    function
+        Name of the function in `numpy` and `cupy`, or ``lambda xp, *operands``.
+    dtype
+        ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule.
+    linear, multilinear, view
+        As on `Primitive`.
+    transposes
+        For each operand, ``lambda ct, *operands`` giving its cotangent when it is `Linear`.
+    """
+    function = function or name
+    if dtype is None:
+        ufunc = numpy_ufunc(function)
+        if ufunc is None:
+            raise TypeError(f"{name} is no ufunc: give its dtype rule")
+        dtype = ufunc_dtype(ufunc)
+    return Function(name, function, dtype, partials, transposes, linear, multilinear, view)

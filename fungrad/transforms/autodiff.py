@@ -1,0 +1,371 @@
+"""Derivatives of any function: `jvp`, `linearize` forward, `vjp`, `linear_transpose` in reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.evaluate import inline
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace, Tracer
+from fungrad.core.types import ArrayType, float0
+from fungrad.transforms.call import (
+    argument_type,
+    arguments_of,
+    as_operand,
+    name_of,
+    output_variables,
+    rewrite,
+    split_aux,
+)
+from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr, tangent_type
+from fungrad.transforms.transpose import transpose_expr
+
+
+class _Traced:
+    """A function traced at known arguments: the trace is open, the results are at hand."""
+
+    def __init__(self, trace: Trace, label: str, fun: Any, args: Sequence[Any], has_aux: bool):
+        leaves, structure = tree.flatten(tuple(args))
+        self.types = [
+            argument_type(x, label, path)
+            for x, path in zip(leaves, leaf_paths(args), strict=True)
+        ]
+        self.structure = structure
+        self.moving = [i for i, t in enumerate(self.types) if t.inexact]
+        tracers = [
+            trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
+        ]
+        result = fun(*tree.unflatten(structure, tracers))
+        value, aux = split_aux(result, label) if has_aux else (result, None)
+        out_leaves, self.out_structure = tree.flatten(value)
+        self.outputs = output_variables(trace, out_leaves, label)
+        self.out_types = [trace.types[v] for v in self.outputs]
+        self.aux_leaves, self.aux_structure = tree.flatten(aux)
+        self.aux_at = [i for i, x in enumerate(self.aux_leaves) if type(x) is Tracer]
+        self.variables = [
+            *self.outputs,
+            *output_variables(trace, [self.aux_leaves[i] for i in self.aux_at], label),
+        ]
+
+    def wrt(self, expr: Expr) -> list[int]:
+        """Return the positions of the differentiable inputs of the traced program."""
+        return [expr.captured + i for i in self.moving]
+
+    def finish(self, found: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+        """Split the results of a program into outputs, aux and the rest."""
+        n = len(self.outputs)
+        outputs = tree.unflatten(self.out_structure, found[:n])
+        for i, x in zip(self.aux_at, found[n:], strict=False):
+            self.aux_leaves[i] = x
+        aux = tree.unflatten(self.aux_structure, self.aux_leaves)
+        return outputs, aux, list(found[n + len(self.aux_at) :])
+
+
+def leaf_paths(args: Any) -> list[str]:
+    """Return where each leaf of `args` is, as `[0]['w']`; cheap when there is nothing nested."""
+    if all(type(x) is np.ndarray or type(x) is Tracer for x in args):
+        return [f" {i}" for i in range(len(args))]
+    return [f" {path}" for path, _ in tree.leaves_with_paths(tuple(args))]
+
+
+@api_boundary
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
+    """Evaluate `fun` and its derivative along `tangents` (forward mode).
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    primals
+        Its arguments, a tuple or list.
+    tangents
+        The direction: of the structure, shapes and dtypes of `primals`; of dtype ``float0`` for integers.
+    has_aux
+        Whether `fun` returns a pair of the result and auxiliary data.
+
+    Returns
+    -------
+    tuple
+        The result and its tangent; with `has_aux` also the auxiliary data.
+
+    Raises
+    ------
+    TypeError
+        If a tangent has not the shape and dtype of its primal.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> value, tangent = fg.jvp(lambda x: x ** 3, (2.0,), (1.0,))
+    >>> print(value, tangent)
+    8.0 12.0
+    """
+    label = f"jvp({name_of(fun)})"
+    for what, x in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(x, (tuple, list)):
+            raise TypeError(f"{label}: {what} must be a tuple or list, not {type(x).__name__}")
+    t_leaves, t_structure = tree.flatten(tuple(tangents))
+    with Trace(label, known=True) as trace:
+        traced = _Traced(trace, label, fun, primals, has_aux)
+        if t_structure != traced.structure:
+            raise TypeError(
+                f"{label}: primals and tangents must have the same structure; got "
+                f"{traced.structure} and {t_structure}"
+            )
+        moved = _check_directions(t_leaves, traced.types, f"{label}: tangent")
+
+        def build(expr: Expr, done: int) -> Program:
+            return Program(jvp_expr(expr, traced.wrt(expr), done))
+
+        program = rewrite(trace, traced.variables, "jvp", build)
+        found = program(*arguments_of(trace), *moved)
+    n = len(traced.variables)
+    outputs, aux, rest = traced.finish(found)
+    out_tangents = iter(rest)
+    t_outs = [
+        next(out_tangents) if t.inexact else np.zeros(t.shape, float0) for t in traced.out_types
+    ]
+    assert n  # every function has results, if only an empty tree of them
+    result = (outputs, tree.unflatten(traced.out_structure, t_outs))
+    return (*result, aux) if has_aux else result
+
+
+def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: str) -> list[Any]:
+    """Return the leaves of inexact type as operands; raise if a shape or dtype does not fit."""
+    moved = []
+    for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
+        found = argument_type(x, what)
+        if not t.inexact:
+            if found.dtype != float0 and found.shape == t.shape:
+                # A tangent of an integer can only be zero: say so rather than drop it.
+                raise TypeError(
+                    f"{what} {i} belongs to a value of type {t}, which has no derivative; its dtype must "
+                    f"be float0 (np.zeros(shape, fungrad.float0)), not {found.dtype}"
+                )
+            continue
+        if found.shape != t.shape or not (found.weak or found.dtype == t.dtype):
+            raise TypeError(
+                f"{what} {i} has type {found}, but belongs to a value of type {t}; shapes and dtypes must "
+                f"be equal. Convert it with np.broadcast_to and .astype({t.dtype})."
+            )
+        operand = as_operand(x)
+        if found.dtype != t.dtype:
+            operand = np.asarray(operand).astype(t.dtype)[()] if not hasattr(x, "trace") else x
+        moved.append(operand)
+    return moved
+
+
+@api_boundary
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Evaluate `fun` and return its pullback (reverse mode).
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    *primals
+        Its arguments.
+    has_aux
+        Whether `fun` returns a pair of the result and auxiliary data.
+
+    Returns
+    -------
+    tuple
+        The result, and the pullback: a function from a cotangent (of the structure, shapes and dtypes of the
+        result) to the tuple of cotangents of the arguments, which can be called any number of times. With
+        `has_aux` also the auxiliary data.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> value, pullback = fg.vjp(lambda x, y: x * y, 3.0, 4.0)
+    >>> [float(ct) for ct in pullback(1.0)]
+    [4.0, 3.0]
+    """
+    label = f"vjp({name_of(fun)})"
+    with Trace(label, known=True) as trace:
+        traced = _Traced(trace, label, fun, primals, has_aux)
+        n = len(traced.outputs)
+
+        def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
+            forward, backward, moving = _ignoring_aux(
+                linearize_expr(expr, traced.wrt(expr), done), n
+            )
+            transposed = transpose_expr(backward, backward.captured)
+            return Program(forward), Program(transposed), moving
+
+        forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
+        found = forward(*arguments_of(trace))
+    outputs, aux, residuals = traced.finish(found)
+
+    @api_boundary
+    def pullback(ct: Any) -> tuple[Any, ...]:
+        leaves, structure = tree.flatten(ct)
+        if structure != traced.out_structure:
+            raise TypeError(
+                f"{label}: the cotangent must have the structure of the result, "
+                f"{traced.out_structure}; got {structure}"
+            )
+        cts = dict(
+            zip(
+                [i for i, t in enumerate(traced.out_types) if t.inexact],
+                _check_directions(leaves, traced.out_types, f"{label}: cotangent"),
+                strict=True,
+            )
+        )
+        pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
+        results = [
+            next(pulled) if t.inexact else np.zeros(t.shape, float0) for t in traced.types
+        ]
+        return tree.unflatten(traced.structure, results)
+
+    return (outputs, pullback, aux) if has_aux else (outputs, pullback)
+
+
+def _ignoring_aux(parts: Linearized, n: int) -> Linearized:
+    """Keep only the derivatives of the first `n` outputs; aux data has none."""
+    forward, linear, moving = parts
+    kept = [i for i, m in enumerate(moving) if m < n]
+    outputs = tuple([linear.outputs[i] for i in kept])
+    narrowed = Expr(
+        linear.inputs,
+        linear.equations,
+        outputs,
+        linear.types,
+        linear.constants,
+        linear.captured,
+        linear.sources,
+    )
+    return Linearized(forward, narrowed, tuple([moving[i] for i in kept]))
+
+
+@api_boundary
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Evaluate `fun` and return its derivative at `primals` as a linear function.
+
+    Unlike `jvp` the primal computation is not repeated when the derivative is applied again.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    *primals
+        Its arguments.
+    has_aux
+        Whether `fun` returns a pair of the result and auxiliary data.
+
+    Returns
+    -------
+    tuple
+        The result, and a function from tangents (one for each argument) to the tangent of the result. With
+        `has_aux` also the auxiliary data.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> value, derivative = fg.linearize(lambda x: x ** 3, 2.0)
+    >>> print(value, derivative(1.0), derivative(0.5))
+    8.0 12.0 6.0
+    """
+    label = f"linearize({name_of(fun)})"
+    with Trace(label, known=True) as trace:
+        traced = _Traced(trace, label, fun, primals, has_aux)
+        n = len(traced.outputs)
+
+        def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
+            parts = _ignoring_aux(linearize_expr(expr, traced.wrt(expr), done), n)
+            return Program(parts.forward), Program(parts.linear), parts.moving
+
+        forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
+        found = forward(*arguments_of(trace))
+    outputs, aux, residuals = traced.finish(found)
+
+    @api_boundary
+    def derivative(*tangents: Any) -> Any:
+        leaves, structure = tree.flatten(tangents)
+        if structure != traced.structure:
+            raise TypeError(
+                f"{label}: the tangents must have the structure of the arguments, "
+                f"{traced.structure}; got {structure}"
+            )
+        moved = _check_directions(leaves, traced.types, f"{label}: tangent")
+        pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
+        results = [
+            pushed[i]
+            if i in pushed
+            else np.zeros(t.shape, t.dtype if t.inexact else float0)[()]
+            for i, t in enumerate(traced.out_types)
+        ]
+        return tree.unflatten(traced.out_structure, results)
+
+    return (outputs, derivative, aux) if has_aux else (outputs, derivative)
+
+
+@api_boundary
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the transpose of a linear function.
+
+    Parameters
+    ----------
+    fun
+        A function that is linear in all its arguments together; linearity is not checked beyond what its
+        primitives declare.
+    *primals
+        Arguments, or anything with their `shape` and `dtype` (`ShapeDtypeStruct`); values are not used.
+
+    Returns
+    -------
+    Callable
+        From a cotangent of the result to the tuple of cotangents of the arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> transposed = fg.linear_transpose(lambda x: 3 * x, np.ones(2))
+    >>> transposed(np.array([1.0, 2.0]))
+    (array([3., 6.]),)
+    """
+    label = f"linear_transpose({name_of(fun)})"
+    leaves, structure = tree.flatten(primals)
+    types = [argument_type(x, label) for x in leaves]
+    for t in types:
+        if not t.inexact:
+            raise TypeError(
+                f"{label}: arguments must be floating-point or complex, got {t}; close over the others"
+            )
+    with Trace(label) as trace:
+        tracers = [trace.new_input(tangent_type(t)) for t in types]
+        out_leaves, out_structure = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+        outputs = output_variables(trace, out_leaves, label)
+        out_types = [trace.types[v] for v in outputs]
+
+        def build(expr: Expr, done: int) -> Program:
+            return Program(transpose_expr(inline(expr), expr.captured))
+
+        program = rewrite(trace, outputs, "linear_transpose", build)
+        captured = [as_operand(x) for x in arguments_of(trace)]
+        kept = [x.copy() if type(x) is np.ndarray else x for x in captured]
+
+    @api_boundary
+    def transposed(ct: Any) -> tuple[Any, ...]:
+        ct_leaves, ct_structure = tree.flatten(ct)
+        if ct_structure != out_structure:
+            raise TypeError(
+                f"{label}: the cotangent must have the structure of the result, {out_structure}; "
+                f"got {ct_structure}"
+            )
+        cts = _check_directions(ct_leaves, out_types, f"{label}: cotangent")
+        return tree.unflatten(structure, program(*kept, *cts))
+
+    return transposed
+
+

@@ -1,0 +1,122 @@
+"""What the transforms share: tracing a user's function, and running what is made of the trace.
+
+A transformed function is traced anew in each call (its Python may take another path), but the program
+that a transform makes of the trace is kept, under the structure of the trace: the primitives, their
+parameters, types and wiring. Values are not part of the key; captured arrays and numbers are inputs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.cache import LRUCache
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import here
+from fungrad.core.evaluate import inline
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.trace import Trace, Tracer
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
+
+programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 20)
+"""The programs made of un-jitted functions, by transform and structure; weighed in equations."""
+
+
+@primitive
+class Call(Primitive):
+    """A call of a jitted function. The transforms put the equations of `program` in its place."""
+
+    name: str
+    program: Program = dataclasses.field(repr=False)
+
+    multiple_results = True
+
+    @property
+    def callee(self) -> Expr:
+        return self.program.expr
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return self.program.expr.output_types
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return tuple(self.program(*operands))
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"call[{self.name}]"
+
+
+def name_of(function: Any) -> str:
+    """Return how to speak of `function` in messages."""
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def as_operand(x: Any) -> Any:
+    """Return a leaf as what programs run on: Python numbers become NumPy scalars."""
+    return np.asarray(x)[()] if type(x) in PYTHON_SCALARS else x
+
+
+def argument_type(x: Any, transform: str, path: str = "") -> ArrayType:
+    """Return the type of an argument's leaf, or raise a TypeError that says which leaf it is."""
+    try:
+        return type_of(x)
+    except TypeError as error:
+        raise TypeError(f"{transform}: argument{path}: {error}") from None
+
+
+def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:
+    """Return the variables of the results of a traced function."""
+    variables = []
+    for x in leaves:
+        if type(x) is not Tracer and not is_array(x):
+            raise TypeError(
+                f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
+                f"results is {x!r} of type {type(x).__name__}. Return it outside of the transformed "
+                "function, or with has_aux=True where the transform has it."
+            )
+        variables.append(trace.lift(x).var)
+    return variables
+
+
+def split_aux(result: Any, label: str) -> tuple[Any, Any]:
+    """Return the result of a function with has_aux=True as the pair it must be."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"{label}: with has_aux=True the function must return a pair (value, aux); it returned "
+            f"{type(result).__name__} {result!r}"
+        )
+    return result
+
+
+def rewrite(
+    trace: Trace,
+    outputs: Sequence[int],
+    kind: Hashable,
+    build: Callable[[Expr, int], Any],
+) -> Any:
+    """Return what `build` makes of the program in `trace`, from the cache if it is there.
+
+    `build` takes the program, without calls, and the number of equations whose results are known.
+    """
+    def make() -> Any:
+        expr = inline(trace.expr(outputs))
+        if check_exprs.get():
+            expr.check()
+        return build(expr, trace.known_equations)
+
+    key = (kind, check_exprs.get(), trace.structure(outputs))
+    return programs.get_or_build(key, make, lambda _: len(trace.equations) + 1.0)
+
+
+def arguments_of(trace: Trace) -> list[Any]:
+    """Return the values a rewritten program takes: captured arrays, inputs, known results."""
+    found = [x for _, x in trace.captures]
+    if trace.values is not None:
+        found += [trace.values[v] for v in trace.inputs]
+    return found + trace.known

@@ -1,0 +1,238 @@
+"""Gradients of scalar functions."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace, Tracer
+from fungrad.core.types import ArrayType, float0
+from fungrad.transforms.call import (
+    argument_type,
+    arguments_of,
+    as_operand,
+    name_of,
+    output_variables,
+    rewrite,
+    split_aux,
+)
+from fungrad.transforms.transpose import grad_expr
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that computes the gradient of `fun`.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them, that returns a real scalar (shape ``()``).
+        Python control flow on values is fine: the function is traced in each call.
+    argnums
+        Which positional arguments to differentiate with respect to. The others, and keyword arguments,
+        are passed on as they are.
+    has_aux
+        Whether `fun` returns a pair of the scalar and auxiliary data.
+    holomorphic
+        Whether `fun` is a holomorphic function of complex arguments; only then may it return a complex
+        number.
+    allow_int
+        Whether integer arguments are allowed; their gradients are arrays of dtype ``float0``.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes; returns the gradient, of the structure, shapes and dtypes of the argument
+        (a tuple of gradients if `argnums` is a sequence), or with `has_aux` the pair of that and the
+        auxiliary data. For a complex argument of a real function it is the conjugate of the direction of
+        steepest ascent, as in JAX.
+
+    Raises
+    ------
+    TypeError
+        If the result is not a real scalar, or an argument is not of floating-point or complex dtype.
+    ValueError
+        If `argnums` does not fit the arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.grad(lambda x: (x ** 2).sum())(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
+    >>> float(fg.grad(fg.grad(lambda x: x ** 3))(2.0))
+    12.0
+    """
+    return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=False)
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that computes both `fun` and its gradient.
+
+    Parameters and errors are those of `grad`.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes; returns the pair of what `fun` returns and the gradient.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> value, gradient = fg.value_and_grad(lambda x: x * x)(3.0)
+    >>> print(value, gradient)
+    9.0 6.0
+    """
+    return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=True)
+
+
+def _transformed(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    with_value: bool,
+) -> Callable[..., Any]:
+    label = f"grad({name_of(fun)})"
+    skip = 0 if with_value else 1
+    single = isinstance(argnums, (int, np.integer))
+    chosen = as_positions(argnums)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        positions = in_range(chosen, len(args), label)
+        wanted = args[positions[0]] if single else tuple([args[i] for i in positions])
+        leaves, structure = tree.flatten(wanted)
+        with Trace(label, known=True) as trace:
+            traced, wrt = [], []
+            for number, x in enumerate(leaves):
+                type_ = argument_type(x, label)
+                if differentiable(type_, holomorphic, allow_int, label):
+                    traced.append(trace.new_input(type_, as_operand(x)))
+                    wrt.append(number)
+                else:
+                    traced.append(x)
+            rebuilt = tree.unflatten(structure, traced)
+            new_args = list(args)
+            for i, x in zip(positions, (rebuilt,) if single else rebuilt, strict=True):
+                new_args[i] = x
+            returned = fun(*new_args, **kwargs)
+            value, aux = split_aux(returned, label) if has_aux else (returned, None)
+            outputs = output_variables(trace, [_scalar(value, holomorphic, label)], label)
+            aux_leaves, aux_structure = tree.flatten(aux)
+            aux_at = [i for i, x in enumerate(aux_leaves) if type(x) is Tracer]
+            outputs += output_variables(trace, [aux_leaves[i] for i in aux_at], label)
+
+            def build(expr: Expr, done: int) -> Program:
+                wrt = range(expr.captured, len(expr.inputs))
+                return Program(grad_expr(expr, wrt, done, skip))
+
+            found = rewrite(trace, outputs, ("grad", skip), build)(*arguments_of(trace))
+        values, rest = found[: 1 - skip], found[1 - skip :]
+        for i, x in zip(aux_at, rest, strict=False):
+            aux_leaves[i] = x
+        gradients = rest[len(aux_at) :]
+        if len(gradients) != len(leaves):
+            by_leaf = dict(zip(wrt, gradients, strict=True))
+            gradients = [
+                by_leaf[i] if i in by_leaf else np.zeros(np.shape(x), float0)
+                for i, x in enumerate(leaves)
+            ]
+        result = tree.unflatten(structure, gradients)
+        if has_aux:
+            aux = tree.unflatten(aux_structure, aux_leaves)
+            return ((values[0], aux), result) if with_value else (result, aux)
+        return (values[0], result) if with_value else result
+
+    return wrapper
+
+
+def as_positions(argnums: Any) -> tuple[int, ...]:
+    """Return `argnums` as a tuple."""
+    try:
+        return (operator.index(argnums),)
+    except TypeError:
+        pass
+    try:
+        return tuple([operator.index(i) for i in argnums])
+    except TypeError:
+        raise TypeError(
+            f"argnums must be an integer or a sequence of integers, not {argnums!r}"
+        ) from None
+
+
+def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
+    """Return `positions` counted from the front; raise if there is no such argument."""
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                f"{label}: argnums={i} needs at least {i + 1 if i >= 0 else -i} positional arguments, "
+                f"but the call has {count}. Arguments passed by keyword cannot be differentiated: "
+                "pass them by position."
+            )
+    return tuple([i % count for i in positions])
+
+
+def differentiable(type_: ArrayType, holomorphic: bool, allow_int: bool, label: str) -> bool:
+    """Whether to differentiate with respect to an argument of this type; raise if that is an error."""
+    if holomorphic and type_.dtype.kind != "c":
+        raise TypeError(
+            f"{label}: with holomorphic=True the arguments must be complex, got {type_}. Convert the "
+            "argument with .astype(complex), or leave out holomorphic=True."
+        )
+    if type_.inexact:
+        return True
+    if allow_int:
+        return False
+    raise TypeError(
+        f"{label}: the derivative with respect to an argument of type {type_} is asked for, and only "
+        "floating-point and complex arguments have one. Pass a float (2.0 instead of 2, "
+        "x.astype(float)), leave the argument out of argnums, or pass allow_int=True."
+    )
+
+
+def _scalar(value: Any, holomorphic: bool, label: str) -> Any:
+    type_ = getattr(value, "type", None)
+    if type(type_) is not ArrayType:
+        leaves = tree.leaves(value)
+        if len(leaves) != 1 or leaves[0] is not value:
+            raise TypeError(
+                f"{label} needs a function that returns one scalar; it returned "
+                f"{type(value).__name__} {value!r}. If it returns auxiliary data as well, pass "
+                "has_aux=True and return a pair."
+            )
+        type_ = argument_type(value, label)
+    if type_.shape != ():
+        raise TypeError(
+            f"{label} needs a function that returns a scalar; it returned an array of type {type_}. "
+            "Reduce it, for example with .sum() or .mean(), or use jacobian, or vjp with a cotangent of "
+            "that shape."
+        )
+    if not (type_.dtype.kind == "f" or (holomorphic and type_.dtype.kind == "c")):
+        if type_.dtype.kind == "c":
+            fix = "Return its real part or its absolute value, or pass holomorphic=True if the function is holomorphic."
+        else:
+            fix = "Return a float."
+        raise TypeError(f"{label} needs a function that returns a real number; got {type_}. {fix}")
+    return value

@@ -1,0 +1,235 @@
+"""Matrices of derivatives, and products with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import type_of
+from fungrad.transforms.autodiff import jvp, linearize, vjp
+from fungrad.transforms.call import argument_type, name_of
+from fungrad.transforms.grad import as_positions, differentiable, grad, in_range
+from fungrad.transforms.vmap import vmap
+
+
+def _partial(
+    fun: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: Any, label: str
+) -> tuple[Callable[[Any], Any], Any]:
+    """Return `fun` as a function of the chosen arguments alone (one, or a tuple), and those."""
+    single = isinstance(argnums, (int, np.integer))
+    positions = in_range(as_positions(argnums), len(args), label)
+
+    def of_chosen(chosen: Any) -> Any:
+        new = list(args)
+        for i, x in zip(positions, (chosen,) if single else chosen, strict=True):
+            new[i] = x
+        return fun(*new, **kwargs)
+
+    return of_chosen, args[positions[0]] if single else tuple([args[i] for i in positions])
+
+
+def _basis(leaves: Sequence[Any]) -> list[np.ndarray]:
+    """Return, for each leaf, the rows of the identity matrix over all leaves that belong to it."""
+    types = [type_of(x) for x in leaves]
+    total = sum(t.size for t in types)
+    rows, start = [], 0
+    for t in types:
+        part = np.zeros((total, t.size), t.dtype)
+        part[start : start + t.size] = np.eye(t.size, dtype=t.dtype)
+        rows.append(part.reshape(total, *t.shape))
+        start += t.size
+    return rows
+
+
+def _split_rows(x: Any, leaves: Sequence[Any], axis: int) -> list[Any]:
+    """Cut the axis of all basis directions of `x` into the shapes of the leaves."""
+    parts, start = [], 0
+    for leaf in leaves:
+        t = type_of(leaf)
+        index = (slice(None),) * axis + (slice(start, start + t.size),)
+        part = x[index]
+        parts.append(part.reshape(x.shape[:axis] + t.shape + x.shape[axis + 1 :]))
+        start += t.size
+    return parts
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that computes the Jacobian of `fun`, a column at a time (forward mode).
+
+    Best for functions with more results than arguments. Parameters are those of `grad`, but `fun` may
+    return arrays of any shape and pytrees of them.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes; returns a tree of the structure of the result, each leaf a tree of the
+        structure of the argument, of arrays of shape ``result.shape + argument.shape``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.jacfwd(lambda x: x ** 2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    label = f"jacfwd({name_of(fun)})"
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
+        leaves, structure = tree.flatten(chosen)
+        for x in leaves:
+            differentiable(argument_type(x, label), holomorphic, False, label)
+        _, push, *aux = linearize(of_chosen, chosen, has_aux=has_aux)
+        directions = tree.unflatten(structure, _basis(leaves))
+        columns = vmap(push, out_axes=-1)(directions)
+        result = tree.map(
+            lambda c: tree.unflatten(structure, _split_rows(c, leaves, len(c.shape) - 1)), columns
+        )
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian_function
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that computes the Jacobian of `fun`, a row at a time (reverse mode).
+
+    Best for functions with more arguments than results. Parameters are those of `grad`, but `fun` may
+    return arrays of any shape and pytrees of them. `jacobian` is another name for this.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes; returns a tree of the structure of the result, each leaf a tree of the
+        structure of the argument, of arrays of shape ``result.shape + argument.shape``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.jacrev(lambda x: x.sum() * x)(np.array([1.0, 2.0]))
+    array([[4., 1.],
+           [2., 5.]])
+    """
+    label = f"jacrev({name_of(fun)})"
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
+        leaves, structure = tree.flatten(chosen)
+        for x in leaves:
+            differentiable(argument_type(x, label), holomorphic, allow_int, label)
+        value, pull, *aux = vjp(of_chosen, chosen, has_aux=has_aux)
+        out_leaves, out_structure = tree.flatten(value)
+        for x in out_leaves:
+            _check_result(type_of(x), holomorphic, label)
+        (rows,) = vmap(pull)(tree.unflatten(out_structure, _basis(out_leaves)))
+        by_argument = [_split_rows(r, out_leaves, 0) for r in tree.leaves(rows)]
+        result = tree.unflatten(
+            out_structure,
+            [
+                tree.unflatten(structure, [parts[i] for parts in by_argument])
+                for i in range(len(out_leaves))
+            ],
+        )
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian_function
+
+
+jacobian = jacrev
+
+
+def _check_result(type_: Any, holomorphic: bool, label: str) -> None:
+    if type_.dtype.kind == "f" or (type_.dtype.kind == "c" and holomorphic):
+        return
+    fix = (
+        "pass holomorphic=True if the function is holomorphic"
+        if type_.dtype.kind == "c"
+        else "return a float"
+    )
+    raise TypeError(f"{label} needs a function with real results; got {type_}: {fix}")
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return the function that computes the Hessian of `fun`, forward over reverse.
+
+    Parameters are those of `grad`.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes; returns the second derivatives: for an argument that is an array, an array
+        of shape ``argument.shape + argument.shape``; for a tree, a tree of trees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.hessian(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+
+
+def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """Return the function that multiplies the Hessian of `fun` with a vector, without forming it.
+
+    Parameters
+    ----------
+    fun
+        A function that returns a real scalar.
+    argnums
+        Which positional arguments to differentiate with respect to.
+
+    Returns
+    -------
+    Callable
+        ``product(*args, vector)``: takes what `fun` takes and, last, a vector of the structure and shapes of the
+        argument; returns the product, of the same structure. Computed forward over reverse, at the cost of
+        a few gradients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.hvp(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+    array([  6., 120.])
+    """
+    label = f"hvp({name_of(fun)})"
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def product(*args_and_vector: Any, **kwargs: Any) -> Any:
+        if len(args_and_vector) < 2:
+            raise TypeError(f"{label} is called with the arguments of the function and a vector")
+        *args, vector = args_and_vector
+        of_chosen, chosen = _partial(fun, argnums, tuple(args), kwargs, label)
+        return jvp(grad(of_chosen), (chosen,), (vector,))[1]
+
+    return product

@@ -1,0 +1,403 @@
+"""Compile a function once for each type of its arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.cache import CacheInfo, LRUCache
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import api_boundary
+from fungrad.core.evaluate import evaluate, inline
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace, Tracer, bind
+from fungrad.core.types import ArrayType, type_of
+from fungrad.transforms.call import Call, argument_type, as_operand, name_of, output_variables
+
+CACHE_SIZE = 256
+"""Programs kept for each jitted function."""
+
+
+class Entry:
+    """A function compiled for one type of arguments."""
+
+    def __init__(
+        self, name: str, expr: Expr, captured: list[Any], structure: Any, donated: Sequence[int]
+    ) -> None:
+        self.traced = expr
+        self.captured = captured  # tracers of enclosing traces: the leading inputs
+        self.structure = structure
+        self.program = Program(inline(expr), [expr.captured + i for i in donated])
+        self.call = Call(name, self.program)
+        self.single = structure is tree.LEAF
+
+    def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
+        """Return the results for the leaves of the arguments."""
+        if self.captured or any([type(x) is Tracer for x in leaves]):
+            operands = [*self.captured, *[as_operand(x) for x in leaves]]
+            if inlined:
+                found: Sequence[Any] = evaluate(self.program.expr, operands)
+            else:
+                found = bind(self.call, operands)
+        else:
+            found = self.program(*leaves)
+        return found[0] if self.single else tree.unflatten(self.structure, found)
+
+
+class Jitted:
+    """A function that is traced and compiled at its first call with each type of arguments.
+
+    Made by `jit`.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        static_argnums: tuple[int, ...],
+        static_argnames: frozenset[str],
+        donate_argnums: tuple[int, ...],
+        donate_argnames: frozenset[str],
+        inline: bool,
+    ) -> None:
+        functools.update_wrapper(self, fun, updated=())
+        self._fun = fun
+        self._name = name_of(fun)
+        self._label = f"jit({self._name})"
+        self._static_argnums = static_argnums
+        self._static_argnames = static_argnames
+        self._donate_argnums = donate_argnums
+        self._donate_argnames = donate_argnames
+        self._inline = inline
+        self._plain = not (static_argnums or static_argnames or donate_argnums or donate_argnames)
+        self._entries: LRUCache[Entry] = LRUCache(CACHE_SIZE)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, so that methods can be jitted."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on the arguments, compiled for their structure, shapes and dtypes."""
+        if self._plain and len(args) == 1 and type(args[0]) is np.ndarray and not kwargs:
+            x = args[0]  # the commonest call, by the shortest way
+            entry = self._entries.get((tree.LEAF, type_of(x), check_exprs.get()))
+            if entry is not None:
+                return entry.run(args, self._inline)
+        return self._call(args, kwargs)
+
+    @api_boundary
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        entry, leaves = self._entry(args, kwargs)
+        return entry.run(leaves, self._inline)
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
+        """Return the compiled program for such arguments, and their leaves."""
+        static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
+        if not static and not dynamic_kwargs and len(dynamic_args) == 1:
+            leaves, structure = tree.flatten(dynamic_args[0])
+            rebuild: Callable[[Any], Any] = lambda tracers: (  # noqa: E731
+                (tree.unflatten(structure, tracers),),
+                {},
+            )
+        else:
+            leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
+            rebuild = functools.partial(tree.unflatten, structure)
+            structure = (structure, static)
+        types = [argument_type(x, self._label) for x in leaves]
+        leaves = [as_operand(x) for x in leaves]
+        if len(types) == 1 and not static:
+            key: Hashable = (structure, types[0], check_exprs.get())
+        else:
+            key = (structure, tuple(types), check_exprs.get())
+        entry = self._entries.get(key)
+        if entry is None:
+            outer: list[Entry] = []
+
+            def build() -> Entry:
+                return self._trace(rebuild, static, types, self._donated(args, kwargs), outer)
+
+            try:
+                entry = self._entries.get_or_build(key, build)
+            except _ClosesOverTracers:
+                entry = outer[0]
+        return entry, leaves
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
+        """Separate what is static: (position or name, value) pairs, the other arguments in order."""
+        if not (self._static_argnums or self._static_argnames):
+            return (), args, kwargs
+        positions = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
+        static = [(i, args[i]) for i in sorted(positions)]
+        static += [(k, kwargs[k]) for k in sorted(self._static_argnames & kwargs.keys())]
+        for where, value in static:
+            try:
+                hash(value)
+            except TypeError:
+                raise TypeError(
+                    f"{self._label}: the static argument {where!r} is {value!r} of type "
+                    f"{type(value).__name__}, which is not hashable, so it cannot be part of the key of a "
+                    "compiled program. Pass a tuple instead of a list, or leave the argument out of "
+                    "static_argnums and static_argnames."
+                ) from None
+        dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
+        # The type is part of the key: 1, 1.0 and True are equal but not the same argument.
+        keyed = tuple([(where, type(value), value) for where, value in static])
+        return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
+
+    def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """Return which leaves of the arguments may be overwritten."""
+        if not (self._donate_argnums or self._donate_argnames):
+            return []
+        flags: list[bool] = []
+        static = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
+        donated = {i % len(args) for i in self._donate_argnums if -len(args) <= i < len(args)}
+        for i, x in enumerate(args):
+            if i not in static:
+                flags += [i in donated] * len(tree.leaves(x))
+        for k in sorted(kwargs.keys() - self._static_argnames):
+            flags += [k in self._donate_argnames] * len(tree.leaves(kwargs[k]))
+        return [i for i, donate in enumerate(flags) if donate]
+
+    def _trace(
+        self,
+        rebuild: Callable[[Any], Any],
+        static: tuple[Any, ...],
+        types: Sequence[ArrayType],
+        donated: Sequence[int],
+        outer: list[Entry],
+    ) -> Entry:
+        with Trace(self._label, bake=True) as trace:
+            args, kwargs = rebuild([trace.new_input(t) for t in types])
+            args, kwargs = list(args), dict(kwargs)
+            for where, _, value in static:
+                if isinstance(where, int):
+                    args.insert(where, value)
+                else:
+                    kwargs[where] = value
+            result = self._fun(*args, **kwargs)
+            leaves, structure = tree.flatten(result)
+            outputs = output_variables(trace, leaves, self._label)
+            expr = trace.expr(outputs)
+        if check_exprs.get():
+            expr.check()
+        captured = [x for _, x in trace.captures]
+        entry = Entry(self._name, expr, captured, structure, donated)
+        if captured:  # such a program is only good inside the traces it belongs to: do not keep it
+            outer.append(entry)
+            raise _ClosesOverTracers
+        return entry
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace for the types of the arguments, without running.
+
+        Arguments may be arrays or anything with their `shape` and `dtype`.
+        """
+        entry, leaves = self._entry(args, kwargs)
+        return Lowered(self._name, entry, [type_of(x) for x in leaves])
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """Return the NumPy source of the program compiled for such arguments."""
+        return self.lower(*args, **kwargs).source()
+
+    def cache_info(self) -> CacheInfo:
+        """Return hits, misses, the bound and the size of the cache of compiled programs."""
+        return self._entries.info()
+
+    def clear_cache(self) -> None:
+        """Forget all compiled programs of this function."""
+        self._entries.clear()
+
+    def __repr__(self) -> str:
+        return f"<{self._label}>"
+
+
+class _ClosesOverTracers(Exception):
+    """Carries an entry that must not be cached out of the cache."""
+
+
+class Lowered:
+    """A function traced for one type of arguments. Made by ``jit(f).lower(*args)``."""
+
+    def __init__(self, name: str, entry: Entry, types: list[ArrayType]) -> None:
+        self._name = name
+        self._entry = entry
+        self.in_types = tuple(types)
+
+    @property
+    def expr(self) -> Expr:
+        """What was traced."""
+        return self._entry.traced
+
+    def as_text(self) -> str:
+        """Return the traced program as text."""
+        return str(self.expr)
+
+    def source(self) -> str:
+        """Return the NumPy source the program is compiled to."""
+        return self._entry.program.source.text
+
+    def compile(self) -> Compiled:
+        """Compile now; return a function that takes only arguments of these types."""
+        self._entry.program.compiled()
+        return Compiled(self._name, self._entry, self.in_types)
+
+
+class Compiled:
+    """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
+
+    def __init__(self, name: str, entry: Entry, types: tuple[ArrayType, ...]) -> None:
+        self._name = name
+        self._entry = entry
+        self.in_types = types
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. Static arguments are left out.
+
+        Raises
+        ------
+        TypeError
+            If the arguments have not the types it was compiled for.
+        """
+        leaves = tree.leaves((args, kwargs))
+        types = tuple([argument_type(x, f"compiled {self._name}") for x in leaves])
+        if types != self.in_types:
+            raise TypeError(
+                f"this program of {self._name} was compiled for arguments of types {self.in_types}, "
+                f"and is called with {types}; call the jitted function itself to compile for others"
+            )
+        return self._entry.run([as_operand(x) for x in leaves], False)
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    inline: bool = False,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: Any = None,
+) -> Any:
+    """Return `fun` compiled for the structure, shapes and dtypes of its arguments.
+
+    `fun` is traced at the first call for each combination of tree structure, shapes, dtypes, weak types (Python
+    numbers) and static arguments; later calls run the compiled program. A side effect in `fun`, such as
+    printing, happens once, when it is traced. Arrays that `fun` closes over become constants of the
+    program: their values at that time.
+
+    Parameters
+    ----------
+    fun
+        A pure function of arrays, numbers and pytrees of them. Without it, a decorator is returned.
+    static_argnums, static_argnames
+        Positional arguments, by position, and arguments, by name, that are not traced but part of
+        the key: a new value compiles anew. They must be hashable. One of the two is enough: the other follows
+        from the signature.
+    donate_argnums, donate_argnames
+        Arguments whose memory the program may overwrite to save allocations; do not use them afterwards.
+    inline
+        Whether a call under another transform records the equations of `fun` instead of one call.
+    keep_unused, device, backend
+        Accepted for JAX's sake. Unused arguments cost nothing here; programs run where their arrays are.
+
+    Returns
+    -------
+    Jitted
+        A callable with ``.lower(*args)``, ``.source(*args)``, ``.cache_info()`` and ``.clear_cache()``.
+
+    Raises
+    ------
+    ConcretizationError
+        At tracing, if `fun` asks for the value of a traced array, as a Python `if` does.
+    TypeError
+        If a static argument is not hashable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> f = fg.jit(lambda x: fnp.sin(x) * 2)
+    >>> f(np.zeros(3))
+    array([0., 0., 0.])
+    >>> print(f.source(np.zeros(3)))
+    def program(a):
+        b = np.sin(a)
+        c = np.multiply(b, 2.0)
+        del b
+        return [c]
+    <BLANKLINE>
+    >>> f.cache_info().misses
+    1
+    """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            inline=inline,
+        )
+    if not callable(fun):
+        raise TypeError(f"jit takes a function, not {fun!r} of type {type(fun).__name__}")
+    static = _resolve(fun, _integers(static_argnums), _strings(static_argnames), "static_argnums")
+    donate = _resolve(fun, _integers(donate_argnums), _strings(donate_argnames), "donate_argnums")
+    return Jitted(fun, *static, *donate, inline)
+
+
+def _integers(x: int | Iterable[int] | None) -> tuple[int, ...]:
+    if x is None:
+        return ()
+    return (x,) if isinstance(x, int) else tuple(x)
+
+
+def _strings(x: str | Iterable[str] | None) -> frozenset[str]:
+    if x is None:
+        return frozenset()
+    return frozenset([x]) if isinstance(x, str) else frozenset(x)
+
+
+def _resolve(
+    fun: Callable[..., Any], argnums: tuple[int, ...], argnames: frozenset[str], what: str
+) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Complete positions by names and names by positions, as far as the signature tells."""
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return argnums, argnames
+    positional = [
+        p.name
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for i in argnums:
+        if not -len(positional) <= i < len(positional) and not variadic:
+            raise ValueError(
+                f"jit: {what}={i} is out of range for {name_of(fun)}, which takes {len(positional)} "
+                "positional arguments"
+            )
+    unknown = argnames - {p.name for p in parameters}
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        raise ValueError(
+            f"jit: {what.replace('nums', 'names')} has {sorted(unknown)}, but {name_of(fun)} takes "
+            f"{[p.name for p in parameters]}"
+        )
+    by_keyword = {
+        positional[i] for i in argnums if -len(positional) <= i < len(positional)
+    }
+    by_position = tuple([i for i, n in enumerate(positional) if n in argnames and i not in argnums])
+    return argnums + by_position, argnames | by_keyword
+
+

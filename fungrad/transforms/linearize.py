@@ -1,0 +1,160 @@
+"""Forward mode: run a program and, beside it, its derivative along tangents.
+
+A tangent is None where it is zero, so what does not depend on the inputs that are differentiated costs
+nothing. `push_forward` is the one loop. Run with the tangents in the trace of the primals it gives the
+program of `jvp`; run with the tangents in a trace of their own, opened later and hence of a higher
+level, it separates the linear part: what that part needs of the primals (the residuals) is exactly
+what its trace captures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace, bind, current_trace, record_expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.shaping import full, zeros_like
+
+
+def push_forward(
+    expr: Expr,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    known: Sequence[Any] = (),
+    also: Trace | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Run `expr` on `primals` and its derivative on `tangents`; return both lists of outputs.
+
+    Parameters
+    ----------
+    expr
+        A program without calls.
+    primals, tangents
+        One for each input; None is the zero tangent.
+    known
+        The results of the first equations, where they have been computed already.
+    also
+        The trace of the tangents, if it is not that of the primals.
+    """
+    values: list[Any] = [None] * len(expr.types)
+    moving: list[Any] = [None] * len(expr.types)
+    for v, constant in expr.constants.items():
+        values[v] = constant
+    for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
+        values[v], moving[v] = x, t
+    traces = [t for t in (current_trace.get(), also) if t is not None]
+    position = 0
+    for (primitive, inputs, outputs), source in expr.located():
+        for trace in traces:
+            trace.source = source
+        ins = [values[v] for v in inputs]
+        if position < len(known):
+            results = known[position : position + len(outputs)]
+            position += len(outputs)
+            out = tuple(results) if primitive.multiple_results else results[0]
+        else:
+            out = bind(primitive, ins, source)
+            results = out if primitive.multiple_results else (out,)
+        for v, result in zip(outputs, results, strict=True):
+            values[v] = result
+        ts = [moving[v] for v in inputs]
+        if all(t is None for t in ts) or not primitive.differentiable:
+            continue
+        if primitive.linear is not None:
+            for i in primitive.linear or range(len(ins)):
+                if ts[i] is None:
+                    ts[i] = zeros_like(ins[i])
+        t_out = primitive.jvp(tuple(ts), out, *ins)
+        for v, t in zip(outputs, t_out if primitive.multiple_results else (t_out,), strict=True):
+            moving[v] = t
+    return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]
+
+
+def or_zeros(tangent: Any, type_: ArrayType) -> Any:
+    """Return `tangent`, or zeros of `type_` if it is None."""
+    return full(type_, 0) if tangent is None else tangent
+
+
+def forced_types(expr: Expr, done: int) -> list[ArrayType]:
+    """Return the types of the results of the first `done` equations."""
+    return [expr.types[v] for _, _, outputs in expr.equations[:done] for v in outputs]
+
+
+def tangent_type(type_: ArrayType) -> ArrayType:
+    """Return the type of tangents and cotangents of arrays of `type_`."""
+    return type_.update(weak=False)
+
+
+def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
+    """Return the program of the derivative along tangents, in one pass with the primals.
+
+    It takes the inputs of `expr`, the results of its first `done` equations and the tangents of the
+    inputs at positions `wrt`; it returns the outputs and then their tangents, those of outputs of inexact
+    dtype only.
+    """
+    types = [*expr.input_types, *forced_types(expr, done)]
+    n = len(expr.inputs)
+
+    def derivative(*arguments: Any) -> list[Any]:
+        tangents: list[Any] = [None] * n
+        for i, t in zip(wrt, arguments[len(types) :], strict=True):
+            tangents[i] = t
+        outs, t_outs = push_forward(expr, arguments[:n], tangents, arguments[n : len(types)])
+        moved = [
+            or_zeros(t, tangent_type(type_))
+            for t, type_ in zip(t_outs, expr.output_types, strict=True)
+            if type_.inexact
+        ]
+        return outs + moved
+
+    t_types = [tangent_type(expr.input_types[i]) for i in wrt]
+    return record_expr("jvp", derivative, [*types, *t_types])
+
+
+class Linearized(NamedTuple):
+    """A program split in two: `forward`, and what is linear in the tangents.
+
+    `forward` takes what `jvp_expr` takes without the tangents and returns the outputs, then the residuals.
+    `linear` takes the residuals, then the tangents, and returns the tangents of the outputs at the
+    positions `moving`; those of the others are zero.
+    """
+
+    forward: Expr
+    linear: Expr
+    moving: tuple[int, ...]
+
+
+def split(
+    expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Sequence[Any]
+) -> tuple[list[Any], list[Any], Expr, tuple[int, ...]]:
+    """Run `expr` forward in the current trace; return outputs, residuals, linear part, `moving`."""
+    with Trace("linearize", bake=True) as trace:
+        tangents: list[Any] = [None] * len(expr.inputs)
+        for i in wrt:
+            tangents[i] = trace.new_input(tangent_type(expr.input_types[i]))
+        outs, t_outs = push_forward(expr, primals, tangents, known, primal_trace(primals))
+        moving = tuple(i for i, t in enumerate(t_outs) if t is not None)
+        linear = trace.expr([trace.lift(t_outs[i]).var for i in moving])
+    residuals = [x for _, x in trace.captures]
+    return outs, residuals, linear, moving
+
+
+def primal_trace(primals: Sequence[Any]) -> Trace | None:
+    """Return the trace the primals are recorded in."""
+    return primals[0].trace if primals else None
+
+
+def linearize_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Linearized:
+    """Split `expr` into its forward program and its derivative at the inputs `wrt`."""
+    n = len(expr.inputs)
+    parts: list[Any] = []
+
+    def forward(*arguments: Any) -> list[Any]:
+        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], arguments[n:])
+        parts.extend((linear, moving))
+        return outs + residuals
+
+    program = record_expr("linearize", forward, [*expr.input_types, *forced_types(expr, done)])
+    return Linearized(program, *parts)

@@ -1,0 +1,111 @@
+"""Reverse mode: run a linear program backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import Linear
+from fungrad.core.trace import bind, current_trace, record_expr
+from fungrad.primitives.elementwise import add
+from fungrad.primitives.shaping import full
+from fungrad.transforms.linearize import (
+    forced_types,
+    or_zeros,
+    split,
+    tangent_type,
+)
+
+
+def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the linear inputs of `expr`, given those of its outputs.
+
+    Parameters
+    ----------
+    expr
+        A program without calls.
+    arguments
+        One for each input; None marks the inputs the program is linear in.
+    cotangents
+        One for each output; None is zero.
+    """
+    types = expr.types
+    values: list[Any] = [None] * len(types)
+    linear = [False] * len(types)
+    for v, constant in expr.constants.items():
+        values[v] = constant
+    for v, x in zip(expr.inputs, arguments, strict=True):
+        values[v], linear[v] = x, x is None
+    trace = current_trace.get()
+    backward = []
+    for equation, source in expr.located():
+        primitive, inputs, outputs = equation
+        if any([linear[v] for v in inputs]):
+            backward.append((equation, source))
+            for v in outputs:
+                linear[v] = True
+        else:
+            results = bind(primitive, [values[v] for v in inputs], source)
+            for v, x in zip(
+                outputs, results if primitive.multiple_results else (results,), strict=True
+            ):
+                values[v] = x
+
+    cts: list[Any] = [None] * len(types)
+
+    def accumulate(v: int, ct: Any) -> None:
+        if ct is not None and linear[v]:
+            cts[v] = ct if cts[v] is None else add(cts[v], ct)
+
+    for v, ct in zip(expr.outputs, cotangents, strict=True):
+        accumulate(v, ct)
+    for (primitive, inputs, outputs), source in reversed(backward):
+        ct = tuple([cts[v] for v in outputs])
+        for v in outputs:
+            cts[v] = None
+        if all(c is None for c in ct):
+            continue
+        if trace is not None:
+            trace.source = source
+        operands = [Linear(types[v]) if linear[v] else values[v] for v in inputs]
+        results = primitive.transpose(ct if primitive.multiple_results else ct[0], *operands)
+        for v, x in zip(inputs, results, strict=True):
+            accumulate(v, x)
+    return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+
+
+def transpose_expr(expr: Expr, residuals: int) -> Expr:
+    """Return the transpose of a program that is linear in all but its first `residuals` inputs.
+
+    It takes those first inputs and the cotangents of the outputs; it returns the cotangents of the
+    linear inputs.
+    """
+    wrt = expr.input_types[residuals:]
+
+    def transposed(*arguments: Any) -> list[Any]:
+        known = [*arguments[:residuals], *[None] * len(wrt)]
+        cts = pull_back(expr, known, arguments[residuals:])
+        return [or_zeros(ct, tangent_type(t)) for ct, t in zip(cts, wrt, strict=True)]
+
+    cotangents = [tangent_type(t) for t in expr.output_types]
+    return record_expr("transpose", transposed, [*expr.input_types[:residuals], *cotangents])
+
+
+def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> Expr:
+    """Return the program of the outputs of `expr` and the gradient of the first, in one piece.
+
+    It takes the inputs of `expr` and the results of its first `done` equations; it leaves out the first
+    `skip` outputs.
+    """
+    n = len(expr.inputs)
+
+    def gradient(*arguments: Any) -> list[Any]:
+        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], arguments[n:])
+        one = full(tangent_type(expr.output_types[0]), 1)
+        known = [*residuals, *[None] * len(wrt)]
+        cts = pull_back(linear, known, [one if i == 0 else None for i in moving])
+        types = [tangent_type(expr.input_types[i]) for i in wrt]
+        return outs[skip:] + [or_zeros(ct, t) for ct, t in zip(cts, types, strict=True)]
+
+    return record_expr("grad", gradient, [*expr.input_types, *forced_types(expr, done)])

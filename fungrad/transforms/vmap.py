@@ -1,0 +1,248 @@
+"""Vectorisation: one program for a batch of calls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace, bind, current_trace, record_expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.shaping import expand, move_axis
+from fungrad.transforms.call import (
+    argument_type,
+    arguments_of,
+    as_operand,
+    name_of,
+    output_variables,
+    rewrite,
+)
+
+
+def push_batch(
+    expr: Expr, size: int, arguments: Sequence[Any], batched: Sequence[bool]
+) -> tuple[list[Any], list[bool]]:
+    """Run `expr` on batches; return the outputs and which of them have a batch axis.
+
+    A batch axis is always axis 0. What depends on no batched input is computed once.
+    """
+    values: list[Any] = [None] * len(expr.types)
+    has_batch = [False] * len(expr.types)
+    for v, constant in expr.constants.items():
+        values[v] = constant
+    for v, x, b in zip(expr.inputs, arguments, batched, strict=True):
+        values[v], has_batch[v] = x, b
+    trace = current_trace.get()
+    for (primitive, inputs, outputs), source in expr.located():
+        if trace is not None:
+            trace.source = source
+        ins = [values[v] for v in inputs]
+        flags = tuple([has_batch[v] for v in inputs])
+        mapped = any(flags)
+        results = primitive.batch(size, flags, *ins) if mapped else bind(primitive, ins, source)
+        if not primitive.multiple_results:
+            results = (results,)
+        for v, x in zip(outputs, results, strict=True):
+            values[v], has_batch[v] = x, mapped
+    return [values[v] for v in expr.outputs], [has_batch[v] for v in expr.outputs]
+
+
+def batch_expr(
+    expr: Expr,
+    size: int,
+    in_axes: Sequence[int | None],
+    out_axes: Sequence[int | None],
+    label: str = "vmap",
+) -> Expr:
+    """Return the program of a batch of `size` calls of `expr`.
+
+    Parameters
+    ----------
+    expr
+        A program without calls.
+    size
+        Length of the batch axes.
+    in_axes, out_axes
+        For each input and output, which of its axes (counted from the front) is the batch, or None.
+
+    Raises
+    ------
+    ValueError
+        If an output that depends on the batch has None in `out_axes`.
+    """
+    types = [
+        t if axis is None else t.update(shape=_insert(t, axis, size))
+        for t, axis in zip(expr.input_types, in_axes, strict=True)
+    ]
+
+    def batch(*arguments: Any) -> list[Any]:
+        leading = [
+            x if axis is None else move_axis(x, axis, 0)
+            for x, axis in zip(arguments, in_axes, strict=True)
+        ]
+        outs, batched = push_batch(expr, size, leading, [a is not None for a in in_axes])
+        results = []
+        for x, b, axis in zip(outs, batched, out_axes, strict=True):
+            if axis is not None:
+                results.append(move_axis(expand(size, x, b), 0, axis))
+            elif b:
+                raise ValueError(
+                    f"{label}: out_axes is None for a result that differs between the calls mapped over; "
+                    "give the axis that holds the batch, or reduce the result over it"
+                )
+            else:
+                results.append(x)
+        return results
+
+    return record_expr(label, batch, types)
+
+
+def _insert(type_: ArrayType, axis: int, size: int) -> tuple[int, ...]:
+    return (*type_.shape[:axis], size, *type_.shape[axis:])
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """Return the function that maps `fun` over an axis of its arguments, in one vectorised call.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them, written for one example.
+    in_axes
+        Which axis of each positional argument to map over: an integer, None (the argument is the same for
+        all), or a tuple or list of these and of pytrees of these, one for each argument, each a prefix of
+        the argument's tree. Keyword arguments are mapped over axis 0.
+    out_axes
+        Where the mapped axis goes in the results: an integer, None (for results that are the same for
+        all), or a tree of these that is a prefix of the result.
+    axis_name
+        A name for the mapped axis, shown in error messages.
+    axis_size
+        Length of the mapped axis; needed only if no argument is mapped.
+    spmd_axis_name
+        Accepted for JAX's sake; must be None.
+
+    Raises
+    ------
+    ValueError
+        If mapped axes differ in length, an axis is out of range, or nothing is mapped and `axis_size` is
+        not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> a, b = np.ones((3, 4)), np.arange(4.0)
+    >>> fg.vmap(fnp.dot, in_axes=(0, None))(a, b)
+    array([6., 6., 6.])
+    """
+    if spmd_axis_name is not None:
+        raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
+    label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
+                "arguments; give one for each (keyword arguments are mapped over axis 0)"
+            )
+        leaves, structure = tree.flatten((args, kwargs))
+        axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
+        axes += [0] * (len(leaves) - len(axes))
+        types = [argument_type(x, label) for x in leaves]
+        axes = [_front(a, t, label) for a, t in zip(axes, types, strict=True)]
+        size = _batch_size(types, axes, axis_size, label, (args, kwargs))
+        with Trace(label) as trace:
+            traced = list(leaves)
+            for i, (axis, t) in enumerate(zip(axes, types, strict=True)):
+                if axis is not None:
+                    shape = t.shape[:axis] + t.shape[axis + 1 :]
+                    traced[i] = trace.new_input(t.update(shape=shape))
+            new_args, new_kwargs = tree.unflatten(structure, traced)
+            result = fun(*new_args, **new_kwargs)
+            out_leaves, out_structure = tree.flatten(result)
+            outputs = output_variables(trace, out_leaves, label)
+            wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
+            targets = tuple(
+                [
+                    _front(a, trace.types[v], label, extra=1)
+                    for a, v in zip(wanted, outputs, strict=True)
+                ]
+            )
+            sources = tuple([a for a in axes if a is not None])
+
+            def build(expr: Expr, done: int) -> Program:
+                in_ = [*[None] * expr.captured, *sources]
+                return Program(batch_expr(expr, size, in_, targets, label))
+
+            kind = ("vmap", size, sources, targets)
+            program = rewrite(trace, outputs, kind, build)
+            batches = [as_operand(x) for x, a in zip(leaves, axes, strict=True) if a is not None]
+            found = program(*[as_operand(x) for x in arguments_of(trace)], *batches)
+        return tree.unflatten(out_structure, found)
+
+    return mapped
+
+
+def _front(axis: Any, type_: ArrayType, label: str, extra: int = 0) -> int | None:
+    """Return `axis` counted from the front, for an array with `extra` more axes than `type_`."""
+    if axis is None:
+        return None
+    ndim = type_.ndim + extra
+    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+        what = "result" if extra else "argument"
+        raise ValueError(
+            f"{label}: axis {axis} is out of range for the {what} of type {type_}"
+            + (" (without the mapped axis)" if extra else "")
+            + (". Pass None in in_axes for arguments that are not mapped." if not extra else "")
+        )
+    return axis % ndim
+
+
+def _batch_size(
+    types: Sequence[ArrayType],
+    axes: Sequence[int | None],
+    axis_size: int | None,
+    label: str,
+    arguments: Any,
+) -> int:
+    sizes = {t.shape[a] for t, a in zip(types, axes, strict=True) if a is not None}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if len(sizes) == 1:
+        return sizes.pop()
+    if not sizes:
+        raise ValueError(
+            f"{label}: nothing is mapped: in_axes is None for every argument. Give an axis for at least "
+            "one, or axis_size."
+        )
+    lines = [
+        f"  argument {_argument_name(path)} of type {t} is mapped over axis {a}, of length {t.shape[a]}"
+        for (path, _), t, a in zip(tree.leaves_with_paths(arguments), types, axes, strict=True)
+        if a is not None
+    ]
+    if axis_size is not None:
+        lines.append(f"  axis_size is {axis_size}")
+    raise ValueError(f"{label}: mapped axes must have one length, got\n" + "\n".join(lines))
+
+
+def _argument_name(path: str) -> str:
+    """Return `0['w']` for the path `[0][0]['w']` in (args, kwargs)."""
+    kind, _, rest = path[1:].partition("]")
+    return rest if kind == "1" else rest[1:].replace("]", "", 1)

@@ -1,0 +1,71 @@
+"""Options, fixtures and settings of the whole test suite."""
+
+import importlib
+import os
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+import hypothesis
+import numpy as np
+import pytest
+
+# The oracles, for the tests that import them: JAX on the CPU, with float64 as NumPy has it.
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+# `ci` draws the same examples on every run. HYPOTHESIS_PROFILE=explore looks for new failures.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend",
+        choices=["numpy", "cupy"],
+        default="numpy",
+        help="whose arrays the tests use (default: numpy)",
+    )
+
+
+def why_no_cupy() -> str | None:
+    """Return why CuPy cannot be used here; None if it can."""
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error})"
+    try:
+        if int(cupy.arange(3).sum()) != 3:
+            return "CuPy computes wrongly on this GPU"
+    except Exception as error:  # no driver, no device, no compiler: many types, one meaning
+        return f"CuPy finds no usable GPU ({type(error).__name__}: {error})"
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--backend") == "cupy" and (reason := why_no_cupy()):
+        pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"backend: {config.getoption('--backend')}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    peers = Path(__file__).parent / "peers"
+    for item in items:
+        if item.path.is_relative_to(peers):
+            item.add_marker(pytest.mark.peers)
+
+
+@pytest.fixture(scope="session")
+def xp(pytestconfig: pytest.Config) -> ModuleType:
+    """The array module under test: numpy, or cupy with --backend=cupy."""
+    return importlib.import_module(pytestconfig.getoption("--backend"))
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers that depend on the test's name alone, so not on order or selection."""
+    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))

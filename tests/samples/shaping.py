@@ -1,0 +1,146 @@
+"""Rows for primitives/shaping.py."""
+
+import numpy as np
+
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Concatenate,
+    Iota,
+    Pad,
+    Permute,
+    ReduceSum,
+    Reshape,
+    Reverse,
+    Slice,
+)
+from tests.samples.row import Sample, booleans, complexes, integers, reals
+
+
+def padded(low, high, interior):
+    """Return the oracle of `Pad`: one element at a time, from the definition."""
+
+    def pad(x, value):
+        lengths = [
+            n + max(n - 1, 0) * i + w + h
+            for n, w, h, i in zip(x.shape, low, high, interior, strict=True)
+        ]
+        out = np.empty(lengths, x.dtype)
+        for index in np.ndindex(*lengths):
+            out[index] = value[index[: value.ndim]] if np.ndim(value) else value
+        for index in np.ndindex(*x.shape):
+            to = tuple(w + p * (i + 1) for p, w, i in zip(index, low, interior, strict=True))
+            if all(0 <= p < n for p, n in zip(to, lengths, strict=True)):
+                out[to] = x[index]
+        return out
+
+    return pad
+
+
+def sample_pad(name, x, low, high, interior, value=2.5):
+    primitive = Pad(low, high, interior)
+    value = np.asarray(value, x.dtype)
+    return Sample(primitive, (x, value), padded(low, high, interior), name=name)
+
+
+def sample_sum(name, x, axes, tolerance=1e-12):
+    # One axis at a time, the elements in order.
+    def oracle(x):
+        for axis in sorted(axes, reverse=True):
+            x = sum(np.moveaxis(x, axis, 0), start=np.zeros(np.delete(x.shape, axis), x.dtype))
+        return x
+
+    return Sample(ReduceSum(axes), (x,), oracle, name=name, tolerance=tolerance)
+
+
+ROWS = [
+    Sample(Broadcast((4, 3), (0,)), (reals(3),), lambda x: np.stack([x] * 4), name="leading axis"),
+    Sample(
+        Broadcast((3, 4, 2), (1,)),
+        (reals(3, 2),),
+        lambda x: np.stack([x] * 4, axis=1),
+        name="inner axis",
+    ),
+    Sample(
+        Broadcast((2, 3, 4), (0, 2)),
+        (complexes(3),),
+        lambda x: x[:, None] * np.ones((2, 1, 4)),
+        name="two axes, complex",
+    ),
+    Sample(Broadcast((2, 3), (0, 1)), (reals(),), lambda x: np.full((2, 3), x), name="of 0-d"),
+    Sample(Broadcast((), ()), (reals(),), lambda x: x, name="0-d to 0-d"),
+    Sample(Broadcast((3, 0), (1,)), (reals(3),), lambda x: np.zeros((3, 0)), name="to no elements"),
+    sample_sum("all axes", reals(3, 4), (0, 1)),
+    sample_sum("inner axis", reals(2, 3, 4), (1,)),
+    sample_sum("outer axes", reals(2, 3, 4), (0, 2)),
+    sample_sum("no axes", reals(2, 3), ()),
+    sample_sum("of 0-d", reals(), ()),
+    sample_sum("of no elements", reals(0, 3), (0,)),
+    sample_sum("complex", complexes(3, 2), (0,)),
+    sample_sum("float32", reals(5).astype(np.float32), (0,), tolerance=1e-6),
+    Sample(
+        ReduceSum((0,)),
+        (integers(3, 2, low=100, high=128).astype(np.int8),),
+        lambda x: (x.astype(int).sum(0)).astype(np.int8),
+        name="int8 stays int8",
+    ),
+    Sample(Reshape((3, 4)), (reals(2, 6),), lambda x: np.stack(np.split(x.ravel(), 3))),
+    Sample(Reshape((1, 1)), (reals(),), lambda x: np.array([[x]]), name="from 0-d"),
+    Sample(Reshape(()), (complexes(1),), lambda x: x[0], name="to 0-d"),
+    Sample(Reshape((0, 5)), (reals(2, 0),), lambda x: np.zeros((0, 5)), name="no elements"),
+    Sample(Permute((1, 0)), (reals(2, 3),), lambda x: np.array([*zip(*x, strict=True)])),
+    Sample(
+        Permute((2, 0, 1)),
+        (complexes(2, 3, 4),),
+        lambda x: np.einsum("ijk->kij", x),
+        name="cycle",
+    ),
+    Sample(Permute(()), (reals(),), lambda x: x, name="0-d"),
+    Sample(Reverse((0,)), (reals(4),), lambda x: np.array([*reversed(x)])),
+    Sample(Reverse((0, 2)), (complexes(2, 3, 4),), lambda x: np.flip(x, (0, 2)), name="two axes"),
+    Sample(Reverse(()), (reals(2),), lambda x: x, name="no axes"),
+    Sample(Reverse((1,)), (integers(2, 3),), np.fliplr, name="int"),
+    Sample(Concatenate(0), (reals(2), reals(3, seed=1)), lambda x, y: np.array([*x, *y])),
+    Sample(
+        Concatenate(1),
+        (complexes(2, 2), complexes(2, 0), complexes(2, 3, seed=1)),
+        lambda x, y, z: np.hstack([x, y, z]),
+        name="three, one empty",
+    ),
+    Sample(Concatenate(0), (reals(2, 3),), lambda x: x, name="one"),
+    Sample(
+        Concatenate(0), (booleans(2), booleans(1, seed=1)), lambda x, y: np.r_[x, y], name="bool"
+    ),
+    Sample(Slice((1,), (4,), (1,)), (reals(6),), lambda x: np.take(x, [1, 2, 3])),
+    Sample(
+        Slice((0, 1), (3, 6), (2, 3)),
+        (reals(3, 7),),
+        lambda x: np.array([[x[0, 1], x[0, 4]], [x[2, 1], x[2, 4]]]),
+        name="steps",
+    ),
+    Sample(
+        Slice((0,), (5,), (2,)), (complexes(6),), lambda x: np.take(x, [0, 2, 4]), name="complex"
+    ),
+    Sample(Slice((2,), (2,), (1,)), (reals(4),), lambda x: np.zeros(0), name="to no elements"),
+    Sample(Slice((), (), ()), (reals(),), lambda x: x, name="0-d"),
+    Sample(Slice((1,), (3,), (1,)), (integers(4),), lambda x: np.take(x, [1, 2]), name="int"),
+    sample_pad("outside", reals(3), (2,), (1,), (0,)),
+    sample_pad("interior", reals(2, 3), (0, 1), (0, 0), (0, 2)),
+    sample_pad("all", reals(2, 3), (1, 2), (0, 1), (3, 1)),
+    sample_pad("crop", reals(5), (-1,), (-2,), (0,)),
+    sample_pad("crop and pad", reals(2, 4), (-1, 2), (3, -1), (0, 0)),
+    sample_pad("crop inside the interior", complexes(3, 4), (-2, -1), (1, -3), (2, 1), 1 - 2j),
+    sample_pad("shift out altogether", reals(2), (5,), (-6,), (0,)),
+    sample_pad("no elements", reals(0, 2), (2, 0), (1, 1), (3, 0)),
+    sample_pad("to no elements", reals(3), (-2,), (-1,), (0,)),
+    sample_pad("0-d", reals(), (), (), ()),
+    sample_pad("int", integers(3), (1,), (1,), (1,), 7),
+    sample_pad("a value for each row", reals(2, 3), (0, 1), (0, -2), (0, 1), reals(2, seed=1)),
+    Sample(Iota((4,), np.dtype(np.int64), 0), (), lambda: np.array([0, 1, 2, 3])),
+    Sample(
+        Iota((2, 3, 2), np.dtype(np.float32), 1),
+        (),
+        lambda: np.indices((2, 3, 2))[1].astype(np.float32),
+        name="inner axis",
+    ),
+    Sample(Iota((0,), np.dtype(np.uint8), 0), (), lambda: np.zeros(0, np.uint8), name="empty"),
+]

@@ -1,0 +1,103 @@
+"""What holds for the repository as a whole: no leftovers, documented names, a README that runs."""
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import fungrad
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def test_no_leftovers():
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|WIP)\b|\bbreakpoint\(\)|\bpdb\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted((ROOT / "fungrad").rglob("*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if marks.search(line)
+    ]
+    assert found == []
+
+
+def test_public_names_are_listed_once():
+    assert fungrad.__doc__
+    assert len(fungrad.__all__) == len(set(fungrad.__all__))
+
+
+@pytest.mark.parametrize("name", sorted(fungrad.__all__))
+def test_public_name_is_documented(name):
+    value = getattr(fungrad, name)
+    documentation = inspect.getdoc(value)
+    assert documentation, f"fungrad.{name} has no docstring"
+    if not isinstance(value, ModuleType | str):
+        assert ">>>" in documentation, f"the docstring of fungrad.{name} has no example"
+
+
+def test_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert getattr(fungrad, "__version__", project["version"]) == project["version"]
+
+
+def run_blocks(path: Path) -> int:
+    """Run a document's ```python blocks in one namespace; return how many there are.
+
+    A block with `>>>` prompts is run as a doctest. "```python skip" marks one that is not run.
+    """
+    text = path.read_text("utf-8")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    count = 0
+    for block in re.finditer(r"^```python[ ]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        line = text[: block.start(1)].count("\n")
+        if ">>>" in block[1]:
+            test = doctest.DocTestParser().get_doctest(
+                block[1], namespace, path.name, str(path), line
+            )
+            flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+            doctest.DebugRunner(optionflags=flags).run(test, clear_globs=False)
+            namespace.update(test.globs)
+        else:
+            exec(compile("\n" * line + block[1], str(path), "exec"), namespace)
+        count += 1
+    return count
+
+
+@pytest.mark.skipif(not README.exists(), reason="there is no README.md here")
+def test_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what an example writes is gone afterwards
+    assert run_blocks(README) > 0
+
+
+def test_blocks_share_a_namespace_and_fail_loudly(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(
+        "```python\nx = 1\n```\n```python skip\n1 / 0\n```\n```python\n>>> y = x + 1\n>>> y\n2\n```\n"
+        "```python\nassert (x, y) == (1, 2)\n```\n"
+    )
+    assert run_blocks(path) == 3
+    path.write_text("```python\n>>> 1 + 1\n3\n```\n")
+    with pytest.raises(doctest.DocTestFailure):
+        run_blocks(path)
+    path.write_text("text\n\n```python\n1 / 0\n```\n")
+    with pytest.raises(ZeroDivisionError) as error:
+        run_blocks(path)
+    assert error.traceback[-1].lineno + 1 == 4  # the line in the document
+
+
+def test_import_is_light():
+    program = (
+        "import sys, fungrad\n"
+        "heavy = {'scipy', 'cupy', 'jax', 'llvmlite', 'autograd', 'matplotlib'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr, result.stdout.strip()) == (0, "", "")
