@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
@@ -17,6 +17,13 @@ class CacheInfo(NamedTuple):
     misses: int
     maxsize: int
     currsize: int
+
+
+@dataclasses.dataclass(slots=True)
+class _Entry(Generic[V]):
+    value: V
+    weight: float
+    used: int
 
 
 class LRUCache(Generic[V]):
@@ -33,23 +40,25 @@ class LRUCache(Generic[V]):
     def __init__(self, maxsize: int, maxweight: float = float("inf")) -> None:
         self.maxsize = maxsize
         self.maxweight = maxweight
-        self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
+        self._entries: dict[Hashable, _Entry[V]] = {}
         self._weight = 0.0
         self._lock = threading.RLock()
         self._building: dict[Hashable, threading.RLock] = {}
+        self._clock = 0
         self.hits = 0
         self.misses = 0
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of `key`, or None."""
-        entry = self._entries.get(key)
-        if entry is None:
-            return None
+        entry = self._entries.get(key)  # the only hashing: a key may be a whole program
+        return None if entry is None else self._use(entry)
+
+    def _use(self, entry: _Entry[V]) -> V:
         with self._lock:
             self.hits += 1
-            if key in self._entries:
-                self._entries.move_to_end(key)
-        return entry[0]
+            self._clock += 1
+            entry.used = self._clock
+        return entry.value
 
     def get_or_build(
         self, key: Hashable, build: Callable[[], V], weigh: Callable[[V], float] = lambda _: 1.0
@@ -63,9 +72,7 @@ class LRUCache(Generic[V]):
         with building:
             entry = self._entries.get(key)  # another thread may have built it meanwhile
             if entry is not None:
-                with self._lock:
-                    self.hits += 1
-                return entry[0]
+                return self._use(entry)
             try:
                 value = build()
                 self._add(key, value, weigh(value))
@@ -77,13 +84,14 @@ class LRUCache(Generic[V]):
     def _add(self, key: Hashable, value: V, weight: float) -> None:
         with self._lock:
             self.misses += 1
-            self._entries[key] = (value, weight)
+            self._clock += 1
+            self._entries[key] = _Entry(value, weight, self._clock)
             self._weight += weight
             while len(self._entries) > 1 and (
                 len(self._entries) > self.maxsize or self._weight > self.maxweight
             ):
-                _, (_, dropped) = self._entries.popitem(last=False)
-                self._weight -= dropped
+                oldest = min(self._entries, key=lambda k: self._entries[k].used)
+                self._weight -= self._entries.pop(oldest).weight
 
     def clear(self) -> None:
         """Forget all entries and counts."""

@@ -21,8 +21,9 @@ from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Elementwise
 from fungrad.primitives.shaping import Broadcast
 
-REUSE_FROM = 1 << 14
-"""Bytes from which a free array is worth reusing: below, `out=` costs more than an allocation."""
+REUSE_FROM = 0
+"""Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
+`np.add(a, b)` at every size."""
 
 
 class PythonSource(NamedTuple):
@@ -184,7 +185,7 @@ class _Writer:
             if free is not None:
                 text = primitive.call_into(self.names[free], *operands)
                 if text is not None:
-                    self.owned.discard(free)
+                    self.names[outputs[0]] = self.names.pop(free)
         text = text or primitive.expression(*operands)
         if text is None:
             name = self.primitives.get(primitive)
@@ -199,8 +200,8 @@ class _Writer:
     def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
         """Return an operand whose memory can hold the result `out`, if one is free."""
         type_ = self.types[out]
-        if type_.size * type_.dtype.itemsize < REUSE_FROM:
-            return None
+        if not type_.shape or type_.size * type_.dtype.itemsize < REUSE_FROM:
+            return None  # 0-d results are scalars, which cannot be written into
         for v in inputs:
             if (
                 v in self.owned

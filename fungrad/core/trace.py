@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,7 +28,6 @@ from fungrad.core.errors import (
     Source,
     describe_source,
     here,
-    user_source,
 )
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
@@ -80,6 +80,7 @@ class Trace:
         "known_equations",
         "label",
         "level",
+        "on_host",
         "open",
         "source",
         "sources",
@@ -100,6 +101,7 @@ class Trace:
         self.captures: list[tuple[int, Any]] = []
         self.constants: dict[int, Any] = {}
         self.values: dict[int, Any] | None = {} if known else None
+        self.on_host = False  # whether the inputs are known to be NumPy's
         self.done = 0  # how many equations have been evaluated
         self.known: list[Any] = []  # their results in order, those inside calls included
         self.known_equations = 0  # how many equations, those inside calls included, gave them
@@ -123,6 +125,7 @@ class Trace:
         self.inputs.append(v)
         if self.values is not None:
             self.values[v] = value
+            self.on_host = isinstance(value, (np.ndarray, np.generic))
         return Tracer(self, v, type_)
 
     def record(
@@ -131,28 +134,38 @@ class Trace:
         """Append the equation that applies `primitive` and return the tracers of its results."""
         if not self.open:
             self._leaked(operands)
+        # This is the hot path of every un-jitted transform; hence the plain style.
+        inputs, in_types = [], []
+        for x in operands:
+            if type(x) is Tracer and x.trace is self:
+                inputs.append(x.var)
+                in_types.append(x.type)
+            else:
+                v = self.capture(x)
+                inputs.append(v)
+                in_types.append(self.types[v])
+        out_types = infer(primitive, tuple(in_types))
         types = self.types
-        inputs = tuple(
-            [
-                x.var if type(x) is Tracer and x.trace is self else self.capture(x)
-                for x in operands
-            ]
-        )
-        out_types = infer(primitive, tuple([types[v] for v in inputs]))
         first = len(types)
-        if len(out_types) == 1:
-            types.append(out_types[0])
-            outputs: tuple[int, ...] = (first,)
-        else:
+        if source is None and (source := self.source) is None:
+            frame = sys._getframe(3)  # of whoever applied the primitive or the operator
+            while frame is not None and frame.f_globals["__name__"][:8] == "fungrad.":
+                frame = frame.f_back  # type: ignore[assignment]
+            source = (frame.f_code, frame.f_lasti)
+        self.sources.append(source)
+        if primitive.multiple_results:
             types.extend(out_types)
             outputs = tuple(range(first, len(types)))
-        self.equations.append((primitive, inputs, outputs))
-        self.sources.append(source or self.source or user_source(3))
+            self.equations.append((primitive, tuple(inputs), outputs))
+            result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])
+        else:
+            type_ = out_types[0]
+            types.append(type_)
+            self.equations.append((primitive, tuple(inputs), (first,)))
+            result = Tracer(self, first, type_)
         if primitive.can_fail and self.values is not None:
             self.evaluate()
-        if primitive.multiple_results:
-            return tuple([Tracer(self, v, types[v]) for v in outputs])
-        return Tracer(self, first, out_types[0])
+        return result
 
     def capture(self, value: Any) -> int:
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
@@ -182,6 +195,18 @@ class Trace:
         if self.values is not None:
             self.values[v] = value
         return v
+
+    def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Tracer:
+        """Return a new input of `type_` whose elements all are `value`, a 0-d array.
+
+        The array takes no memory: its strides are zero.
+        """
+        v = len(self.types)
+        self.types.append(type_)
+        array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
+        self.captures.append((v, array))
+        self.values[v] = array  # type: ignore[index]
+        return Tracer(self, v, type_)
 
     def _snapshot(self, array: np.ndarray) -> np.ndarray:
         """Return an array that keeps the present values of `array` until the program has run."""

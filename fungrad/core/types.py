@@ -42,7 +42,8 @@ class ArrayType(metaclass=Interned):
     @property
     def inexact(self) -> bool:
         """Whether derivatives with respect to such an array exist: it is real or complex."""
-        return self.dtype.kind in "fcV" and self.dtype != float0
+        kind = self.dtype.kind
+        return kind in "fc" or (kind == "V" and self.dtype != float0)
 
     def update(self, **changes: Any) -> ArrayType:
         """Return the type with some of its fields changed."""

@@ -10,7 +10,7 @@ import numpy as np
 from fungrad.core.errors import hide_internals
 from fungrad.core.trace import Tracer, bind
 from fungrad.core.types import PYTHON_SCALARS
-from fungrad.numpy.promotion import apply
+from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
 
@@ -24,8 +24,15 @@ def _operand(x: Any) -> bool:
 
 def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def forward(self: Tracer, other: Any) -> Any:
-        if type(other) is Tracer and other.type is self.type:
-            return bind(primitive, (self, other))
+        cls = type(other)
+        if cls is Tracer:
+            if other.type is self.type:
+                return bind(primitive, (self, other))
+        elif (cls is float or cls is int) and self.trace.on_host:
+            strides = scalar_plan(primitive, self.type, cls)
+            if strides is not None:
+                value = np.array(other, self.type.dtype)
+                return bind(primitive, (self, self.trace.uniform(value, self.type, strides)))
         if not _operand(other):
             return NotImplemented
         try:
@@ -35,6 +42,12 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
             raise
 
     def reflected(self: Tracer, other: Any) -> Any:
+        cls = type(other)
+        if (cls is float or cls is int) and self.trace.on_host:
+            strides = scalar_plan(primitive, self.type, cls)
+            if strides is not None:
+                value = np.array(other, self.type.dtype)
+                return bind(primitive, (self.trace.uniform(value, self.type, strides), self))
         if not _operand(other):
             return NotImplemented
         try:

@@ -55,6 +55,19 @@ def elementwise_plan(
     return dtypes, shape, weak
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple[int, ...] | None:
+    """Return the strides of a Python scalar spread over an array of `type_` that it combines with.
+
+    None if the array is 0-d, weak or would be converted.
+    """
+    if not type_.shape or type_.weak:
+        return None
+    types = (type_, PYTHON_SCALARS[scalar])
+    dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)
+    return (0,) * type_.ndim if dtypes == (type_.dtype, type_.dtype) else None
+
+
 def _loop_dtypes(
     primitive: Elementwise, types: tuple[ArrayType, ...], weak: bool
 ) -> tuple[np.dtype[Any], ...]:

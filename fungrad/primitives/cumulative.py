@@ -9,19 +9,18 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
-    Cast,
     add,
+    cast,
+    difference,
     div,
     equal,
     exp,
-    isfinite,
     logical_or,
+    masked,
     mul,
     not_equal,
-    select,
-    sub,
 )
-from fungrad.primitives.shaping import expand, shift, zeros_like
+from fungrad.primitives.shaping import expand, shift
 
 
 class Cumulative(Primitive):
@@ -162,9 +161,9 @@ class Extremum(Cumulative):
         # The tangent is the mean of those where the extremum was attained since it last changed.
         t = tangents[0]
         attained = ties(x, out)
-        lasts = Cast(t.dtype)(ties(self.previous(out, 0), out))
-        total = self.recurrence()(lasts, select(attained, t, zeros_like(t)))
-        number = self.recurrence()(lasts, Cast(t.dtype)(attained))
+        lasts = cast(ties(self.previous(out, 0), out), t)
+        total = self.recurrence()(lasts, masked(attained, t))
+        number = self.recurrence()(lasts, cast(attained, t))
         return div(total, number)
 
 
@@ -208,11 +207,10 @@ class CumLogSumExp(Cumulative):
         return self.flipped(_accumulate(xp, "logaddexp", self.flipped(x), self.axis))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
-        # exp(out[i]) = exp(out[i-1]) + exp(x[i]), so the weights of the past and of x[i] are these,
-        # which lie between 0 and 1. Where all is -inf so far both are 0 instead of NaN.
-        out = select(isfinite(out), out, zeros_like(out))
-        past = exp(sub(self.previous(out, -np.inf), out))
-        return self.recurrence()(past, mul(exp(sub(x, out)), tangents[0]))
+        # exp(out[i]) = exp(out[i-1]) + exp(x[i]), so the tangents have these weights, which lie
+        # between 0 and 1.
+        past = exp(difference(self.previous(out, -np.inf), out))
+        return self.recurrence()(past, mul(exp(difference(x, out)), tangents[0]))
 
 
 def ties(x: Any, extremum: Any) -> Any:
@@ -228,9 +226,7 @@ def _accumulate(xp: Any, ufunc: str, x: Any, axis: int) -> Any:
         return function.accumulate(x, axis)
     out = xp.moveaxis(x, axis, 0).copy()
     step = 1
-    while step < len(
-        out
-    ):  # each round doubles how far back the elements look (Hillis & Steele 1986)
+    while step < len(out):  # each round doubles how far back it looks (Hillis & Steele 1986)
         out[step:] = function(out[step:], out[:-step])
         step *= 2
     return xp.moveaxis(out, 0, axis)

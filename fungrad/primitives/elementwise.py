@@ -2,8 +2,8 @@
 
 Operands have equal shapes and the dtypes of one of the ufunc's loops; `fungrad.numpy` broadcasts
 and promotes before it comes here. A derivative is stated once, per operand, as the tangent it
-contributes. In ``lambda t, out, x`` all that does not depend on the tangent `t` is multiplied first:
-linearization computes that once.
+contributes. In ``lambda t, out, x`` all that does not depend on the tangent `t` is multiplied
+first: linearization computes that once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import numpy as np
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+from fungrad.primitives.ufunc import DType, elementwise
+from fungrad.primitives.ufunc import Elementwise as Elementwise
+from fungrad.primitives.ufunc import Function as Function
+from fungrad.primitives.ufunc import numpy_ufunc as numpy_ufunc
 
 
 def same(t: Any, *_: Any) -> Any:
@@ -103,7 +106,7 @@ class Cast(Elementwise):
     linear = (0,)
 
     @property
-    def differentiable(self) -> bool:  # type: ignore[override]
+    def differentiable(self) -> bool:
         """Whether the dtype has tangents."""
         return self.dtype.kind in "fc"
 
@@ -287,7 +290,7 @@ class IntegerPower(Elementwise):
         return dtype
 
     @property
-    def differentiable(self) -> bool:  # type: ignore[override]
+    def differentiable(self) -> bool:
         """Whether the power depends on `x`."""
         return self.n != 0
 

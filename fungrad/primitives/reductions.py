@@ -12,7 +12,7 @@ import numpy as np
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.cumulative import CumProd, ties
-from fungrad.primitives.elementwise import Cast, div, mul, select
+from fungrad.primitives.elementwise import cast, div, masked, mul
 from fungrad.primitives.shaping import (
     Broadcast,
     Permute,
@@ -20,7 +20,6 @@ from fungrad.primitives.shaping import (
     Reshape,
     shift,
     without_axes,
-    zeros_like,
 )
 
 
@@ -74,7 +73,7 @@ class ReduceProd(Reduction):
 
 
 class Extremum(Reduction):
-    """What the maximum and the minimum have in common. Elements that tie share the tangent equally."""
+    """What maximum and minimum have in common. Elements that tie share the tangent equally."""
 
     ufunc: ClassVar[str]
 
@@ -96,8 +95,8 @@ class Extremum(Reduction):
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
         attained = ties(x, Broadcast(x.shape, self.axes)(out))
         t = tangents[0]
-        number = ReduceSum(self.axes)(Cast(t.dtype)(attained))
-        return div(ReduceSum(self.axes)(select(attained, t, zeros_like(t))), number)
+        number = ReduceSum(self.axes)(cast(attained, t))
+        return div(ReduceSum(self.axes)(masked(attained, t)), number)
 
 
 @primitive

@@ -14,10 +14,10 @@ from fungrad.primitives.shaping import expand
 
 @primitive
 class Sort(Primitive):
-    """Sort all operands along `axis` by the first `num_keys` of them, the first being the primary key.
+    """Sort all operands along `axis` by the first `num_keys` of them, the first the primary key.
 
-    NaNs come last; complex numbers are ordered by real part, then imaginary part. Without `stable` the
-    order of equal keys is unspecified.
+    NaNs come last; complex numbers are ordered by real part, then imaginary part. Without
+    `stable` the order of equal keys is unspecified.
     """
 
     axis: int

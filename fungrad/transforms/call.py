@@ -74,6 +74,9 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
     """Return the variables of the results of a traced function."""
     variables = []
     for x in leaves:
+        if type(x) is Tracer and x.trace is trace:
+            variables.append(x.var)
+            continue
         if type(x) is not Tracer and not is_array(x):
             raise TypeError(
                 f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
@@ -117,6 +120,8 @@ def rewrite(
 def arguments_of(trace: Trace) -> list[Any]:
     """Return the values a rewritten program takes: captured arrays, inputs, known results."""
     found = [x for _, x in trace.captures]
-    if trace.values is not None:
-        found += [trace.values[v] for v in trace.inputs]
-    return found + trace.known
+    values = trace.values
+    if values is not None:
+        found += [values[v] for v in trace.inputs]
+        found += trace.known
+    return found

@@ -118,6 +118,9 @@ def _transformed(
     single = isinstance(argnums, (int, np.integer))
     chosen = as_positions(argnums)
 
+    def build(expr: Expr, done: int) -> Program:
+        return Program(grad_expr(expr, range(expr.captured, len(expr.inputs)), done, skip))
+
     @functools.wraps(fun, updated=())
     @api_boundary
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -125,45 +128,40 @@ def _transformed(
         wanted = args[positions[0]] if single else tuple([args[i] for i in positions])
         leaves, structure = tree.flatten(wanted)
         with Trace(label, known=True) as trace:
-            traced, wrt = [], []
-            for number, x in enumerate(leaves):
+            traced = []
+            for x in leaves:
                 type_ = argument_type(x, label)
                 if differentiable(type_, holomorphic, allow_int, label):
-                    traced.append(trace.new_input(type_, as_operand(x)))
-                    wrt.append(number)
-                else:
-                    traced.append(x)
+                    x = trace.new_input(type_, as_operand(x))
+                traced.append(x)
             rebuilt = tree.unflatten(structure, traced)
             new_args = list(args)
             for i, x in zip(positions, (rebuilt,) if single else rebuilt, strict=True):
                 new_args[i] = x
-            returned = fun(*new_args, **kwargs)
-            value, aux = split_aux(returned, label) if has_aux else (returned, None)
-            outputs = output_variables(trace, [_scalar(value, holomorphic, label)], label)
-            aux_leaves, aux_structure = tree.flatten(aux)
-            aux_at = [i for i, x in enumerate(aux_leaves) if type(x) is Tracer]
-            outputs += output_variables(trace, [aux_leaves[i] for i in aux_at], label)
-
-            def build(expr: Expr, done: int) -> Program:
-                wrt = range(expr.captured, len(expr.inputs))
-                return Program(grad_expr(expr, wrt, done, skip))
-
+            value = fun(*new_args, **kwargs)
+            results = [value]
+            if has_aux:
+                value, aux = split_aux(value, label)
+                aux_leaves, aux_structure = tree.flatten(aux)
+                aux_at = [i for i, x in enumerate(aux_leaves) if type(x) is Tracer]
+                results = [value, *[aux_leaves[i] for i in aux_at]]
+            check_scalar(value, holomorphic, label)
+            outputs = output_variables(trace, results, label)
             found = rewrite(trace, outputs, ("grad", skip), build)(*arguments_of(trace))
-        values, rest = found[: 1 - skip], found[1 - skip :]
-        for i, x in zip(aux_at, rest, strict=False):
-            aux_leaves[i] = x
-        gradients = rest[len(aux_at) :]
+        gradients = found[len(outputs) - skip :]
         if len(gradients) != len(leaves):
-            by_leaf = dict(zip(wrt, gradients, strict=True))
+            moved = iter(gradients)
             gradients = [
-                by_leaf[i] if i in by_leaf else np.zeros(np.shape(x), float0)
-                for i, x in enumerate(leaves)
+                next(moved) if type(t) is Tracer else np.zeros(np.shape(x), float0)
+                for t, x in zip(traced, leaves, strict=True)
             ]
         result = tree.unflatten(structure, gradients)
         if has_aux:
+            for i, x in zip(aux_at, found[1 - skip : len(outputs) - skip], strict=True):
+                aux_leaves[i] = x
             aux = tree.unflatten(aux_structure, aux_leaves)
-            return ((values[0], aux), result) if with_value else (result, aux)
-        return (values[0], result) if with_value else result
+            return ((found[0], aux), result) if with_value else (result, aux)
+        return (found[0], result) if with_value else result
 
     return wrapper
 
@@ -184,6 +182,8 @@ def as_positions(argnums: Any) -> tuple[int, ...]:
 
 def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
     """Return `positions` counted from the front; raise if there is no such argument."""
+    if all([0 <= i < count for i in positions]):
+        return positions
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
@@ -212,7 +212,8 @@ def differentiable(type_: ArrayType, holomorphic: bool, allow_int: bool, label: 
     )
 
 
-def _scalar(value: Any, holomorphic: bool, label: str) -> Any:
+def check_scalar(value: Any, holomorphic: bool, label: str) -> None:
+    """Raise if `value` is not what a function to be differentiated must return."""
     type_ = getattr(value, "type", None)
     if type(type_) is not ArrayType:
         leaves = tree.leaves(value)
@@ -223,16 +224,19 @@ def _scalar(value: Any, holomorphic: bool, label: str) -> Any:
                 "has_aux=True and return a pair."
             )
         type_ = argument_type(value, label)
+    if type_.shape == () and type_.dtype.kind == "f":
+        return
     if type_.shape != ():
         raise TypeError(
             f"{label} needs a function that returns a scalar; it returned an array of type {type_}. "
             "Reduce it, for example with .sum() or .mean(), or use jacobian, or vjp with a cotangent of "
             "that shape."
         )
-    if not (type_.dtype.kind == "f" or (holomorphic and type_.dtype.kind == "c")):
+    if not (holomorphic and type_.dtype.kind == "c"):
+        fix = "Return a float."
         if type_.dtype.kind == "c":
-            fix = "Return its real part or its absolute value, or pass holomorphic=True if the function is holomorphic."
-        else:
-            fix = "Return a float."
+            fix = (
+                "Return its real part or its absolute value, or pass holomorphic=True if the function is "
+                "holomorphic."
+            )
         raise TypeError(f"{label} needs a function that returns a real number; got {type_}. {fix}")
-    return value

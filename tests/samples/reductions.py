@@ -20,7 +20,7 @@ from tests.samples.row import Sample, booleans, complexes, integers, reals
 
 
 def fold(function, axes):
-    """Return the oracle of a reduction: Python's `function` of two numbers, along one row at a time."""
+    """Return the oracle of a reduction: Python's `function` of two numbers, one row at a time."""
 
     def oracle(x):
         out = np.empty(np.delete(x.shape, axes).astype(int), x.dtype)
