@@ -1,8 +1,80 @@
-"""Function transformations for NumPy and CuPy arrays."""
-import fungrad.numpy
+"""Function transformations for the arrays people already have.
+
+`grad`, `vjp`, `jvp`, `vmap`, `jit` and what they compose to, over plain NumPy arrays (CPU) and plain CuPy
+arrays (GPU): arrays in, the same kind of arrays out.
+
+Derivatives
+    `grad`, `value_and_grad`: of a scalar function. `jacfwd`, `jacrev` (= `jacobian`), `hessian`, `hvp`.
+    `jvp`, `linearize`: forward mode. `vjp`, `linear_transpose`: reverse mode. `stop_gradient`.
+Batches
+    `vmap`: map a function over an axis of its arguments.
+Speed
+    `jit`: compile once for each type of the arguments.
+Looking inside
+    `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
+    `eval_shape`, `ShapeDtypeStruct`: types without values.
+Modules
+    `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
+    `fungrad.tree`: nested tuples, lists, dicts, ... of arrays.
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> import fungrad.numpy as fnp
+>>> fg.grad(lambda x: fnp.sum(fnp.sin(x) * x))(np.array([0.0, 1.0]))
+array([0.        , 1.38177329])
+"""
+
+import fungrad.numpy as numpy
+from fungrad.core import tree
+from fungrad.core.config import checking
+from fungrad.core.errors import (
+    ConcretizationError,
+    ExprError,
+    FungradError,
+    LeakedTracerError,
+    MissingRuleError,
+)
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
 from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
 from fungrad.transforms.grad import grad, value_and_grad
 from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from fungrad.transforms.jit import jit
 from fungrad.transforms.vmap import vmap
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArrayType",
+    "ConcretizationError",
+    "Equation",
+    "Expr",
+    "ExprError",
+    "FungradError",
+    "LeakedTracerError",
+    "MissingRuleError",
+    "ShapeDtypeStruct",
+    "Tracer",
+    "checking",
+    "eval_shape",
+    "float0",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "make_expr",
+    "make_jaxpr",
+    "numpy",
+    "tree",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,1 @@
+"""From a program to a Python function of library calls."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -11,28 +12,30 @@ import numpy as np
 
 from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
-from fungrad.core.backend import namespace
+from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Tracer
+from fungrad.core.tracer import Tracer
 
 CHUNK = 1 << 13
 """Equations up to which a program becomes one Python function; longer ones are evaluated."""
 
 
 class Program:
-    """An `Expr` that can be called: compiled for arrays, recorded again on tracers.
+    """An `Expr` that can be called: run on arrays, recorded again on tracers.
 
-    Compilation happens at the first call on arrays, separately for NumPy and CuPy.
+    It is compiled, separately for NumPy and CuPy, at its first call on arrays (`at_once`) or at its
+    second: many programs of un-jitted functions with Python control flow run only once, and
+    evaluating those takes less time than compiling them.
     """
 
-    def __init__(self, expr: Expr, donated: Sequence[int] = ()) -> None:
-        self.expr = simplify(expr)
+    def __init__(self, expr: Expr, donated: Sequence[int] = (), at_once: bool = False) -> None:
+        self._given = expr
         self.donated = tuple(donated)
+        self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
-        self._source: PythonSource | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
@@ -44,14 +47,23 @@ class Program:
                     return evaluate(self.expr, arguments)
                 if xp is np and not isinstance(x, np.generic):
                     xp = namespace((x,))
-        return (self._compiled.get(xp) or self.compiled(xp))(*arguments)
+        function = self._compiled.get(xp)
+        if function is not None:
+            return function(*arguments)
+        if self._ran or xp is not np:
+            return self.compiled(xp)(*arguments)
+        self._ran = True
+        return evaluator(self._given)(*arguments)
 
-    @property
+    @functools.cached_property
+    def expr(self) -> Expr:
+        """The program, simplified."""
+        return simplify(self._given)
+
+    @functools.cached_property
     def source(self) -> PythonSource:
         """The program as Python source."""
-        if self._source is None:
-            self._source = python_source(self.expr, self.donated)
-        return self._source
+        return python_source(self.expr, self.donated)
 
     def compiled(self, xp: ModuleType = np) -> Callable[..., list[Any]]:
         """Return the function of arrays, for the array library `xp`."""
@@ -61,8 +73,8 @@ class Program:
             return self._compiled[xp]
 
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
-        if len(self.expr.equations) > CHUNK:
-            return _evaluator(self.expr)
+        if len(self.expr.equations) > CHUNK and xp is np:
+            return evaluator(self.expr)
         source = self.source
         bindings = {"np": xp, **source.bindings}
         if xp is not np:
@@ -76,7 +88,7 @@ class Program:
 
         def run(*arguments: Any) -> list[Any]:
             try:
-                return function(*arguments)
+                return function(*arguments)  # type: ignore[no-any-return]
             except Exception as error:
                 _explain(error, source, function.__code__)
                 raise
@@ -97,20 +109,18 @@ def _explain(error: Exception, source: PythonSource, code: Any) -> None:
         tb = tb.tb_next
 
 
-def _evaluator(expr: Expr) -> Callable[..., list[Any]]:
-    inputs = set(expr.inputs) | set(expr.constants)
+def evaluator(expr: Expr) -> Callable[..., list[Any]]:
+    """Return the function that evaluates `expr`, with results that share no memory with anything."""
+    given = {*expr.inputs, *expr.constants}
 
     def run(*arguments: Any) -> list[Any]:
-        outputs = evaluate(expr, arguments)
-        return [
-            x.copy() if np.ndim(x) and _is_shared(v, x, inputs) else x
-            for v, x in zip(expr.outputs, outputs, strict=True)
-        ]
+        results: list[Any] = []
+        for v, x in zip(expr.outputs, evaluate(expr, arguments), strict=True):
+            if getattr(x, "ndim", 0) == 0:
+                x = as_result(x)
+            elif v in given or x.base is not None or any(x is y for y in results):
+                x = x.copy()
+            results.append(x)
+        return results
 
     return run
-
-
-def _is_shared(v: int, x: Any, inputs: set[int]) -> bool:
-    return v in inputs or x.base is not None
-
-

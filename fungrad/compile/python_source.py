@@ -167,7 +167,8 @@ class _Writer:
             pending.append(self.lazy[pending[-1]][0])
         for w in reversed(pending):
             operand, broadcast = self.lazy.pop(w)
-            text = broadcast.expression(self._name(operand))
+            constant = operand in self.expr.constants
+            text = broadcast.expression(self._bound(operand) if constant else self._name(operand))
             self._line(f"{self._name(w)} = {text}", (broadcast, source))
 
     def _call(

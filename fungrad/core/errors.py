@@ -17,23 +17,72 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class FungradError(Exception):
-    """Base of the errors that only fungrad raises."""
+    """Base of the errors that only fungrad raises.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> issubclass(fg.ConcretizationError, fg.FungradError)
+    True
+    """
 
 
 class ConcretizationError(FungradError, TypeError):
-    """A value was asked of a tracer that has none (under `jit`, or mapped by `vmap`)."""
+    """A value was asked of a tracer that has none (under `jit`, or mapped by `vmap`).
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> try:
+    ...     fg.jit(lambda x: x if x > 0 else -x)(1.0)
+    ... except fg.ConcretizationError:
+    ...     print("use fungrad.numpy.where")
+    use fungrad.numpy.where
+    """
 
 
 class LeakedTracerError(FungradError, RuntimeError):
-    """A tracer was used after the transformed function that made it had returned."""
+    """A tracer was used after the transformed function that made it had returned.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> kept = []
+    >>> _ = fg.grad(lambda x: kept.append(x) or x * x)(1.0)
+    >>> try:
+    ...     kept[0] + 1
+    ... except fg.LeakedTracerError:
+    ...     print("return the value instead")
+    return the value instead
+    """
 
 
 class MissingRuleError(FungradError, NotImplementedError):
-    """A primitive has no rule for what a transform asks of it."""
+    """A primitive has no rule for what a transform asks of it.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> try:
+    ...     fg.linear_transpose(lambda x: x ** 3, 1.0)(1.0)
+    ... except fg.MissingRuleError:
+    ...     print("not a linear function")
+    not a linear function
+    """
 
 
 class ExprError(FungradError, AssertionError):
-    """An `Expr` is malformed: a fault of a rule, never of the user."""
+    """An `Expr` is malformed: a fault of a rule, never of the user.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> try:
+    ...     fg.Expr(inputs=(), equations=(), outputs=(0,), types=()).check()
+    ... except fg.ExprError as error:
+    ...     print(error)
+    the outputs [0] are never defined
+    """
 
 
 def is_internal(frame: types.FrameType) -> bool:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 class Equation(NamedTuple):
-    """`outputs = primitive(*inputs)`; inputs and outputs are variables."""
+    """`outputs = primitive(*inputs)`; inputs and outputs are variables.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.make_expr(lambda x: x * x)(1.0).equations[0]
+    Equation(primitive=multiply, inputs=(0, 0), outputs=(1,))
+    """
 
     primitive: Primitive
     inputs: tuple[int, ...]
@@ -45,6 +52,15 @@ class Expr:
         How many leading inputs are captured arrays.
     sources
         Where each equation was recorded, for error messages; as long as `equations`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.make_expr(lambda x: x * x + x)(1.0)
+    { lambda a:float64[]* .
+      b:float64[]* = multiply a a
+      c:float64[]* = add b a
+      return (c,) }
     """
 
     inputs: tuple[int, ...]
@@ -83,9 +99,9 @@ class Expr:
         if len(self.constants) + len(self.inputs) != len(defined):
             raise ExprError("an input or a constant is defined twice")
         for v, value in self.constants.items():
-            kept, found = self.types[v], type_of(value)
-            if (kept.shape, kept.dtype) != (found.shape, found.dtype):
-                raise ExprError(f"constant {v} has type {found} but is declared {kept}")
+            kept, actual = self.types[v], type_of(value)
+            if (kept.shape, kept.dtype) != (actual.shape, actual.dtype):
+                raise ExprError(f"constant {v} has type {actual} but is declared {kept}")
         if self.sources and len(self.sources) != len(self.equations):
             raise ExprError("sources and equations differ in length")
         for number, (primitive, inputs, outputs) in enumerate(self.equations):

@@ -29,5 +29,5 @@ def _construct(cls: type, /, *args: Any, **kwargs: Any) -> Any:
 class Interned(type):
     """Metaclass of frozen dataclasses whose fields are hashable: one instance per value."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _construct(cls, *args, **kwargs)

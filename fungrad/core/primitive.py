@@ -20,7 +20,7 @@ P = TypeVar("P", bound="type[Primitive]")
 @dataclass_transform(frozen_default=True, eq_default=False)
 def primitive(cls: P) -> P:
     """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
-    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -160,4 +160,3 @@ class Primitive(metaclass=Interned):
         fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
         params = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields)
         return f"{self.name}[{params}]" if params else self.name
-

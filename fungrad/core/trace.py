@@ -16,21 +16,17 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.backend import execute
+from fungrad.core.backend import execute, namespace
 from fungrad.core.config import check_exprs
-from fungrad.core.errors import (
-    ConcretizationError,
-    LeakedTracerError,
-    Source,
-    describe_source,
-    here,
-)
+from fungrad.core.errors import LeakedTracerError, Source, describe_source, here
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 
 if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
@@ -86,6 +82,7 @@ class Trace:
         "sources",
         "types",
         "values",
+        "xp",
     )
 
     def __init__(self, label: str, *, known: bool = False, bake: bool = False) -> None:
@@ -102,6 +99,7 @@ class Trace:
         self.constants: dict[int, Any] = {}
         self.values: dict[int, Any] | None = {} if known else None
         self.on_host = False  # whether the inputs are known to be NumPy's
+        self.xp: ModuleType = np  # the array library of known inputs
         self.done = 0  # how many equations have been evaluated
         self.known: list[Any] = []  # their results in order, those inside calls included
         self.known_equations = 0  # how many equations, those inside calls included, gave them
@@ -126,6 +124,8 @@ class Trace:
         if self.values is not None:
             self.values[v] = value
             self.on_host = isinstance(value, (np.ndarray, np.generic))
+            if not self.on_host and type(value) is not Tracer:
+                self.xp = namespace((value,))
         return Tracer(self, v, type_)
 
     def record(
@@ -133,7 +133,7 @@ class Trace:
     ) -> Any:
         """Append the equation that applies `primitive` and return the tracers of its results."""
         if not self.open:
-            self._leaked(operands)
+            self.raise_leaked(operands)
         # This is the hot path of every un-jitted transform; hence the plain style.
         inputs, in_types = [], []
         for x in operands:
@@ -148,10 +148,10 @@ class Trace:
         types = self.types
         first = len(types)
         if source is None and (source := self.source) is None:
-            frame = sys._getframe(3)  # of whoever applied the primitive or the operator
-            while frame is not None and frame.f_globals["__name__"][:8] == "fungrad.":
-                frame = frame.f_back  # type: ignore[assignment]
-            source = (frame.f_code, frame.f_lasti)
+            frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
+            while frame is not None and frame.f_globals.get("__name__", "")[:8] == "fungrad.":
+                frame = frame.f_back
+            source = frame and (frame.f_code, frame.f_lasti)
         self.sources.append(source)
         if primitive.multiple_results:
             types.extend(out_types)
@@ -175,12 +175,15 @@ class Trace:
         v = len(self.types)
         if type(value) is Tracer:
             if not value.trace.open:
-                value.trace._leaked((value,))
+                value.trace.raise_leaked((value,))
             self.types.append(value.type)
         else:
             self.types.append(type_of(value))
             if type(value) in PYTHON_SCALARS:
                 value = np.asarray(value)[()]
+            if isinstance(value, np.generic):
+                if self.xp is not np:
+                    value = self.xp.asarray(value)
             elif type(value) is np.ndarray:
                 snapshot = self._snapshot(value)
                 if snapshot is value:
@@ -287,7 +290,7 @@ class Trace:
             sources=tuple(self.sources),
         )
 
-    def _leaked(self, operands: Sequence[Any]) -> NoReturn:
+    def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""
         culprit = next(x for x in operands if type(x) is Tracer and x.trace is self)
         maker = next(
@@ -305,163 +308,6 @@ class Trace:
             "a global, an attribute or a list. Return the value from the function instead (with "
             "has_aux=True if it is not the result)."
         )
-
-
-class Tracer:
-    """Stands for an array while a function is traced. Arithmetic on it records equations.
-
-    Has the attributes, methods and operators of a NumPy array. Its value exists only where the traced
-    function's arguments have values (under `grad`, `vjp`, `jvp`, `linearize`), and is computed when
-    Python asks for it: `bool(t)`, `float(t)`, `int(t)`, `t.item()`, `print(t)`.
-    """
-
-    __slots__ = ("__weakref__", "trace", "type", "var")
-
-    trace: Trace
-    var: int
-    type: ArrayType
-
-    def __init__(self, trace: Trace, var: int, type_: ArrayType) -> None:
-        self.trace = trace
-        self.var = var
-        self.type = type_
-
-    @property
-    def shape(self) -> Shape:
-        """Lengths of the axes."""
-        return self.type.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of the elements."""
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.type.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self.type.size
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes an element takes."""
-        return self.type.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes all elements take."""
-        return self.type.size * self.type.dtype.itemsize
-
-    def __len__(self) -> int:
-        if not self.type.shape:
-            raise TypeError("len() of unsized object: the array has no axes")
-        return self.type.shape[0]
-
-    def __bool__(self) -> bool:
-        return bool(self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH))
-
-    def __float__(self) -> float:
-        return float(self._number("float(...)", _CONVERT))
-
-    def __int__(self) -> int:
-        return int(self._number("int(...)", _CONVERT))
-
-    def __complex__(self) -> complex:
-        return complex(self._number("complex(...)", _CONVERT))
-
-    def __index__(self) -> int:
-        if self.type.dtype.kind not in "iu":
-            raise TypeError(
-                f"only integers can be an index, a length or a shape, not a tracer of {self.type}"
-            )
-        value = self._number("its use as a Python integer (an index, a length, a shape)", _INDEX)
-        return int(value.__index__())
-
-    def item(self, *index: int) -> Any:
-        """Return the element as a Python number."""
-        return self._number(".item()", _CONVERT).item(*index)
-
-    def tolist(self) -> Any:
-        """Return the values as nested Python lists."""
-        return self._number(".tolist()", _CONVERT).tolist()
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        raise TypeError(
-            f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
-            "from the array would be lost to the transform. Use the function of the same name in "
-            "fungrad.numpy (fnp.asarray, fnp.stack, fnp.array for lists that hold tracers), or, if a "
-            "constant is what you want, np.asarray(value) of fungrad.stop_gradient outside the "
-            "transformed function."
-        )
-
-    def _number(self, what: str, advice: str) -> Any:
-        value = _resolve(self)
-        if type(value) is Tracer:
-            raise ConcretizationError(
-                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
-                f"under `{value.trace.label}` has none: the function is traced once for "
-                f"all values. {advice}"
-            )
-        return value
-
-    def __repr__(self) -> str:
-        value = known_value(self)
-        if value is not None:
-            return f"Tracer({value!r})"
-        return f"Tracer<{self.type}>"
-
-    def __str__(self) -> str:
-        value = known_value(self)
-        return repr(self) if value is None else str(value)
-
-    def __format__(self, spec: str) -> str:
-        value = known_value(self)
-        if value is None:
-            return format(repr(self), "" if spec else spec)
-        return format(value, spec)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-_BRANCH = (
-    "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "
-    "is not an array, name the argument in static_argnums or static_argnames of jit."
-)
-_CONVERT = (
-    "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
-    "name the argument in static_argnums or static_argnames of jit."
-)
-_INDEX = (
-    "Shapes and Python indices must be known when the function is traced: name the argument in "
-    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works."
-)
-
-
-def _resolve(x: Any) -> Any:
-    """Follow `x` down the traces to its array, or to the tracer that has no value.
-
-    Evaluates what is pending on the way.
-    """
-    while type(x) is Tracer:
-        trace = x.trace
-        if not trace.open:
-            trace._leaked((x,))
-        if trace.values is None:
-            return x
-        if x.var not in trace.values:
-            trace.evaluate()
-        x = trace.values[x.var]
-    return x
-
-
-def known_value(x: Any) -> Any:
-    """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
-    value = _resolve(x)
-    return None if type(value) is Tracer else value
 
 
 def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = None) -> Any:

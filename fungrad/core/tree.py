@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from fungrad.core.trace import Tracer
+from fungrad.core.tracer import Tracer
 
 NAMESPACE = "fungrad"
 TreeDef = optree.PyTreeSpec
 C = TypeVar("C", bound=type)
 
-LEAF: TreeDef = optree.tree_structure(0)
+LEAF: TreeDef = optree.treespec_leaf()
 """The structure of a single leaf."""
 
 _LEAF_TYPES = frozenset([np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32])
@@ -60,7 +60,7 @@ def structure(tree: Any) -> TreeDef:
     return optree.tree_structure(tree, namespace=NAMESPACE)
 
 
-def map(  # noqa: A001 - the name it has in JAX
+def map(
     function: Callable[..., Any],
     tree: Any,
     *rest: Any,
@@ -166,9 +166,11 @@ def register_dataclass(
         ]
     else:
         meta = list(meta_fields)
-    data = list(data_fields) if data_fields is not None else [
-        f.name for f in fields if f.name not in meta
-    ]
+    data = (
+        list(data_fields)
+        if data_fields is not None
+        else [f.name for f in fields if f.name not in meta]
+    )
     if {*data, *meta} != {f.name for f in fields}:
         raise ValueError(
             f"the data_fields {data} and meta_fields {meta} of {cls.__name__} must together be its "
@@ -179,8 +181,6 @@ def register_dataclass(
         return [getattr(node, n) for n in data], tuple(getattr(node, n) for n in meta)
 
     def unflatten_node(static: Any, children: Any) -> Any:
-        return cls(
-            **dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True))
-        )
+        return cls(**dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True)))
 
     return register_node(cls, flatten_node, unflatten_node)

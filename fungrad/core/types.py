@@ -23,6 +23,14 @@ class ArrayType(metaclass=Interned):
 
     `weak` marks a Python scalar or what Python operators make of Python scalars; it gives way to the
     dtype it meets (NEP 50). Instances are interned: equal types are the same object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ArrayType((2, 3), np.dtype(float))
+    float64[2,3]
+    >>> ArrayType((2, 3), np.dtype(float)) is ArrayType((2, 3), np.dtype(float))
+    True
     """
 
     shape: Shape

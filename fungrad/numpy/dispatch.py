@@ -14,24 +14,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fungrad.core.errors import here, hide_internals
-from fungrad.core.trace import Tracer
-from fungrad.numpy.promotion import apply, as_array
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.promotion import apply, as_array, has_tracer
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
 
 Function = Callable[..., Any]
 
 traced_functions: dict[Any, Function] = {}
 """For each NumPy function, what it does with tracers."""
-
-
-def has_tracer(arguments: Any) -> bool:
-    """Whether a tracer is among `arguments` or in the lists and tuples there."""
-    for x in arguments:
-        if type(x) is Tracer:
-            return True
-        if (type(x) is tuple or type(x) is list) and x and has_tracer(x):
-            return True
-    return False
 
 
 def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Function]:

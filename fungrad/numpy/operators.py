@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import hide_internals
-from fungrad.core.trace import Tracer, bind
+from fungrad.core.trace import bind
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
+
+
+PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
 
 
 def _operand(x: Any) -> bool:
@@ -28,7 +32,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
         if cls is Tracer:
             if other.type is self.type:
                 return bind(primitive, (self, other))
-        elif (cls is float or cls is int) and self.trace.on_host:
+        elif cls in PYTHON_NUMBERS and self.trace.on_host:
             strides = scalar_plan(primitive, self.type, cls)
             if strides is not None:
                 value = np.array(other, self.type.dtype)
@@ -43,7 +47,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
 
     def reflected(self: Tracer, other: Any) -> Any:
         cls = type(other)
-        if (cls is float or cls is int) and self.trace.on_host:
+        if cls in PYTHON_NUMBERS and self.trace.on_host:
             strides = scalar_plan(primitive, self.type, cls)
             if strides is not None:
                 value = np.array(other, self.type.dtype)
@@ -121,7 +125,11 @@ def install() -> None:
         setattr(Tracer, f"__{name}__", _binary(primitive)[0])
     for name, primitive in _UNARY.items():
         setattr(Tracer, f"__{name}__", _unary(primitive))
-    Tracer.__pow__ = _pow  # type: ignore[attr-defined]
-    Tracer.__rpow__ = _binary(e.power)[1]  # type: ignore[attr-defined]
-    Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]
-    Tracer.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
+    others = {
+        "pow": _pow,
+        "rpow": _binary(e.power)[1],
+        "divmod": _divmod,
+        "rdivmod": _rdivmod,
+    }
+    for name, method in others.items():
+        setattr(Tracer, f"__{name}__", method)

@@ -6,26 +6,81 @@ NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, Tracer, bind, trace_of
+from fungrad.core.trace import Trace, bind, current_trace, trace_of
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
-from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
 
+def has_tracer(arguments: Iterable[Any]) -> bool:
+    """Whether a tracer is among `arguments` or in the lists and tuples there."""
+    for x in arguments:
+        if type(x) is Tracer:
+            return True
+        if (type(x) is tuple or type(x) is list) and x and has_tracer(x):
+            return True
+    return False
+
+
 def as_array(x: Any) -> Any:
-    """Return `x` if it is an array, a number or a tracer; else the NumPy array it converts to."""
+    """Return `x` if it is an array, a number or a tracer; else the array it converts to.
+
+    A list that holds tracers becomes a tracer: they are stacked.
+    """
     cls = type(x)
     if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS or hasattr(x, "dtype"):
         return x
+    if (cls is list or cls is tuple) and has_tracer(x):
+        return _stacked(x)
     return np.asarray(x)
+
+
+def _stacked(items: Sequence[Any]) -> Tracer:
+    rows = [strong(x) for x in items]
+    shapes = {type_of(x).shape for x in rows}
+    if len(shapes) > 1:
+        np.asarray([standin(x) for x in rows])  # raises NumPy's error
+        raise ValueError(f"a list of arrays of different shapes {shapes} is not an array")
+    (shape,) = shapes
+    rows = promote(*rows)
+    return Concatenate(0)(*[Broadcast((1, *shape), (0,))(x) for x in rows])  # type: ignore[no-any-return]
+
+
+def strong(x: Any) -> Any:
+    """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak."""
+    x = as_array(x)
+    if type(x) is Tracer:
+        return cast(x, x.type.dtype)
+    return np.asarray(x)[()] if type(x) in PYTHON_SCALARS else x
+
+
+def as_tracer(x: Any) -> Tracer:
+    """Return `x` as a tracer that is not weak; arrays are recorded in the innermost open trace.
+
+    For functions of which another argument may be the only tracer.
+    """
+    x = strong(x)
+    if type(x) is Tracer:
+        return x
+    trace = current_trace.get()
+    if trace is None:
+        raise TypeError(f"no function is being traced, so {x!r} cannot be recorded")
+    return trace.lift(x)
+
+
+def standin(x: Any) -> np.ndarray[Any, Any]:
+    """Return an array of the type of `x` that takes no memory: to ask NumPy for its error."""
+    type_ = type_of(x)
+    return np.broadcast_to(np.zeros((), type_.dtype), type_.shape)
 
 
 def result_dtype(*types: ArrayType) -> np.dtype[Any]:

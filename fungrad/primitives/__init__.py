@@ -1,0 +1,1 @@
+"""The primitives, each declared once with all its rules."""

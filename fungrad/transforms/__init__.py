@@ -1,0 +1,1 @@
+"""The transformations: grad, vjp, jvp, vmap, jit and their kin."""

@@ -123,4 +123,6 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     ShapeDtypeStruct(shape=(2,), dtype=float64)
     """
     expr, structure = _trace_abstractly(f"eval_shape({name_of(fun)})", fun, args, kwargs)
-    return tree.unflatten(structure, [ShapeDtypeStruct(t.shape, t.dtype) for t in expr.output_types])
+    return tree.unflatten(
+        structure, [ShapeDtypeStruct(t.shape, t.dtype) for t in expr.output_types]
+    )

@@ -12,7 +12,8 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, Tracer
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.call import (
     argument_type,
@@ -33,8 +34,7 @@ class _Traced:
     def __init__(self, trace: Trace, label: str, fun: Any, args: Sequence[Any], has_aux: bool):
         leaves, structure = tree.flatten(tuple(args))
         self.types = [
-            argument_type(x, label, path)
-            for x, path in zip(leaves, leaf_paths(args), strict=True)
+            argument_type(x, label, path) for x, path in zip(leaves, leaf_paths(args), strict=True)
         ]
         self.structure = structure
         self.moving = [i for i, t in enumerate(self.types) if t.inexact]
@@ -222,10 +222,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         )
         pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
-        results = [
-            next(pulled) if t.inexact else np.zeros(t.shape, float0) for t in traced.types
-        ]
-        return tree.unflatten(traced.structure, results)
+        results = [next(pulled) if t.inexact else np.zeros(t.shape, float0) for t in traced.types]
+        return tuple(tree.unflatten(traced.structure, results))
 
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
 
@@ -299,9 +297,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         moved = _check_directions(leaves, traced.types, f"{label}: tangent")
         pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
         results = [
-            pushed[i]
-            if i in pushed
-            else np.zeros(t.shape, t.dtype if t.inexact else float0)[()]
+            pushed[i] if i in pushed else np.zeros(t.shape, t.dtype if t.inexact else float0)[()]
             for i, t in enumerate(traced.out_types)
         ]
         return tree.unflatten(traced.out_structure, results)
@@ -364,8 +360,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"got {ct_structure}"
             )
         cts = _check_directions(ct_leaves, out_types, f"{label}: cotangent")
-        return tree.unflatten(structure, program(*kept, *cts))
+        return tuple(tree.unflatten(structure, program(*kept, *cts)))
 
     return transposed
-
-

@@ -15,16 +15,16 @@ import numpy as np
 
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program
-from fungrad.core import tree
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import here
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.trace import Trace, Tracer
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
 
-programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 20)
+programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
 
 
@@ -107,6 +107,7 @@ def rewrite(
 
     `build` takes the program, without calls, and the number of equations whose results are known.
     """
+
     def make() -> Any:
         expr = inline(trace.expr(outputs))
         if check_exprs.get():

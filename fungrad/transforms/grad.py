@@ -13,7 +13,8 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, Tracer
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.call import (
     argument_type,
@@ -182,7 +183,7 @@ def as_positions(argnums: Any) -> tuple[int, ...]:
 
 def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
     """Return `positions` counted from the front; raise if there is no such argument."""
-    if all([0 <= i < count for i in positions]):
+    if all(0 <= i < count for i in positions):
         return positions
     for i in positions:
         if not -count <= i < count:

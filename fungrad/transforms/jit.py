@@ -16,7 +16,8 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import api_boundary
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, Tracer, bind
+from fungrad.core.trace import Trace, bind
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.call import Call, argument_type, as_operand, name_of, output_variables
 
@@ -33,13 +34,14 @@ class Entry:
         self.traced = expr
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
-        self.program = Program(inline(expr), [expr.captured + i for i in donated])
+        donated = [expr.captured + i for i in donated]
+        self.program = Program(inline(expr), donated, at_once=True)
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
-        if self.captured or any([type(x) is Tracer for x in leaves]):
+        if self.captured or any(type(x) is Tracer for x in leaves):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
             if inlined:
                 found: Sequence[Any] = evaluate(self.program.expr, operands)
@@ -100,20 +102,21 @@ class Jitted:
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
         if not static and not dynamic_kwargs and len(dynamic_args) == 1:
             leaves, structure = tree.flatten(dynamic_args[0])
-            rebuild: Callable[[Any], Any] = lambda tracers: (  # noqa: E731
+            shape_of_call: Hashable = structure
+            rebuild: Callable[[Any], Any] = lambda tracers: (
                 (tree.unflatten(structure, tracers),),
                 {},
             )
         else:
             leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
             rebuild = functools.partial(tree.unflatten, structure)
-            structure = (structure, static)
+            shape_of_call = (structure, static)
         types = [argument_type(x, self._label) for x in leaves]
         leaves = [as_operand(x) for x in leaves]
         if len(types) == 1 and not static:
-            key: Hashable = (structure, types[0], check_exprs.get())
+            key: Hashable = (shape_of_call, types[0], check_exprs.get())
         else:
-            key = (structure, tuple(types), check_exprs.get())
+            key = (shape_of_call, tuple(types), check_exprs.get())
         entry = self._entries.get(key)
         if entry is None:
             outer: list[Entry] = []
@@ -134,7 +137,7 @@ class Jitted:
         if not (self._static_argnums or self._static_argnames):
             return (), args, kwargs
         positions = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
-        static = [(i, args[i]) for i in sorted(positions)]
+        static: list[tuple[int | str, Any]] = [(i, args[i]) for i in sorted(positions)]
         static += [(k, kwargs[k]) for k in sorted(self._static_argnames & kwargs.keys())]
         for where, value in static:
             try:
@@ -377,9 +380,7 @@ def _resolve(
     except (TypeError, ValueError):
         return argnums, argnames
     positional = [
-        p.name
-        for p in parameters
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     for i in argnums:
@@ -394,10 +395,6 @@ def _resolve(
             f"jit: {what.replace('nums', 'names')} has {sorted(unknown)}, but {name_of(fun)} takes "
             f"{[p.name for p in parameters]}"
         )
-    by_keyword = {
-        positional[i] for i in argnums if -len(positional) <= i < len(positional)
-    }
+    by_keyword = {positional[i] for i in argnums if -len(positional) <= i < len(positional)}
     by_position = tuple([i for i, n in enumerate(positional) if n in argnames and i not in argnums])
     return argnums + by_position, argnames | by_keyword
-
-

@@ -41,7 +41,7 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
     backward = []
     for equation, source in expr.located():
         primitive, inputs, outputs = equation
-        if any([linear[v] for v in inputs]):
+        if any(linear[v] for v in inputs):
             backward.append((equation, source))
             for v in outputs:
                 linear[v] = True

@@ -1,0 +1,180 @@
+"""What stands for an array while a function is traced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.types import ArrayType, Shape
+
+if TYPE_CHECKING:
+    from fungrad.core.trace import Trace
+
+
+class Tracer:
+    """Stands for an array while a function is traced. Arithmetic on it records equations.
+
+    Has the attributes, methods and operators of a NumPy array. Its value exists only where the traced
+    function's arguments have values (under `grad`, `vjp`, `jvp`, `linearize`), and is computed when
+    Python asks for it: `bool(t)`, `float(t)`, `int(t)`, `t.item()`, `print(t)`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> def f(x):
+    ...     print(type(x).__name__, x.dtype, x)
+    ...     return x * x if x > 0 else -x
+    >>> print(fg.grad(f)(3.0))
+    Tracer float64 3.0
+    6.0
+    """
+
+    __slots__ = ("__weakref__", "trace", "type", "var")
+
+    trace: Trace
+    var: int
+    type: ArrayType
+
+    def __init__(self, trace: Trace, var: int, type_: ArrayType) -> None:
+        self.trace = trace
+        self.var = var
+        self.type = type_
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the elements."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.type.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element takes."""
+        return self.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes all elements take."""
+        return self.type.size * self.type.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.type.shape:
+            raise TypeError("len() of unsized object: the array has no axes")
+        return self.type.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH))
+
+    def __float__(self) -> float:
+        return float(self._number("float(...)", _CONVERT))
+
+    def __int__(self) -> int:
+        return int(self._number("int(...)", _CONVERT))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex(...)", _CONVERT))
+
+    def __index__(self) -> int:
+        if self.type.dtype.kind not in "iu":
+            raise TypeError(
+                f"only integers can be an index, a length or a shape, not a tracer of {self.type}"
+            )
+        value = self._number("its use as a Python integer (an index, a length, a shape)", _INDEX)
+        return int(value.__index__())
+
+    def item(self, *index: int) -> Any:
+        """Return the element as a Python number."""
+        return self._number(".item()", _CONVERT).item(*index)
+
+    def tolist(self) -> Any:
+        """Return the values as nested Python lists."""
+        return self._number(".tolist()", _CONVERT).tolist()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(
+            f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
+            "from the array would be lost to the transform. Use the function of the same name in "
+            "fungrad.numpy (fnp.asarray, fnp.stack, fnp.array for lists that hold tracers), or, if a "
+            "constant is what you want, np.asarray(value) of fungrad.stop_gradient outside the "
+            "transformed function."
+        )
+
+    def _number(self, what: str, advice: str) -> Any:
+        value = _resolve(self)
+        if type(value) is Tracer:
+            raise ConcretizationError(
+                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
+                f"under `{value.trace.label}` has none: the function is traced once for "
+                f"all values. {advice}"
+            )
+        return value
+
+    def __repr__(self) -> str:
+        value = known_value(self)
+        if value is not None:
+            return f"Tracer({value!r})"
+        return f"Tracer<{self.type}>"
+
+    def __str__(self) -> str:
+        value = known_value(self)
+        return repr(self) if value is None else str(value)
+
+    def __format__(self, spec: str) -> str:
+        value = known_value(self)
+        if value is None:
+            return format(repr(self), "" if spec else spec)
+        return format(value, spec)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_BRANCH = (
+    "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "
+    "is not an array, name the argument in static_argnums or static_argnames of jit."
+)
+_CONVERT = (
+    "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
+    "name the argument in static_argnums or static_argnames of jit."
+)
+_INDEX = (
+    "Shapes and Python indices must be known when the function is traced: name the argument in "
+    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works."
+)
+
+
+def _resolve(x: Any) -> Any:
+    """Follow `x` down the traces to its array, or to the tracer that has no value.
+
+    Evaluates what is pending on the way.
+    """
+    while type(x) is Tracer:
+        trace = x.trace
+        if not trace.open:
+            trace.raise_leaked((x,))
+        if trace.values is None:
+            return x
+        if x.var not in trace.values:
+            trace.evaluate()
+        x = trace.values[x.var]
+    return x
+
+
+def known_value(x: Any) -> Any:
+    """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
+    value = _resolve(x)
+    return None if type(value) is Tracer else value

@@ -1,0 +1,343 @@
+"""Shapes and axes: `reshape`, `transpose`, `broadcast_to`, `flip`, `squeeze` and the like."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import Shape, type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.promotion import as_array, as_tracer, standin
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import Concatenate, Permute, Reshape, Reverse, slice_axis
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether `x` holds several items: a list, a tuple, an array that is not 0-d."""
+    return hasattr(x, "__iter__") and getattr(x, "ndim", 1) != 0
+
+
+def as_shape(shape: Any) -> Shape:
+    """Return the tuple of integers that a NumPy function reads from its argument `shape`."""
+    if is_sequence(shape):
+        return tuple([operator.index(n) for n in shape])
+    return (operator.index(shape),)
+
+
+def reshaped(x: Tracer, shape: Shape) -> Tracer:
+    """Reshape, unless `x` has that shape already."""
+    return x if x.shape == shape else Reshape(shape)(x)
+
+
+def permuted(x: Tracer, axes: tuple[int, ...]) -> Tracer:
+    """Reorder axes, unless they are in that order already."""
+    return x if axes == tuple(range(len(axes))) else Permute(axes)(x)
+
+
+def same_array(x: Tracer) -> Tracer:
+    """Return another tracer of the same value, for functions that return a copy."""
+    return Tracer(x.trace, x.var, x.type)
+
+
+# What an array says of itself
+
+
+@implements(np.shape)
+def shape(a: Any) -> Shape:
+    return type_of(as_array(a)).shape
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    return len(type_of(as_array(a)).shape)
+
+
+@implements(np.size)
+def size(a: Any, axis: Any = None) -> int:
+    lengths = type_of(as_array(a)).shape
+    if axis is None:
+        return math.prod(lengths)
+    return math.prod([lengths[i] for i in normalize_axis_tuple(axis, len(lengths))])
+
+
+# Reshaping
+
+
+def _without_unknown(wanted: Shape, total: int) -> Shape:
+    """Replace the negative number in a shape, if there is one, by the length that fits."""
+    unknown = [i for i, n in enumerate(wanted) if n < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod([n for n in wanted if n >= 0])
+    fits = (known > 0 and total % known == 0) if unknown else known == total
+    if not fits:
+        shown = ",".join("newaxis" if n < 0 else str(n) for n in wanted)
+        shown += "," if len(wanted) == 1 else ""
+        raise ValueError(f"cannot reshape array of size {total} into shape ({shown})")
+    return tuple(total // known if n < 0 else n for n in wanted)
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
+    """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
+    x = as_tracer(a)
+    wanted = _without_unknown(as_shape(shape), x.size)
+    if order == "F":
+        return _transposed(reshaped(_transposed(x), wanted[::-1]))
+    return reshaped(x, wanted)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: Any = "C") -> Any:
+    """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
+    x = as_tracer(a)
+    return reshaped(_transposed(x) if order == "F" else x, (x.size,))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    x = as_tracer(a)
+    count = x.ndim + (len(axis) if is_sequence(axis) else 1)
+    new = normalize_axis_tuple(axis, count)
+    lengths = iter(x.shape)
+    return reshaped(x, tuple([1 if i in new else next(lengths) for i in range(count)]))
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    x = as_tracer(a)
+    if axis is None:
+        return reshaped(x, tuple([n for n in x.shape if n != 1]))
+    axes = normalize_axis_tuple(axis, x.ndim)
+    if any(x.shape[i] != 1 for i in axes):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one: "
+            f"axis {axis} of an array of shape {x.shape}"
+        )
+    return reshaped(x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+
+
+def _each(function: Any, arys: tuple[Any, ...]) -> Any:
+    results = tuple([function(as_tracer(x)) for x in arys])
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    return _each(lambda x: reshaped(x, x.shape or (1,)), arys)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    return _each(lambda x: reshaped(x, (1,) * (2 - x.ndim) + x.shape), arys)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    def to_3d(x: Tracer) -> Tracer:
+        shapes = {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}
+        return reshaped(x, shapes.get(x.ndim, x.shape))
+
+    return _each(to_3d, arys)
+
+
+# The order of axes
+
+
+def _transposed(x: Tracer) -> Tracer:
+    return permuted(x, tuple(range(x.ndim))[::-1])
+
+
+@implements(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Any:
+    x = as_tracer(a)
+    if axes is None:
+        return _transposed(x)
+    axes = as_shape(axes)
+    if len(axes) != x.ndim:
+        raise ValueError(f"axes don't match array: {axes} for an array of shape {x.shape}")
+    order = tuple([normalize_axis_index(i, x.ndim) for i in axes])
+    if len({*order}) != len(order):
+        raise ValueError("repeated axis in transpose")
+    return permuted(x, order)
+
+
+permute_dims = transpose
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    x = as_tracer(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    x = as_tracer(a)
+    sources = normalize_axis_tuple(source, x.ndim, "source")
+    targets = normalize_axis_tuple(destination, x.ndim, "destination")
+    if len(sources) != len(targets):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [i for i in range(x.ndim) if i not in sources]
+    for target, i in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, i)
+    return permuted(x, tuple(order))
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    x = as_tracer(a)
+    i, j = normalize_axis_index(axis1, x.ndim), normalize_axis_index(axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[i], order[j] = j, i
+    return permuted(x, tuple(order))
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
+    x = as_tracer(a)
+    n = x.ndim
+    axis = normalize_axis_index(axis, n)
+    start += n if start < 0 else 0
+    if not 0 <= start <= n:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
+        )
+    return moveaxis(x, axis, start - (axis < start))
+
+
+# Broadcasting
+
+broadcast_shapes = np.broadcast_shapes
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    x, shape = as_tracer(array), as_shape(shape)
+    try:
+        return promotion.broadcast_to(x, shape)
+    except ValueError:
+        np.broadcast_to(standin(x), shape)  # raises NumPy's error
+        raise
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    arrays = [as_tracer(x) for x in args]
+    common = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([promotion.broadcast_to(x, common) for x in arrays])
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Copy or view makes no difference for tracers."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    grids = []
+    for i, x in zip(order, xi, strict=True):
+        x = as_tracer(x)
+        grids.append(reshaped(x, (1,) * i + (x.size,) + (1,) * (len(xi) - i - 1)))
+    return tuple(grids) if sparse else broadcast_arrays(*grids)
+
+
+# Reversing and rolling
+
+
+def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
+    """Reverse along axes, if any."""
+    return Reverse(axes)(x) if axes else x
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    x = as_tracer(m)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    return reversed_axes(x, tuple(sorted(axes)))
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    x = as_tracer(m)
+    if x.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return reversed_axes(x, (1,))
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    x = as_tracer(m)
+    if x.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return reversed_axes(x, (0,))
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    x = as_tracer(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == x.ndim:
+        raise ValueError("Axes must be different.")
+    if any(not -x.ndim <= i < x.ndim for i in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
+    first, second = [i % x.ndim for i in axes]
+    turns = operator.index(k) % 4
+    if turns == 2:
+        return reversed_axes(x, tuple(sorted((first, second))))
+    if turns == 1:
+        return swapaxes(reversed_axes(x, (second,)), first, second)
+    if turns == 3:
+        return reversed_axes(swapaxes(x, first, second), (second,))
+    return same_array(x)
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """The shift must be known when the function is traced."""
+    x = as_tracer(a)
+    if axis is None:
+        shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
+        return reshaped(shifted, x.shape)
+    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    both = np.broadcast(as_shape(shift), axes)
+    if both.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    steps = dict.fromkeys(axes, 0)
+    for step, i in both:
+        steps[i] += step
+    result = same_array(x)
+    for i, step in steps.items():
+        n = x.shape[i]
+        if n and (step := step % n):
+            parts = (slice_axis(result, i, n - step, n), slice_axis(result, i, 0, n - step))
+            result = Concatenate(i)(*parts)
+    return result
+
+
+# Copies
+
+
+@implements(np.copy)
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    return same_array(as_tracer(a))
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if device not in (None, "cpu"):
+        not_for_tracers("astype", {"device": device})
+    x, dtype = as_tracer(x), np.dtype(dtype)
+    return same_array(x) if x.dtype == dtype else Cast(dtype)(x)

@@ -1,0 +1,421 @@
+"""Reading and writing elements at places given by integer arrays or by static slices.
+
+`Gather` and `Scatter` are canonical: the indexed axes lead, and there is one index array for each of
+them, all of one shape. Every NumPy index is brought to this form by `fungrad.numpy.indexing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.trace import Tracer, trace_of
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.elementwise import (
+    Cast,
+    add,
+    div,
+    equal,
+    logical_or,
+    masked,
+    mul,
+    not_equal,
+    select,
+)
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Iota,
+    Permute,
+    Reshape,
+    Slice,
+    expand,
+    move_axis,
+    zeros_like,
+)
+
+LONG_ROW = 512
+"""Elements from which rows are accumulated one by one: then a loop over them is no overhead."""
+
+
+@primitive
+class Gather(Primitive):
+    """Take the elements of ``x`` at index arrays, one for each of its leading axes.
+
+    Operands are x and the index arrays, integers of one shape; the result has this shape and then the
+    axes of x without an index. Negative indices count from the end. `unique` promises that no place
+    is read twice, which makes the transpose, `Scatter` with "add", faster.
+    """
+
+    unique: bool = False
+
+    linear = (0,)
+
+    def abstract_eval(self, x: ArrayType, *indices: ArrayType) -> ArrayType:
+        return x.update(shape=_indexed_shape(self, x, indices))
+
+    def impl(self, xp: Any, x: Any, *indices: Any) -> Any:
+        if xp is not np:
+            x, *indices = map(xp.asarray, (x, *indices))  # type: ignore[assignment]
+        result = x[tuple(indices)]
+        return result if indices[0].ndim else result.copy()  # scalar indices give a view
+
+    def transpose(self, ct: Any, x: Linear, *indices: Any) -> tuple[Any, ...]:
+        zeros = zeros_like(x)
+        return (Scatter("add", self.unique)(zeros, ct, *indices), *[None] * len(indices))
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any, *indices: Any) -> Any:
+        k = len(indices)
+        if not any(batched[1:]):  # the batch axis goes behind the indexed ones, then in front
+            return move_axis(self(move_axis(x, 0, k), *indices), len(indices[0].shape), 0)
+        indices = tuple([expand(size, i, b) for i, b in zip(indices, batched[1:], strict=True)])
+        if not batched[0]:
+            return Gather()(x, *indices)
+        return self(x, _batch_index(x, indices), *indices)
+
+
+@primitive
+class Scatter(Primitive):
+    """Return ``x`` with `updates` written at, or combined with, the elements at index arrays.
+
+    Operands are x, updates and index arrays as of `Gather`, whose result the updates have the shape of.
+    `kind` is "set", "add", "mul", "min" or "max". Where several updates go to one place, all of them
+    count, except for "set": there the last one does. `unique` promises that this does not happen.
+    """
+
+    kind: str
+    unique: bool = False
+
+    @property
+    def linear(self) -> tuple[int, ...] | None:  # type: ignore[override]
+        """The positions of x and updates, if this is linear in them."""
+        return (0, 1) if self.kind in ("set", "add") else None
+
+    def abstract_eval(self, x: ArrayType, updates: ArrayType, *indices: ArrayType) -> ArrayType:
+        if self.kind not in UFUNCS:
+            raise ValueError(f"scatter: kind is one of {list(UFUNCS)}, got {self.kind!r}")
+        shape = _indexed_shape(self, x, indices)
+        if updates.dtype != x.dtype or updates.shape != shape:
+            raise TypeError(f"{self} into {x} takes updates of shape {shape}, got {updates}")
+        return x.update(weak=x.weak and updates.weak)
+
+    def impl(self, xp: Any, x: Any, updates: Any, *indices: Any) -> Any:
+        if xp is not np:
+            x, updates, *indices = map(xp.asarray, (x, updates, *indices))  # type: ignore[assignment]
+        ufunc = getattr(xp, UFUNCS[self.kind] or "", None)
+        if self.unique or math.prod(indices[0].shape) <= 1:
+            out, index = xp.array(x), tuple(indices)
+            out[index] = ufunc(out[index], updates) if ufunc else updates
+            return out
+        out = xp.array(x, order="C")
+        if xp is np:
+            _write(ufunc, out, updates, indices)
+        else:
+            _write_on_gpu(xp, ufunc, out, updates, indices)
+        return out
+
+    def call_into(self, out: str, x: str, updates: str, *indices: str) -> str | None:
+        if not self.unique or out != x or self.kind not in ("set", "add"):
+            return None
+        index = f"({', '.join(indices)},)"
+        value = updates if self.kind == "set" else f"{x}[{index}] + {updates}"
+        return f"({x}.__setitem__({index}, {value}), {x})[1]"
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        if self.linear:
+            return super().jvp(tangents, out, *operands)
+        x, updates, *indices = operands
+        t_x, t_updates = tangents[:2]
+        if self.kind == "mul":
+            terms = []
+            if t_x is not None:
+                terms.append(self(t_x, updates, *indices))
+            if t_updates is not None:
+                others = self._product_of_others(x, updates, indices)
+                added = mul(t_updates, others)
+                terms.append(Scatter("add", self.unique)(zeros_like(out), added, *indices))
+            return terms[0] if len(terms) == 1 else add(*terms)
+        # All that attain the minimum or maximum have equal shares in it.
+        attained_x = _attains(x, out)
+        attained = _attains(updates, Gather(self.unique)(out, *indices))
+        accumulate = Scatter("add", self.unique)
+        count = accumulate(attained_x, attained, *indices)
+        t_x = zeros_like(out) if t_x is None else mul(t_x, attained_x)
+        if t_updates is not None:
+            t_x = accumulate(t_x, mul(t_updates, attained), *indices)
+        return div(t_x, count)
+
+    def _product_of_others(self, x: Any, updates: Any, indices: Sequence[Any]) -> Any:
+        """Return for each update the product of x and all other updates that go to its place."""
+        gather = Gather(self.unique)
+        if self.unique:
+            return gather(x, *indices)
+        # The quotient by the update itself, zeros aside: where it is the only zero, the product is
+        # that of the others; where there is another zero, it is zero.
+        one = constant_like(updates, 1)
+        zero = constant_like(updates, 0)
+        is_zero = equal(updates, zero)
+        divisor = select(is_zero, one, updates)
+        product = gather(self(x, divisor, *indices), *indices)
+        counted = Cast(np.dtype(np.int64))(is_zero)
+        places = constant_like(x, 0, np.dtype(np.int64))
+        zeros = gather(Scatter("add")(places, counted, *indices), *indices)
+        return select(equal(zeros, counted), div(product, divisor), zero)
+
+    def transpose(self, ct: Any, x: Any, updates: Any, *indices: Any) -> tuple[Any, ...]:
+        ct_x = ct_updates = None
+        if isinstance(x, Linear):
+            if self.kind == "mul":
+                ct_x = self(ct, updates, *indices)
+            elif self.kind == "add":
+                ct_x = ct
+            else:
+                ct_x = Scatter("set", self.unique)(ct, zeros_like(updates), *indices)
+        if isinstance(updates, Linear):
+            ct_updates = Gather(self.unique)(ct, *indices)
+            if self.kind == "set" and not self.unique and math.prod(indices[0].shape) > 1:
+                ct_updates = masked(_winners(ct.shape, ct_updates.shape, indices), ct_updates)
+        return (ct_x, ct_updates, *[None] * len(indices))
+
+    def batch(
+        self, size: int, batched: tuple[bool, ...], x: Any, updates: Any, *indices: Any
+    ) -> Any:
+        k = len(indices)
+        x, updates = expand(size, x, batched[0]), expand(size, updates, batched[1])
+        if not any(batched[2:]):
+            updates = move_axis(updates, 0, len(indices[0].shape))
+            return move_axis(self(move_axis(x, 0, k), updates, *indices), k, 0)
+        indices = tuple([expand(size, i, b) for i, b in zip(indices, batched[2:], strict=True)])
+        return self(x, updates, _batch_index(x, indices), *indices)
+
+
+UFUNCS = {"set": None, "add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
+"""The ufunc that combines an element with an update, for each kind of `Scatter`."""
+
+
+@primitive
+class UpdateSlice(Primitive):
+    """Return ``x`` with `updates` in place of, or added to, the elements that `Slice` takes.
+
+    `kind` is "set" or "add".
+    """
+
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    step: tuple[int, ...]
+    kind: str = "set"
+
+    linear = (0, 1)
+
+    def abstract_eval(self, x: ArrayType, updates: ArrayType) -> ArrayType:
+        if self.kind not in ("set", "add"):
+            raise ValueError(f'update_slice: kind is "set" or "add", got {self.kind!r}')
+        expected = self._slice.abstract_eval(x)
+        if updates.shape != expected.shape or updates.dtype != x.dtype:
+            raise TypeError(f"{self} takes updates of type {expected}, got {updates}")
+        return x.update(weak=x.weak and updates.weak)
+
+    @property
+    def _slice(self) -> Slice:
+        return Slice(self.start, self.stop, self.step)
+
+    def _index(self) -> tuple[slice, ...]:
+        return tuple(slice(*s) for s in zip(self.start, self.stop, self.step, strict=True))
+
+    def impl(self, xp: Any, x: Any, updates: Any) -> Any:
+        out = xp.array(x)
+        if self.kind == "set":
+            out[self._index()] = updates
+        else:
+            out[self._index()] += updates
+        return out
+
+    def call_into(self, out: str, x: str, updates: str) -> str | None:
+        if out != x:
+            return None
+        index = self._index()
+        value = updates if self.kind == "set" else f"{x}[{index}] + {updates}"
+        return f"({x}.__setitem__({index}, {value}), {x})[1]"
+
+    def transpose(self, ct: Any, x: Any, updates: Any) -> tuple[Any, ...]:
+        ct_x = ct_updates = None
+        if isinstance(updates, Linear):
+            ct_updates = self._slice(ct)
+        if isinstance(x, Linear):
+            ct_x = ct
+            if self.kind == "set":
+                written = ArrayType(self._slice.abstract_eval(x.type).shape, x.dtype)
+                ct_x = self(ct, zeros_like(Linear(written)))
+        return ct_x, ct_updates
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any, updates: Any) -> Any:
+        return UpdateSlice((0, *self.start), (size, *self.stop), (1, *self.step), self.kind)(
+            expand(size, x, batched[0]), expand(size, updates, batched[1])
+        )
+
+
+def constant_like(x: Any, value: Any, dtype: np.dtype[Any] | None = None) -> Any:
+    """Return an array of one value with the shape of `x`, recorded where `x` is.
+
+    What is computed from it then belongs to the primal program, not to that of the tangents.
+    """
+    scalar: Any = np.asarray(value, dtype or x.dtype)[()]
+    trace = trace_of((x,))
+    if trace is not None:
+        scalar = trace.lift(scalar)
+    shape = x.shape
+    return Broadcast(shape, tuple(range(len(shape))))(scalar) if shape else scalar
+
+
+def counting(shape: Shape, axis: int, *near: Any) -> Any:
+    """Return an index array whose elements are their positions along `axis`.
+
+    It is recorded where the first tracer among `near` is: the elements of an array made at once would
+    all be stored in the program, these need no memory.
+    """
+    counter = Iota(shape, np.dtype(np.int64), axis)
+    trace = next((x.trace for x in near if type(x) is Tracer), None)
+    return counter() if trace is None else trace.record(counter, ())
+
+
+def _batch_index(x: Any, indices: Sequence[Any]) -> Any:
+    return counting(indices[0].shape, 0, *indices, x)
+
+
+def _attains(x: Any, extremum: Any) -> Any:
+    """Return 1 where `x` equals the extremum, or is NaN and made it NaN, and 0 elsewhere."""
+    return Cast(x.dtype)(logical_or(equal(x, extremum), not_equal(x, x)))
+
+
+def _indexed_shape(op: Primitive, x: ArrayType, indices: tuple[ArrayType, ...]) -> Shape:
+    """Return the shape of what the indices point to."""
+    if not 1 <= len(indices) <= x.ndim:
+        raise ValueError(f"{op} takes 1 to {x.ndim} index arrays for {x}, got {len(indices)}")
+    first = indices[0]
+    if any(i.shape != first.shape or i.dtype.kind not in "iu" for i in indices):
+        raise TypeError(f"{op}: indices are integer arrays of one shape, got {indices}")
+    return first.shape + x.shape[len(indices) :]
+
+
+def _winners(x_shape: Shape, updates_shape: Shape, indices: Sequence[Any]) -> Any:
+    """Return which updates stay, of those that `Scatter` with "set" writes one after the other."""
+    shape = indices[0].shape
+    numbers = Reshape(shape)(counting((math.prod(shape),), 0, *indices))
+    untouched = Linear(ArrayType(x_shape[: len(indices)], np.dtype(np.int64)))
+    last = Scatter("set")(zeros_like(untouched), numbers, *indices)
+    wins = equal(Gather()(last, *indices), numbers)
+    rest = tuple(range(len(shape), len(updates_shape)))
+    return Broadcast(updates_shape, rest)(wins) if rest else wins
+
+
+def _rows(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
+    """Return the positions of rows of an array with axes `shape`, counted in row-major order.
+
+    Raises IndexError as NumPy does.
+    """
+    rows: Any = 0
+    for axis, (n, index) in enumerate(zip(shape, indices, strict=True)):
+        i = index.reshape(-1)
+        if i.dtype.kind != "i" or i.dtype.itemsize < 8:
+            i = i.astype(np.int64)
+        if xp is np:
+            low, high = int(i.min(initial=0)), int(i.max(initial=-1))
+            if low < -n or high >= n:
+                bad = i[(i < -n) | (i >= n)][0]
+                raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+            if low < 0:
+                i = np.where(i < 0, i + n, i)
+        else:
+            i = i % max(n, 1)  # as CuPy's own indexing does, which does not raise
+        rows = rows * n + i if axis else i
+    return rows
+
+
+def _write(ufunc: np.ufunc | None, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine NumPy arrays, in the order of the updates, where places may be hit repeatedly."""
+    k = len(indices)
+    if ufunc is None:
+        # NumPy writes at contiguous index arrays in order; for others the order is its own affair.
+        flat = tuple([np.ascontiguousarray(i).reshape(-1) for i in indices])
+        out[flat] = updates.reshape(flat[0].shape + out.shape[k:])
+        return
+    if out.ndim == 1:
+        ufunc.at(out, indices[0].reshape(-1), updates.reshape(-1))
+        return
+    # ufunc.at is several times faster with one index of a flat array than with anything else.
+    rows = _rows(np, out.shape[:k], indices)
+    width = math.prod(out.shape[k:])
+    if width < LONG_ROW:
+        places = rows[:, None] * width + np.arange(width) if width != 1 else rows
+        ufunc.at(out.reshape(-1), places.reshape(-1), updates.reshape(-1))
+    else:
+        target = out.reshape(-1, width)
+        for row, update in zip(rows.tolist(), updates.reshape(-1, width), strict=True):
+            ufunc(target[row], update, out=target[row])
+
+
+def _write_on_gpu(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine CuPy arrays where places may be hit repeatedly."""
+    if ufunc is not None:
+        try:
+            ufunc.at(out, tuple(indices), updates)
+            return
+        except (TypeError, AttributeError, NotImplementedError):
+            pass  # there is no atomic operation for this ufunc and dtype
+    _write_in_rounds(xp, ufunc, out, updates, indices)
+
+
+def _write_in_rounds(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine the first update of every place, then the second of every place, ...
+
+    In order, and with operations on whole arrays only. To set, the last update of each place suffices.
+    """
+    if not out.size:
+        return
+    k = len(indices)
+    rows = _rows(xp, out.shape[:k], indices)
+    target = out.reshape(math.prod(out.shape[:k]), -1)
+    updates = updates.reshape(len(rows), -1)
+    order = np.argsort(rows, kind="stable") if xp is np else xp.argsort(rows)  # CuPy's is stable
+    rows = rows[order]
+    differs, end = rows[1:] != rows[:-1], xp.ones(1, bool)
+    if ufunc is None:
+        last = xp.concatenate([differs, end])
+        target[rows[last]] = updates[order[last]]
+        return
+    numbers = xp.arange(len(rows))
+    starts = numbers[xp.concatenate([end, differs])]
+    turn = numbers - starts[xp.searchsorted(starts, numbers, side="right") - 1]
+    for t in range(int(turn.max()) + 1):
+        now = turn == t
+        places = rows[now]
+        target[places] = ufunc(target[places], updates[order[now]])
+
+
+def along_axis(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Return the operands of `Gather` and `Scatter` for indices along one axis, the others in step.
+
+    The shapes of `x` and `indices` are equal but along `axis`.
+    """
+    return tuple(
+        indices if a == axis else counting(indices.shape, a, indices, x)
+        for a in range(len(x.shape))
+    )
+
+
+def take_along_axis(x: Any, indices: Any, axis: int, unique: bool = False) -> Any:
+    """Return ``numpy.take_along_axis(x, indices, axis)``; shapes are equal but along `axis`."""
+    return Gather(unique)(x, *along_axis(x, indices, axis))
+
+
+def take(x: Any, indices: Any, axis: int) -> Any:
+    """Return ``numpy.take(x, indices, axis)``."""
+    result = Gather()(move_axis(x, axis, 0), indices)
+    if axis == 0:
+        return result
+    first = len(indices.shape)  # of the axes of x that are left
+    end = len(result.shape)
+    return Permute((*range(first, first + axis), *range(first), *range(first + axis, end)))(result)
