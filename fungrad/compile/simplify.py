@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.backend import execute
 from fungrad.core.expr import Equation, Expr
-from fungrad.primitives.elementwise import mul
+from fungrad.primitives.elementwise import add, mul
 from fungrad.primitives.shaping import Broadcast, Reshape
 
 
@@ -21,11 +21,13 @@ def simplify(expr: Expr) -> Expr:
 def share(expr: Expr) -> Expr:
     """Compute equal things once, scalars of constants now, and drop products with one.
 
-    Two equations are equal if their primitives and inputs are; primitives are pure.
+    Two equations are equal if their primitives and inputs are; primitives are pure. A broadcast of a
+    broadcast becomes one.
     """
     same: dict[int, int] = {}  # variable -> the variable to use instead
     constants = dict(expr.constants)
     scalars: dict[Any, int] = {}
+    broadcasts: dict[int, tuple[Broadcast, tuple[int, ...]]] = {}
     uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
 
     def constant(v: int, value: Any) -> None:
@@ -51,7 +53,14 @@ def share(expr: Expr) -> Expr:
             if kept is not None:
                 same[outputs[0]] = kept
                 continue
-        elif isinstance(primitive, (Broadcast, Reshape)) and inputs[0] in uniform:
+        elif isinstance(primitive, Broadcast):
+            if inputs[0] in broadcasts:
+                inner, inputs = broadcasts[inputs[0]]
+                primitive = inner.then(primitive)
+            broadcasts[outputs[0]] = (primitive, inputs)
+            if inputs[0] in uniform:
+                uniform[outputs[0]] = uniform[inputs[0]]
+        elif isinstance(primitive, Reshape) and inputs[0] in uniform:
             uniform[outputs[0]] = uniform[inputs[0]]
         elif (
             inputs
@@ -67,7 +76,8 @@ def share(expr: Expr) -> Expr:
             if isinstance(folded, np.generic) and np.isfinite(folded):
                 constant(outputs[0], folded)
                 continue
-        key = (primitive, inputs)
+        commutes = primitive is mul or primitive is add
+        key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
         known = computed.setdefault(key, outputs)
         if known is not outputs:
             same.update(zip(outputs, known, strict=True))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.trace import bind
+from fungrad.core.trace import bind, trace_of
 
 
 def last_uses(expr: Expr) -> list[int]:
@@ -30,10 +33,12 @@ def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
     Values are dropped at their last use, so the peak memory is that of the values alive at once.
     """
     values: list[Any] = [None] * len(expr.types)
-    for v, constant in expr.constants.items():
-        values[v] = constant
-    for v, argument in zip(expr.inputs, arguments, strict=True):
-        values[v] = argument
+    arguments = list(arguments)
+    trace = trace_of(arguments)
+    given = itertools.chain(expr.constants.items(), zip(expr.inputs, arguments, strict=True))
+    for v, x in given:
+        # What is made of scalars alone is recorded too: run at once, a broadcast would be an array.
+        values[v] = trace.lift(x) if trace is not None and isinstance(x, np.generic) else x
     last = last_uses(expr)
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         results = bind(primitive, [values[v] for v in inputs], source)

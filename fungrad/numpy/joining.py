@@ -358,10 +358,10 @@ def pad_axis(x: Tracer, axis: int, low: int, high: int, value: Any) -> Any:
     return Pad(tuple(lows), tuple(highs), zeros)(x, value)
 
 
-def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
+def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, ...]]:
     """Return a (before, after) pair for each axis, from the short forms NumPy takes."""
     if not is_sequence(given):
-        rows = [(given,)]
+        rows: list[tuple[Any, ...]] = [(given,)]
     elif any(map(is_sequence, given)):
         rows = [tuple(row) for row in given]
     else:

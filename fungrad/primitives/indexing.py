@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import Tracer, trace_of
+from fungrad.core.trace import trace_of
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import (
     Cast,
@@ -90,7 +91,7 @@ class Scatter(Primitive):
     unique: bool = False
 
     @property
-    def linear(self) -> tuple[int, ...] | None:  # type: ignore[override]
+    def linear(self) -> tuple[int, ...] | None:
         """The positions of x and updates, if this is linear in them."""
         return (0, 1) if self.kind in ("set", "add") else None
 

@@ -35,6 +35,11 @@ class Broadcast(Primitive):
             raise TypeError(f"cannot broadcast {x} to {self.shape} with new axes {self.axes}")
         return x.update(shape=self.shape)
 
+    def then(self, outer: Broadcast) -> Broadcast:
+        """Return the one broadcast that `outer` after this one is."""
+        kept = [a for a in range(len(outer.shape)) if a not in outer.axes]
+        return Broadcast(outer.shape, tuple(sorted([*outer.axes, *(kept[a] for a in self.axes)])))
+
     def with_unit_axes(self) -> Shape:
         """Return the shape of an operand that NumPy broadcasts to the result by itself."""
         return tuple(1 if i in self.axes else n for i, n in enumerate(self.shape))

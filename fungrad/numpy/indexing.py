@@ -1,0 +1,455 @@
+"""NumPy indexing of tracers: ``x[key]``, and the array that ``x[key] = values`` would make.
+
+A key is brought to one form, a `Plan`: cut out a region with static slices, arrange its axes so that
+those with index arrays lead, gather, and put the axes of the result where NumPy has them. Reading runs
+the plan forwards; writing runs it backwards with the values. Every error is NumPy's own: where a key
+is refused, NumPy is asked what it says about it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.primitive import Primitive
+from fungrad.core.trace import Trace, trace_of
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import Shape, type_of
+from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
+from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
+from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
+from fungrad.primitives.shaping import Broadcast, Permute, Reshape, Reverse, Slice
+
+COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "set": lambda x, update: update,
+    "add": add,
+    "mul": mul,
+    "min": minimum,
+    "max": maximum,
+}
+"""What makes an element and an update the new element, for each kind of write."""
+
+
+def getitem(x: Any, key: Any, unique: bool = False) -> Any:
+    """Return ``x[key]``, where `x`, or something in `key`, is a tracer.
+
+    `unique` promises that index arrays name no element twice.
+    """
+    items, arrays, distinct = _parsed(x, key)
+    if not arrays:
+        plan = _plan_or_error(x, key, items, ())
+        return _run(plan.after, _region(plan, x))
+    trace, indices, shape = _indices(x, key, arrays)
+    plan = _plan_or_error(x, key, items, shape)
+    gather = Gather(unique or _are_unique(shape, arrays, distinct))
+    return _run(plan.after, gather(_region(plan, trace.lift(x)), *indices))
+
+
+def setitem_functional(
+    x: Any, key: Any, values: Any, kind: str = "set", unique: bool = False
+) -> Any:
+    """Return the array that `x` would be after ``x[key] = values``; `x` stays as it is.
+
+    Something among `x`, `key` and `values` is a tracer. Values are broadcast and cast to the dtype
+    of `x`. With another `kind`, one of "add", "mul", "min" and "max", elements are combined with the
+    values; then index arrays that name an element repeatedly combine it with all values for it, while
+    "set" leaves the last one there.
+    """
+    if kind not in COMBINE:
+        raise ValueError(f"kind is one of {list(COMBINE)}, got {kind!r}")
+    values = as_array(values)
+    masked = _masked(x, key, values, kind)
+    if masked is not None:
+        return masked
+    items, arrays, distinct = _parsed(x, key)
+    trace, indices, shape = _indices(x, key, arrays, values)
+    plan = _plan_or_error(x, key, items, shape)
+    x = trace.lift(x)
+    if not arrays:
+        updates = _run(plan.before, _values(trace, x, key, values, plan.shape))
+        if plan.region is None:
+            return COMBINE[kind](x, updates)
+        if kind not in ("set", "add"):
+            updates = COMBINE[kind](plan.region(x), updates)
+        return _update(plan.region, x, updates, "add" if kind == "add" else "set")
+    updates = _run(plan.undo_after, _values(trace, x, key, values, plan.shape))
+    scatter = Scatter(kind, unique or _are_unique(shape, arrays, distinct))
+    changed = _run(plan.before, scatter(_region(plan, x), updates, *indices))
+    return changed if plan.region is None else _update(plan.region, x, changed, "set")
+
+
+class Plan(NamedTuple):
+    """How a key picks elements, apart from the values of its index arrays.
+
+    Attributes
+    ----------
+    region
+        The slice that is needed of the array; None if it is all of it.
+    arrange
+        What to do to the region then, so that the axes with index arrays lead.
+    after
+        What to do to the gathered elements.
+    before, undo_after
+        The inverses of `arrange` and `after`.
+    shape
+        The shape of the result.
+    """
+
+    region: Slice | None
+    arrange: tuple[Primitive, ...]
+    after: tuple[Primitive, ...]
+    before: tuple[Primitive, ...]
+    undo_after: tuple[Primitive, ...]
+    shape: Shape
+
+
+class Array(NamedTuple):
+    """Stands in the items of a key for an index array, or for the one that a mask becomes.
+
+    `axes` is the number of axes it indexes; they are merged into one. A 0-d mask indexes a new axis.
+    """
+
+    axes: int
+
+
+# Items of a key are hashable: integers, (start, stop, step), None, Ellipsis and Array.
+Item = Any
+
+
+def _region(plan: Plan, x: Any) -> Any:
+    return _run(plan.arrange, x if plan.region is None else plan.region(x))
+
+
+def _update(region: Slice, x: Any, updates: Any, kind: str) -> Any:
+    return UpdateSlice(region.start, region.stop, region.step, kind)(x, updates)
+
+
+def _run(steps: Sequence[Primitive], x: Any) -> Any:
+    for step in steps:
+        x = step(x)
+    return x
+
+
+# From a key to its items and index arrays
+
+
+def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
+    """Return the items of a key, its index arrays, and which of those name no element twice."""
+    if type(key) is int:
+        return (key,), [], []
+    items: list[Item] = []
+    arrays: list[Any] = []
+    distinct: list[bool] = []
+    try:
+        parts = [_part(item) for item in key] if type(key) is tuple else [_part(key)]
+        shape = type_of(x).shape
+        axis = 0
+        for part in parts:
+            if part is Ellipsis:
+                axis += len(shape) - sum(map(_axes_used, parts))
+            elif part is not None and type(part) is not int and type(part) is not tuple:
+                is_mask = part.dtype.kind == "b"
+                of_part = shape[axis : axis + _axes_used(part)]
+                if is_mask:
+                    array = _places(part, of_part)
+                else:
+                    array = part
+                    _check_bounds(array, *of_part)
+                arrays.append(array)
+                distinct.append(is_mask)
+                axis += _axes_used(part)
+                part = Array(_axes_used(part))
+            else:
+                axis += _axes_used(part)
+            items.append(part)
+    except ConcretizationError:
+        raise
+    except (TypeError, IndexError, ValueError) as error:
+        _raise_as_numpy(x, key, error)
+    return tuple(items), arrays, distinct
+
+
+def _part(item: Any) -> Any:
+    """Return an item of a key as an integer, (start, stop, step), None, Ellipsis or an array."""
+    if item is None or item is Ellipsis or type(item) is int:
+        return item
+    if type(item) is slice:
+        return _bound(item.start), _bound(item.stop), _bound(item.step)
+    array = _index_array(item)
+    return array if array.shape or array.dtype.kind == "b" or type(array) is Tracer else int(array)
+
+
+def _axes_used(part: Any) -> int:
+    """Return how many axes a part of a key indexes."""
+    if part is None or part is Ellipsis:
+        return 0
+    if type(part) is int or type(part) is tuple or part.dtype.kind != "b":
+        return 1
+    return len(part.shape)
+
+
+def _bound(bound: Any) -> int | None:
+    return None if bound is None else operator.index(bound)
+
+
+def _index_array(item: Any) -> Any:
+    """Return the array of integers or booleans that an item of a key is."""
+    if type(item) in (list, tuple):
+        array = np.zeros(0, np.intp) if len(item) == 0 else as_array(item)
+    elif isinstance(item, bool) or hasattr(item, "dtype"):
+        array = np.asarray(item) if isinstance(item, (bool, np.generic)) else item
+    else:
+        try:
+            array = np.asarray(operator.index(item))
+        except TypeError:
+            array = np.asarray(item)
+    if array.dtype.kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return array
+
+
+def _places(mask: Any, shape: Shape) -> Any:
+    """Return the positions of the true elements of `mask`, for an array of `shape` made 1-d."""
+    if tuple(mask.shape) != shape:
+        raise IndexError("boolean index did not match indexed array")
+    if type(mask) is Tracer:
+        value = known_value(mask)
+        if value is None:
+            raise ConcretizationError(
+                f"at {here()}\na boolean mask picks a number of elements that depends on its values, "
+                f"and a tracer of type {mask.type} under `{mask.trace.label}` has none: the function "
+                "is traced once for all values. Keep the shape instead: choose between elements with "
+                "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
+                "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "
+                "with what it returns."
+            )
+        mask = value
+    return mask.reshape(-1).nonzero()[0]
+
+
+def _check_bounds(array: Any, n: int) -> None:
+    """Raise for indices that are known to be out of bounds; others raise when they are used."""
+    if type(array) is np.ndarray and array.size and not -n <= array.min() <= array.max() < n:
+        raise IndexError(f"index out of bounds for an axis of size {n}")
+
+
+def _indices(
+    x: Any, key: Any, arrays: Sequence[Any], *others: Any
+) -> tuple[Trace, list[Any], Shape]:
+    """Return the trace to work in, the index arrays broadcast to one shape, and that shape."""
+    trace = trace_of((x, *arrays, *others))
+    if trace is None:
+        raise TypeError("indexing of arrays without tracers is NumPy's")
+    shape = arrays[0].shape if arrays else ()
+    if any(a.shape != shape for a in arrays):
+        try:
+            shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        except ValueError as error:
+            _raise_as_numpy(x, key, error)
+    return (
+        trace,
+        [a if a.shape == shape else broadcast_to(trace.lift(a), shape) for a in arrays],
+        shape,
+    )
+
+
+def _are_unique(shape: Shape, arrays: Sequence[Any], distinct: Sequence[bool]) -> bool:
+    """Whether index arrays of common `shape` name no element twice."""
+    if math.prod(shape) <= 1:
+        return True
+    return any(d and a.shape == shape for a, d in zip(arrays, distinct, strict=True))
+
+
+# The plan
+
+
+def _plan_or_error(x: Any, key: Any, items: tuple[Item, ...], indexed: Shape) -> Plan:
+    try:
+        return _plan(type_of(x).shape, items, indexed)
+    except (IndexError, ValueError) as error:
+        _raise_as_numpy(x, key, error)
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
+    """Return the plan for an array of `shape`; index arrays have the common shape `indexed`."""
+    used = sum(i.axes if type(i) is Array else i is not None and i is not Ellipsis for i in items)
+    left = len(shape) - used
+    if left < 0:
+        raise IndexError("too many indices")
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if not ellipses:
+        items = (*items, Ellipsis)
+
+    start, stop, step = [0] * len(shape), list(shape), [1] * len(shape)
+    backwards: list[int] = []
+    body: list[tuple[int, bool]] = []  # length and whether it is indexed, for each axis arranged
+    kept: list[int | None] = []  # the axes of the result but for `indexed`: of `body`, or new
+    advanced: list[int] = []  # the positions of index arrays and integers among the items
+    place = 0  # where in `kept` the axes `indexed` go
+    axis = 0
+    for position, item in enumerate(items):
+        if item is None:
+            kept.append(None)
+        elif item is Ellipsis:
+            for n in shape[axis : axis + left]:
+                kept.append(len(body))
+                body.append((n, False))
+            axis += left
+        elif type(item) is Array:
+            place = place if advanced else len(kept)
+            advanced.append(position)
+            body.append((math.prod(shape[axis : axis + item.axes]), True))
+            axis += item.axes
+        elif type(item) is int:
+            place = place if advanced else len(kept)
+            advanced.append(position)
+            n = shape[axis]
+            if not -n <= item < n:
+                raise IndexError(f"index {item} is out of bounds for axis {axis} with size {n}")
+            start[axis] = item % n
+            stop[axis] = start[axis] + 1
+            axis += 1
+        else:
+            taken = range(*slice(*item).indices(shape[axis]))
+            length = len(taken)
+            if taken.step < 0 and length > 1:
+                backwards.append(axis)
+                taken = taken[::-1]
+            if length:
+                start[axis], stop[axis] = taken[0], taken[-1] + 1
+                step[axis] = taken.step if length > 1 else 1
+            else:
+                start[axis] = stop[axis] = 0
+            kept.append(len(body))
+            body.append((length, False))
+            axis += 1
+    if advanced and advanced[-1] - advanced[0] != len(advanced) - 1:
+        place = 0  # index arrays with something between them: their axes come first
+
+    region = None
+    if (start, stop, step) != ([0] * len(shape), list(shape), [1] * len(shape)):
+        region = Slice(tuple(start), tuple(stop), tuple(step))
+        shape = tuple(len(range(*s)) for s in zip(start, stop, step, strict=True))
+    lead = [a for a, (_, is_indexed) in enumerate(body) if is_indexed]
+    if not lead:
+        result = tuple([1 if a is None else body[a][0] for a in kept])
+        arrange, before, _ = _steps(shape, reverse=backwards, reshape=result)
+        return Plan(region, arrange, (), before, (), result)
+    front = (*lead, *[a for a, (_, is_indexed) in enumerate(body) if not is_indexed])
+    lengths = tuple([n for n, _ in body])
+    arrange, before, arranged = _steps(shape, reverse=backwards, reshape=lengths, permute=front)
+
+    # The gathered elements have the axes `indexed`, then those of `body` that are not indexed.
+    gathered = indexed + arranged[len(lead) :]
+    new = len(indexed)
+    old = [a for a in kept if a is not None]
+    at = sum(a is not None for a in kept[:place])
+    order = [*range(new, new + at), *range(new), *range(new + at, new + len(old))]
+    sizes = [1 if a is None else body[a][0] for a in kept]
+    result = (*sizes[:place], *indexed, *sizes[place:])
+    after, undo_after, _ = _steps(gathered, permute=order, reshape_last=result)
+    return Plan(region, arrange, after, before, undo_after, result)
+
+
+def _steps(
+    shape: Shape,
+    reverse: Sequence[int] = (),
+    reshape: Shape | None = None,
+    permute: Sequence[int] = (),
+    reshape_last: Shape | None = None,
+) -> tuple[tuple[Primitive, ...], tuple[Primitive, ...], Shape]:
+    """Return primitives that do what is asked for, those that undo it, and the final shape."""
+    there: list[Primitive] = []
+    back: list[Primitive] = []
+
+    def reshaped(to: Shape | None) -> Shape:
+        if to is None or to == shape:
+            return shape
+        there.append(Reshape(to))
+        back.append(Reshape(shape))
+        return to
+
+    if reverse:
+        there.append(Reverse(tuple(reverse)))
+        back.append(there[-1])
+    shape = reshaped(reshape)
+    if list(permute) != sorted(permute):
+        there.append(Permute(tuple(permute)))
+        back.append(Permute(tuple(sorted(range(len(permute)), key=permute.__getitem__))))
+        shape = tuple([shape[a] for a in permute])
+    shape = reshaped(reshape_last)
+    return tuple(there), tuple(reversed(back)), shape
+
+
+# Writing
+
+
+def _masked(x: Any, key: Any, values: Any, kind: str) -> Any:
+    """Return the result if one boolean mask is the key and all its elements get the same values.
+
+    Then it is a choice between old and new for each element: no value of the mask is asked for.
+    """
+    if type(key) is not Tracer and not isinstance(key, np.ndarray):
+        return None
+    shape = type_of(x).shape
+    if key.dtype.kind != "b" or key.shape != shape[: key.ndim]:
+        return None
+    if type_of(values).ndim > len(shape) - key.ndim:
+        return None
+    trace = trace_of((x, key, values))
+    if trace is None:
+        return None
+    old = trace.lift(x)
+    new = COMBINE[kind](old, _values(trace, x, key, values, shape))
+    mask = trace.lift(key)
+    if key.ndim < len(shape):
+        mask = Broadcast(shape, tuple(range(key.ndim, len(shape))))(mask)
+    return select(mask, new, old)
+
+
+def _values(trace: Trace, x: Any, key: Any, values: Any, shape: Shape) -> Tracer:
+    """Return the values broadcast to `shape` and cast to the dtype of `x`, as an assignment does."""
+    value_shape = type_of(values).shape
+    extra = len(value_shape) - len(shape)
+    if extra > 0 and math.prod(value_shape[:extra]) == 1:
+        values = Reshape(value_shape[extra:])(values)
+    values = convert(trace, values, type_of(x).dtype)
+    try:
+        return broadcast_to(trace.lift(values), shape)  # type: ignore[no-any-return]
+    except ValueError as error:
+        _raise_as_numpy(x, key, error, values)
+
+
+# Errors
+
+
+def _raise_as_numpy(x: Any, key: Any, error: Exception, values: Any = None) -> NoReturn:
+    """Raise what NumPy raises for this key and these values; `error` if that is nothing."""
+    stand_in = np.lib.stride_tricks.as_strided(
+        np.zeros((), type_of(x).dtype), type_of(x).shape, (0,) * type_of(x).ndim
+    )
+    static = tuple(map(_static, key)) if type(key) is tuple else _static(key)
+    if values is None:
+        stand_in[static]
+    else:
+        stand_in[static] = _static(values)
+    raise error
+
+
+def _static(item: Any) -> Any:
+    """Return an item of a key with arrays in place of tracers; all indices are zeros."""
+    if type(item) is Tracer:
+        value = known_value(item) if item.dtype.kind == "b" else None
+        return np.zeros(item.shape, item.dtype) if value is None else np.asarray(value)
+    if type(item) in (list, tuple) and has_tracer(item):
+        return [_static(i) for i in item]
+    return item

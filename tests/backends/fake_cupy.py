@@ -1,0 +1,175 @@
+"""A stand-in for CuPy on machines without a GPU: NumPy inside, as strict on types as CuPy outside.
+
+It has an array class of its own, whose functions refuse NumPy arrays (CuPy does: data never moves to
+the device by accident), gives 0-d arrays where NumPy gives scalars, and cannot become a NumPy
+array implicitly. Code that dispatches wrongly or mixes arrays fails on it as it would on a GPU.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+
+def unwrap(x: Any) -> Any:
+    """Return what NumPy computes with; refuse NumPy arrays."""
+    if isinstance(x, ndarray):
+        return x._array
+    if isinstance(x, np.ndarray):
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(unwrap, x))
+    if isinstance(x, slice):
+        return x
+    return x
+
+
+def wrap(x: Any) -> Any:
+    """Return a result as an array of this module."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ndarray(np.asarray(x))
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(wrap, x))
+    return x
+
+
+def lifted(function: Any) -> Any:
+    """Return a NumPy function as one of this module."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrap(function(*map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}))
+
+    return call
+
+
+class ndarray:
+    """An array "on the device"."""
+
+    __module__ = "cupy"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return lifted(getattr(ufunc, method))(*inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return lifted(function)(*args, **kwargs)
+
+    def get(self) -> np.ndarray:
+        """Copy to the host."""
+        return self._array.copy()
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._array, name)
+        return lifted(value) if callable(value) else wrap(value)
+
+    @property
+    def real(self) -> Any:
+        return wrap(self._array.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._array.real = unwrap(value)
+
+    @property
+    def imag(self) -> Any:
+        return wrap(self._array.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._array.imag = unwrap(value)
+
+    @property
+    def base(self) -> Any:
+        return self._array.base
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(self._array[unwrap(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._array[unwrap(key)] = unwrap(value)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __bool__(self) -> bool:
+        return bool(self._array)
+
+    def __float__(self) -> float:
+        return float(self._array)
+
+    def __int__(self) -> int:
+        return int(self._array)
+
+    def __index__(self) -> int:
+        return operator.index(self._array)
+
+    def __repr__(self) -> str:
+        return repr(self._array)
+
+
+def _operator(name: str) -> Any:
+    def method(self: ndarray, *others: Any) -> Any:
+        return wrap(getattr(self._array, name)(*map(unwrap, others)))
+
+    return method
+
+
+for _name in (
+    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul rtruediv "
+    "rfloordiv rmod rpow rmatmul rand ror rxor eq ne lt le gt ge neg pos abs invert"
+).split():
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def make_module() -> types.ModuleType:
+    """Return the stand-in, to be put into ``sys.modules["cupy"]``."""
+    module = types.ModuleType("cupy")
+    module.ndarray = ndarray  # type: ignore[attr-defined]
+
+    def asarray(x: Any, dtype: Any = None, **_: Any) -> ndarray:
+        return ndarray(np.array(x._array if isinstance(x, ndarray) else x, dtype, copy=None))
+
+    def __getattr__(name: str) -> Any:
+        if name == "argsort":  # CuPy's is stable whatever kind it is asked for
+            return lifted(lambda x, axis=-1, kind=None: np.argsort(x, axis, kind="stable"))
+        value = getattr(np, name)
+        if isinstance(value, types.ModuleType) or (
+            isinstance(value, type) and issubclass(value, (np.generic, np.dtype))
+        ):
+            return value
+        if isinstance(value, np.ufunc):
+            return Ufunc(value)
+        return lifted(value) if callable(value) else value
+
+    module.asarray = module.array = asarray  # type: ignore[attr-defined]
+    module.__getattr__ = __getattr__  # type: ignore[method-assign]
+    return module
+
+
+class Ufunc:
+    """A ufunc of this module; CuPy's have fewer methods than NumPy's."""
+
+    _METHODS = frozenset(["at", "outer", "reduce", "accumulate"])
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self._ufunc = ufunc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return lifted(self._ufunc)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        allowed = {"reduce": ("add", "multiply"), "accumulate": ("add",)}
+        at = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+        names = allowed.get(name, at if name == "at" else ())
+        if name not in self._METHODS or (name != "outer" and self._ufunc.__name__ not in names):
+            raise AttributeError(f"cupy.{self._ufunc.__name__} has no {name}")
+        return lifted(getattr(self._ufunc, name))

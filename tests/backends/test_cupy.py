@@ -1,0 +1,84 @@
+"""Programs run on CuPy's arrays: shown with a strict stand-in where there is no GPU."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from tests.backends.fake_cupy import make_module
+from tests.samples import rows
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    module = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+@pytest.mark.parametrize("sample", rows(), ids=str)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_impl(cupy, sample):
+    primitive = sample.primitive
+    found = primitive.impl(cupy, *map(cupy.asarray, sample.operands))
+    expected = primitive.impl(np, *sample.operands)
+    if not primitive.multiple_results:
+        found, expected = (found,), (expected,)
+    for x, y in zip(found, expected, strict=True):
+        assert isinstance(x, cupy.ndarray)
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x.get(), y, rtol=1e-13, atol=1e-13)
+
+
+def mlp(params, x):
+    for w, b in params[:-1]:
+        x = fnp.tanh(x @ w + b)
+    w, b = params[-1]
+    return fnp.sum((x @ w + b) ** 2) / 2.0
+
+
+PROGRAMS = {
+    "sum": lambda x: fnp.sum(fnp.sin(x) * x * 2.0 + 1),
+    "scalar loop": lambda x: (x * 3.0 - 1.5).sum() ** 2,
+    "mean": lambda x: fnp.mean(x, axis=0)[0],
+    "max": lambda x: fnp.max(x * x),
+    "where": lambda x: fnp.sum(fnp.where(x > 0.5, x, 2 * x)),
+    "index": lambda x: x[0, 1:].sum() * x[-1, 0],
+    "gather": lambda x: x[[0, 1, 1]].prod(),
+    "cumsum": lambda x: fnp.sum(fnp.cumsum(x, axis=1) ** 2),
+    "matmul": lambda x: fnp.sum(x @ x.T),
+    "branch": lambda x: fnp.sum(x) if x[0, 0] > 0 else -fnp.sum(x),
+    "logsumexp": lambda x: fnp.log(fnp.sum(fnp.exp(x - fnp.max(x)))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_gradients(cupy, name, jitted):
+    f = PROGRAMS[name]
+    x = np.random.default_rng(0).uniform(0.2, 0.9, (2, 3))
+    g = fg.jit(fg.grad(f)) if jitted and name != "branch" else fg.grad(f)
+    on_device = cupy.asarray(x)
+    for _ in range(3):  # evaluated, compiled, compiled
+        found = g(on_device)
+        assert isinstance(found, cupy.ndarray)
+        np.testing.assert_allclose(found.get(), fg.grad(f)(x), rtol=1e-13)
+
+
+def test_batches_and_trees(cupy):
+    rng = np.random.default_rng(0)
+    params = [(rng.normal(size=(3, 4)), rng.normal(size=4)), (rng.normal(size=(4, 2)), rng.normal(size=2))]
+    x = rng.normal(size=(5, 3))
+    per_example = fg.vmap(fg.grad(mlp), in_axes=(None, 0))
+    expected = per_example(params, x)
+    found = per_example(fg.tree.map(cupy.asarray, params), cupy.asarray(x))
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a.get(), b, rtol=1e-12, atol=1e-12)
+
+
+def test_scalars_are_0d_arrays(cupy):
+    value, gradient = fg.value_and_grad(lambda x: x * x * 3.0)(cupy.asarray(2.0))
+    assert isinstance(value, cupy.ndarray) and value.shape == ()
+    assert float(gradient) == 12.0
