@@ -56,6 +56,11 @@ class Program:
         return evaluator(self._given)(*arguments)
 
     @functools.cached_property
+    def on_numpy(self) -> Callable[..., list[Any]]:
+        """The compiled function of NumPy arrays."""
+        return self.compiled(np)
+
+    @functools.cached_property
     def expr(self) -> Expr:
         """The program, simplified."""
         return simplify(self._given)

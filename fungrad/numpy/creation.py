@@ -15,11 +15,19 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, strong
-from fungrad.numpy.shape import as_shape, moveaxis, permuted, reshaped, same_array
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, strong
+from fungrad.numpy.shape import (
+    as_shape,
+    broadcast_arrays,
+    expand_dims,
+    moveaxis,
+    permuted,
+    reshaped,
+    same_array,
+)
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import shaping
-from fungrad.primitives.shaping import Pad, ReduceSum, Slice
+from fungrad.primitives.shaping import Pad, ReduceSum, Slice, slice_axis
 
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
 
@@ -220,6 +228,12 @@ def _count(length: int, dtype: Any) -> Tracer:
     return trace.lift(np.arange(length, dtype=dtype))
 
 
+def _ends(start: Any, stop: Any) -> list[Any]:
+    """Return both as tracers of one shape and floating-point dtype."""
+    ends = [apply(e.mul, (as_tracer(x), 1.0)) for x in (start, stop)]
+    return promote(*broadcast_arrays(*ends))
+
+
 @implements(np.linspace)
 def linspace(
     start: Any,
@@ -235,10 +249,8 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    begin, end = as_tracer(start) * 1.0, as_tracer(stop) * 1.0
-    exact = np.result_type(begin.dtype, end.dtype)
-    begin, end = (promotion.strong(x) for x in np.broadcast_arrays(begin, end))
-    begin, end = cast(begin, exact), cast(end, exact)
+    begin, end = _ends(start, stop)
+    exact = begin.dtype
     div = num - 1 if endpoint else num
     step = (end - begin) / div if div > 0 else (end - begin) * np.asarray(np.nan, exact)[()]
     inner = num - 1 if endpoint and num > 1 else num  # the last one is the end, without rounding
@@ -264,9 +276,9 @@ def logspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Any:
-    begin, end, base = np.broadcast_arrays(as_tracer(start), as_tracer(stop), as_tracer(base))
+    begin, end, base = broadcast_arrays(as_tracer(start), as_tracer(stop), as_tracer(base))
     exponents = linspace(begin, end, num, endpoint=endpoint, axis=axis)
-    powers = np.power(np.expand_dims(base, axis), exponents)
+    powers = np.power(expand_dims(base, axis), exponents)
     return powers if dtype is None else cast(powers, np.dtype(dtype))
 
 
@@ -281,16 +293,15 @@ def geomspace(
 ) -> Any:
     """Where an end is 0, traced calls give NaN instead of raising an error."""
     num = operator.index(num)
-    begin, end = as_tracer(start) * 1.0, as_tracer(stop) * 1.0
-    begin, end = promotion.promote(*np.broadcast_arrays(begin, end))
+    begin, end = _ends(start, stop)
     sign = np.sign(begin)
     exponents: Any = linspace(np.log10(begin / sign), np.log10(end / sign), num, endpoint)
     result: Any = sign * np.power(np.asarray(10, exponents.dtype)[()], exponents)
     # The ends are exact.
     if num > 0:
-        result = joined([begin[None], result[1:]], 0)
+        result = joined([expand_dims(begin, 0), slice_axis(result, 0, 1, num)], 0)
     if num > 1 and endpoint:
-        result = joined([result[:-1], end[None]], 0)
+        result = joined([slice_axis(result, 0, 0, num - 1), expand_dims(end, 0)], 0)
     result = moveaxis(result, 0, axis)
     return result if dtype is None else cast(result, np.dtype(dtype))
 
@@ -315,6 +326,12 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 # Triangles and diagonals
 
 
+def _below(x: Tracer, k: Any) -> np.ndarray[Any, Any]:
+    """Return where the last two axes of a matrix are on or below diagonal `k`."""
+    rows, columns = (x.shape[-2:] * 2)[:2]  # of a vector NumPy makes a square matrix
+    return np.tri(rows, columns, operator.index(k), bool)
+
+
 def _keep(x: Tracer, mask: Any) -> Any:
     return apply(e.select, (mask, x, np.zeros((), x.dtype)))
 
@@ -322,13 +339,13 @@ def _keep(x: Tracer, mask: Any) -> Any:
 @implements(np.tril)
 def tril(m: Any, k: Any = 0) -> Any:
     x = as_tracer(m)
-    return _keep(x, np.tri(*x.shape[-2:], k=operator.index(k), dtype=bool))
+    return _keep(x, _below(x, k))
 
 
 @implements(np.triu)
 def triu(m: Any, k: Any = 0) -> Any:
     x = as_tracer(m)
-    return _keep(x, ~np.tri(*x.shape[-2:], k=operator.index(k) - 1, dtype=bool))
+    return _keep(x, ~_below(x, k - 1))
 
 
 @implements(np.tril_indices_from)

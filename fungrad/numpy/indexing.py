@@ -18,7 +18,7 @@ import numpy as np
 
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, trace_of
+from fungrad.core.trace import Trace, current_trace, trace_of
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
@@ -155,12 +155,11 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
                 axis += len(shape) - sum(map(_axes_used, parts))
             elif part is not None and type(part) is not int and type(part) is not tuple:
                 is_mask = part.dtype.kind == "b"
-                of_part = shape[axis : axis + _axes_used(part)]
+                array = part
                 if is_mask:
-                    array = _places(part, of_part)
+                    array = _places(part, shape[axis : axis + _axes_used(part)])
                 else:
-                    array = part
-                    _check_bounds(array, *of_part)
+                    _check_bounds(part, shape[axis])
                 arrays.append(array)
                 distinct.append(is_mask)
                 axis += _axes_used(part)
@@ -243,9 +242,9 @@ def _indices(
     x: Any, key: Any, arrays: Sequence[Any], *others: Any
 ) -> tuple[Trace, list[Any], Shape]:
     """Return the trace to work in, the index arrays broadcast to one shape, and that shape."""
-    trace = trace_of((x, *arrays, *others))
+    trace = trace_of((x, *arrays, *others)) or current_trace.get()
     if trace is None:
-        raise TypeError("indexing of arrays without tracers is NumPy's")
+        raise TypeError("neither the array nor its index nor the values are traced")
     shape = arrays[0].shape if arrays else ()
     if any(a.shape != shape for a in arrays):
         try:
@@ -419,12 +418,14 @@ def _masked(x: Any, key: Any, values: Any, kind: str) -> Any:
 def _values(trace: Trace, x: Any, key: Any, values: Any, shape: Shape) -> Tracer:
     """Return the values broadcast to `shape` and cast to the dtype of `x`, as an assignment does."""
     value_shape = type_of(values).shape
-    extra = len(value_shape) - len(shape)
-    if extra > 0 and math.prod(value_shape[:extra]) == 1:
+    extra = max(0, len(value_shape) - len(shape))
+    if extra:  # an assignment ignores surplus axes in front if their length is 1
+        if math.prod(value_shape[:extra]) != 1:
+            _raise_as_numpy(x, key, ValueError("values have too many axes"), values)
         values = Reshape(value_shape[extra:])(values)
-    values = convert(trace, values, type_of(x).dtype)
+    values = trace.lift(convert(trace, values, type_of(x).dtype))
     try:
-        return broadcast_to(trace.lift(values), shape)  # type: ignore[no-any-return]
+        return broadcast_to(values, shape)  # type: ignore[no-any-return]
     except ValueError as error:
         _raise_as_numpy(x, key, error, values)
 

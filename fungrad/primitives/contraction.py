@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import Permute
@@ -74,7 +76,8 @@ class DotGeneral(Primitive):
         return x, y, out
 
     def impl(self, xp: Any, x: Any, y: Any) -> Any:
-        return product(self.contracting, self.batch_axes, x.ndim, y.ndim)(xp, x, y)
+        ndims = self.ndims or (np.ndim(x), np.ndim(y))
+        return product(self.contracting, self.batch_axes, *ndims)(xp, x, y)
 
     def _source(self, x: str, y: str) -> tuple[str, str] | None:
         """Return the NumPy function this is, if it is one of two, and its arguments."""
@@ -200,7 +203,7 @@ def product(
         )
 
     def outer(xp: Any, x: Any, y: Any) -> Any:
-        x, y = arranged(x, y)
+        x, y = arranged(xp.asarray(x), xp.asarray(y))
         x = x.reshape(x.shape + (1,) * len(free_y))
         return xp.multiply(x, y.reshape(y.shape[:batch] + (1,) * free + y.shape[batch:]))
 

@@ -62,7 +62,7 @@ class Gather(Primitive):
         if xp is not np:
             x, *indices = map(xp.asarray, (x, *indices))  # type: ignore[assignment]
         result = x[tuple(indices)]
-        return result if indices[0].ndim else result.copy()  # scalar indices give a view
+        return result if np.ndim(indices[0]) else result.copy()  # scalar indices give a view
 
     def transpose(self, ct: Any, x: Linear, *indices: Any) -> tuple[Any, ...]:
         zeros = zeros_like(x)
@@ -107,7 +107,7 @@ class Scatter(Primitive):
         if xp is not np:
             x, updates, *indices = map(xp.asarray, (x, updates, *indices))  # type: ignore[assignment]
         ufunc = getattr(xp, UFUNCS[self.kind] or "", None)
-        if self.unique or math.prod(indices[0].shape) <= 1:
+        if self.unique or math.prod(np.shape(indices[0])) <= 1:
             out, index = xp.array(x), tuple(indices)
             out[index] = ufunc(out[index], updates) if ufunc else updates
             return out
