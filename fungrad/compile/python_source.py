@@ -18,8 +18,8 @@ from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
-from fungrad.primitives.elementwise import Elementwise
 from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.ufunc import Function
 
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
@@ -135,7 +135,8 @@ class _Writer:
     ) -> list[str]:
         """Return the operands as source; broadcasts are left to NumPy where it does them itself."""
         lazy = [v for v in inputs if v in self.lazy]
-        if lazy and isinstance(primitive, Elementwise):
+        of_numpy = isinstance(primitive, Function) and isinstance(primitive.function, str)
+        if lazy and of_numpy:
             shapes = [
                 self.lazy[v][1].with_unit_axes() if v in self.lazy else self.types[v].shape
                 for v in inputs
@@ -144,7 +145,10 @@ class _Writer:
                 return [self._unbroadcast(v) if v in self.lazy else self._name(v) for v in inputs]
         for v in lazy:
             self._materialize(v, source)
-        return [self._bound(v) if v in self.expr.constants else self._name(v) for v in inputs]
+        return [
+            self._bound(v) if v in self.expr.constants and not of_numpy else self._name(v)
+            for v in inputs
+        ]
 
     def _unbroadcast(self, v: int) -> str:
         operand, broadcast = self.lazy[v]

@@ -55,7 +55,7 @@ class ShapeDtypeStruct:
 
 def _trace_abstractly(label: str, fun: Any, args: Any, kwargs: Any) -> tuple[Expr, Any]:
     leaves, structure = tree.flatten((args, kwargs))
-    with Trace(label) as trace:
+    with Trace(label, bake=True) as trace:
         tracers = [trace.new_input(argument_type(x, label)) for x in leaves]
         new_args, new_kwargs = tree.unflatten(structure, tracers)
         out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))
