@@ -213,6 +213,7 @@ class _Writer:
                 and self.root[v] == v
                 and v not in self.lazy
                 and self.root_last[v] == number
+                and not any(w != v and self.root[w] == v for w in inputs)  # no view of it is read
                 and (self.types[v].shape, self.types[v].dtype) == (type_.shape, type_.dtype)
             ):
                 return v

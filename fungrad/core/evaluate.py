@@ -41,7 +41,10 @@ def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
         values[v] = trace.lift(x) if trace is not None and isinstance(x, np.generic) else x
     last = last_uses(expr)
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
-        results = bind(primitive, [values[v] for v in inputs], source)
+        if inputs or trace is None:
+            results = bind(primitive, [values[v] for v in inputs], source)
+        else:
+            results = trace.record(primitive, (), source)
         if primitive.multiple_results:
             for v, result in zip(outputs, results, strict=True):
                 values[v] = result

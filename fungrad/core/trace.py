@@ -323,6 +323,17 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     return top.record(primitive, operands, source)
 
 
+def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
+    """Apply a primitive of a program that is being rewritten.
+
+    What has no operands is recorded too: run at once, it would become a large constant.
+    """
+    trace = current_trace.get()
+    if operands or trace is None:
+        return bind(primitive, operands, source)
+    return trace.record(primitive, operands, source)
+
+
 def trace_of(operands: Iterable[Any]) -> Trace | None:
     """Return the trace in which an operation on `operands` is recorded; None for arrays."""
     top = None

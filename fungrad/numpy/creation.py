@@ -387,7 +387,8 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     x = as_tracer(a)
     if x.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    first, second = normalize_axis_index(axis1, x.ndim), normalize_axis_index(axis2, x.ndim)
+    first = normalize_axis_index(axis1, x.ndim, "axis1")
+    second = normalize_axis_index(axis2, x.ndim, "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
     offset = operator.index(offset)

@@ -90,7 +90,9 @@ def ufunc(primitive: ElementwiseFunction) -> Function:
     """
     numpy_function = getattr(np, primitive.function)  # type: ignore[arg-type]
 
-    def traced(*operands: Any, out: Any = None, where: Any = True, dtype: Any = None, **rest: Any) -> Any:
+    def traced(
+        *operands: Any, out: Any = None, where: Any = True, dtype: Any = None, **rest: Any
+    ) -> Any:
         if out is not None or where is not True:
             not_for_tracers(primitive.name, {"out": out, "where": None if where is True else where})
         rest.pop("casting", None), rest.pop("order", None), rest.pop("subok", None)
@@ -102,8 +104,10 @@ def ufunc(primitive: ElementwiseFunction) -> Function:
             )
         if dtype is not None:
             operands = tuple(
-                [x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
-                 for x in map(as_array, operands)]
+                [
+                    x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
+                    for x in map(as_array, operands)
+                ]
             )
         return apply(primitive, operands)
 
@@ -172,5 +176,3 @@ def install() -> None:
     """Give tracers NumPy's protocols."""
     Tracer.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Tracer.__array_function__ = array_function  # type: ignore[attr-defined]
-
-

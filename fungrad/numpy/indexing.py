@@ -72,7 +72,7 @@ def setitem_functional(
     plan = _plan_or_error(x, key, items, shape)
     x = trace.lift(x)
     if not arrays:
-        updates = _run(plan.before, _values(trace, x, key, values, plan.shape))
+        updates = _run(plan.undo_arrange, _values(trace, x, key, values, plan.shape))
         if plan.region is None:
             return COMBINE[kind](x, updates)
         if kind not in ("set", "add"):
@@ -80,7 +80,7 @@ def setitem_functional(
         return _update(plan.region, x, updates, "add" if kind == "add" else "set")
     updates = _run(plan.undo_after, _values(trace, x, key, values, plan.shape))
     scatter = Scatter(kind, unique or _are_unique(shape, arrays, distinct))
-    changed = _run(plan.before, scatter(_region(plan, x), updates, *indices))
+    changed = _run(plan.undo_arrange, scatter(_region(plan, x), updates, *indices))
     return changed if plan.region is None else _update(plan.region, x, changed, "set")
 
 
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
         What to do to the region then, so that the axes with index arrays lead.
     after
         What to do to the gathered elements.
-    before, undo_after
+    undo_arrange, undo_after
         The inverses of `arrange` and `after`.
     shape
         The shape of the result.
@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     region: Slice | None
     arrange: tuple[Primitive, ...]
     after: tuple[Primitive, ...]
-    before: tuple[Primitive, ...]
+    undo_arrange: tuple[Primitive, ...]
     undo_after: tuple[Primitive, ...]
     shape: Shape
 
@@ -341,11 +341,13 @@ def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
     lead = [a for a, (_, is_indexed) in enumerate(body) if is_indexed]
     if not lead:
         result = tuple([1 if a is None else body[a][0] for a in kept])
-        arrange, before, _ = _steps(shape, reverse=backwards, reshape=result)
-        return Plan(region, arrange, (), before, (), result)
+        arrange, undo_arrange, _ = _steps(shape, reverse=backwards, reshape=result)
+        return Plan(region, arrange, (), undo_arrange, (), result)
     front = (*lead, *[a for a, (_, is_indexed) in enumerate(body) if not is_indexed])
     lengths = tuple([n for n, _ in body])
-    arrange, before, arranged = _steps(shape, reverse=backwards, reshape=lengths, permute=front)
+    arrange, undo_arrange, arranged = _steps(
+        shape, reverse=backwards, reshape=lengths, permute=front
+    )
 
     # The gathered elements have the axes `indexed`, then those of `body` that are not indexed.
     gathered = indexed + arranged[len(lead) :]
@@ -356,7 +358,7 @@ def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
     sizes = [1 if a is None else body[a][0] for a in kept]
     result = (*sizes[:place], *indexed, *sizes[place:])
     after, undo_after, _ = _steps(gathered, permute=order, reshape_last=result)
-    return Plan(region, arrange, after, before, undo_after, result)
+    return Plan(region, arrange, after, undo_arrange, undo_after, result)
 
 
 def _steps(
@@ -447,10 +449,13 @@ def _raise_as_numpy(x: Any, key: Any, error: Exception, values: Any = None) -> N
 
 
 def _static(item: Any) -> Any:
-    """Return an item of a key with arrays in place of tracers; all indices are zeros."""
-    if type(item) is Tracer:
-        value = known_value(item) if item.dtype.kind == "b" else None
-        return np.zeros(item.shape, item.dtype) if value is None else np.asarray(value)
+    """Return an item of a key with NumPy arrays in place of tracers and arrays on a GPU.
+
+    Their elements are zeros where they are not known; errors about shapes are the same.
+    """
     if type(item) in (list, tuple) and has_tracer(item):
         return [_static(i) for i in item]
-    return item
+    value = known_value(item) if type(item) is Tracer and item.dtype.kind == "b" else item
+    if hasattr(item, "dtype") and not isinstance(value, (np.ndarray, np.generic)):
+        return np.zeros(item.shape, item.dtype)
+    return value

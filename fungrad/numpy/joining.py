@@ -15,7 +15,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin, strong
+from fungrad.numpy.indexing import getitem
+from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer, promote, standin, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, reversed_axes, same_array
 from fungrad.primitives.shaping import Broadcast, Concatenate, Pad, slice_axis
 
@@ -38,11 +39,13 @@ def joined(
         xs = [cast(x, dtype) for x in xs]
     if len(xs) == 1:
         return same_array(xs[0])
-    try:
-        return Concatenate(axis)(*xs)  # type: ignore[no-any-return]
-    except ValueError:
-        np.concatenate([standin(x) for x in xs], axis)  # raises NumPy's error
-        raise
+    first = xs[0].shape
+    for x in xs:
+        if len(x.shape) != len(first) or any(
+            m != n for i, (m, n) in enumerate(zip(x.shape, first, strict=True)) if i != axis
+        ):
+            np.concatenate([standin(x) for x in xs], axis)  # raises NumPy's error
+    return Concatenate(axis)(*xs)  # type: ignore[no-any-return]
 
 
 def _sequence(arrays: Any) -> list[Any]:
@@ -60,7 +63,9 @@ def concatenate(
         dtype = dtype or promotion.result_dtype(*map(type_of, arrays))
         arrays, casting = [np.ravel(strong(x)) for x in arrays], "unsafe"
     arrays = [strong(x) for x in arrays]
-    if any(x.ndim == 0 for x in arrays):
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
+    if not arrays[0].ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     return joined(arrays, normalize_axis_index(axis, arrays[0].ndim), dtype, casting)
 
@@ -102,7 +107,7 @@ def dstack(tup: Any) -> Any:
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Any:
     arrays = [strong(x) for x in _sequence(tup)]
-    return joined([np.atleast_2d(x).T if x.ndim < 2 else x for x in arrays], 1)
+    return joined([np.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in arrays], 1)
 
 
 @implements(np.append)
@@ -248,7 +253,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if len(counts) == 1:
         (count,) = counts
         if count < 0:
-            raise ValueError("repeats may not contain negative values.")
+            raise ValueError("negative dimensions are not allowed")
         apart = (*x.shape[: axis + 1], count, *x.shape[axis + 1 :])
         shape = (*x.shape[:axis], n * count, *x.shape[axis + 1 :])
         return reshaped(Broadcast(apart, (axis + 1,))(x), shape)
@@ -263,7 +268,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     total = math.prod(shape)
     flat = reshaped(x, (x.size,))
     if not x.size:
-        return pad_axis(flat, 0, 0, total, 0).reshape(shape) if total else reshaped(x, shape)
+        return reshaped(pad_axis(flat, 0, 0, total, 0), shape) if total else reshaped(x, shape)
     flat = tile(flat, -(-total // x.size))
     return reshaped(slice_axis(flat, 0, 0, total), shape)
 
@@ -278,7 +283,7 @@ def at_positions(x: Any, axis: int, positions: np.ndarray[Any, Any]) -> Any:
     """Return the elements at fixed positions along an axis: by slices if they are few."""
     runs = _runs(positions.tolist())
     if len(runs) > RUNS:
-        return x[(slice(None),) * axis + (positions,)]
+        return getitem(x, (slice(None),) * axis + (positions,))
     parts = []
     for start, length, step in runs:
         if step == 0:
@@ -330,7 +335,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if not is_sequence(where) and not isinstance(where, slice):
         new = moveaxis(new, 0, axis)  # for one place NumPy reads the values in this order
         count = new.shape[axis]
-        where = [where] * count
     else:
         count = np.insert(np.arange(n), where, 0).size - n
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -342,7 +346,9 @@ def _fixed(obj: Any) -> Any:
     """Return indices as NumPy takes them; the values of tracers must be known."""
     if type(obj) is Tracer:
         return np.asarray(obj.tolist(), obj.dtype)
-    return [operator.index(i) for i in obj] if isinstance(obj, (list, tuple)) else obj
+    if isinstance(obj, (list, tuple)) and has_tracer(obj):
+        return [operator.index(i) for i in obj]
+    return obj
 
 
 # Padding

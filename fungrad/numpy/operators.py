@@ -21,8 +21,10 @@ PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
 
 def _operand(x: Any) -> bool:
     """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand."""
-    return type(x) in PYTHON_SCALARS or isinstance(x, (Tracer, np.ndarray, np.generic, list)) or (
-        hasattr(x, "dtype") and hasattr(x, "shape")
+    return (
+        type(x) in PYTHON_SCALARS
+        or isinstance(x, (Tracer, np.ndarray, np.generic, list))
+        or (hasattr(x, "dtype") and hasattr(x, "shape"))
     )
 
 

@@ -158,7 +158,7 @@ def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
 @functools.lru_cache(maxsize=1 << 13)
 def _broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
     lead = len(target) - len(source)
-    stretched = [lead + i for i, n in enumerate(source) if n != target[lead + i]]
+    stretched = [lead + i for i, n in enumerate(source) if lead >= 0 and n != target[lead + i]]
     if lead < 0 or any(source[a - lead] != 1 for a in stretched):
         raise ValueError(f"an array of shape {source} cannot be broadcast to shape {target}")
     steps: list[Primitive] = []
@@ -224,5 +224,3 @@ def promote(*operands: Any) -> list[Tracer]:
     trace = trace_of(operands)
     assert trace is not None
     return [convert(trace, x, dtype) for x in operands]
-
-

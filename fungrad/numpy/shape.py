@@ -197,7 +197,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     x = as_tracer(a)
-    i, j = normalize_axis_index(axis1, x.ndim), normalize_axis_index(axis2, x.ndim)
+    i = normalize_axis_index(axis1, x.ndim, "axis1")
+    j = normalize_axis_index(axis2, x.ndim, "axis2")
     order = list(range(x.ndim))
     order[i], order[j] = j, i
     return permuted(x, tuple(order))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, bind, current_trace, record_expr
+from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import full, zeros_like
 
@@ -55,7 +55,7 @@ def push_forward(
             position += len(outputs)
             out = tuple(results) if primitive.multiple_results else results[0]
         else:
-            out = bind(primitive, ins, source)
+            out = rebind(primitive, ins, source)
             results = out if primitive.multiple_results else (out,)
         for v, result in zip(outputs, results, strict=True):
             values[v] = result

@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear
-from fungrad.core.trace import bind, current_trace, record_expr
+from fungrad.core.trace import current_trace, rebind, record_expr
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.transforms.linearize import (
@@ -46,7 +46,7 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
             for v in outputs:
                 linear[v] = True
         else:
-            results = bind(primitive, [values[v] for v in inputs], source)
+            results = rebind(primitive, [values[v] for v in inputs], source)
             for v, x in zip(
                 outputs, results if primitive.multiple_results else (results,), strict=True
             ):

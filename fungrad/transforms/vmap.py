@@ -10,7 +10,7 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, bind, current_trace, record_expr
+from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.transforms.call import (
@@ -43,7 +43,7 @@ def push_batch(
         ins = [values[v] for v in inputs]
         flags = tuple([has_batch[v] for v in inputs])
         mapped = any(flags)
-        results = primitive.batch(size, flags, *ins) if mapped else bind(primitive, ins, source)
+        results = primitive.batch(size, flags, *ins) if mapped else rebind(primitive, ins, source)
         if not primitive.multiple_results:
             results = (results,)
         for v, x in zip(outputs, results, strict=True):

@@ -1,0 +1,280 @@
+"""`vmap`: against a Python loop, for every way to say which axes are mapped."""
+
+import collections
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def loop(f, in_axes, out_axes, *args):
+    """What `vmap` means, for flat arguments and results."""
+    size = next(np.shape(x)[a] for x, a in zip(args, in_axes) if a is not None)
+    results = [
+        f(*[x if a is None else np.take(x, i, a) for x, a in zip(args, in_axes)])
+        for i in range(size)
+    ]
+    single = not isinstance(results[0], tuple)
+    columns = [results] if single else list(zip(*results))
+    axes = [out_axes] * len(columns) if not isinstance(out_axes, tuple) else out_axes
+    stacked = [c[0] if a is None else np.stack(c, a) for c, a in zip(columns, axes)]
+    return stacked[0] if single else tuple(stacked)
+
+
+def check(f, in_axes, out_axes, *args):
+    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    expected = loop(f, axes, out_axes, *args)
+    for g in (fg.vmap(f, in_axes, out_axes), fg.jit(fg.vmap(f, in_axes, out_axes))):
+        result = g(*args)
+        if not isinstance(expected, tuple):
+            result, wanted = (result,), (expected,)
+        else:
+            wanted = expected
+        for r, e in zip(result, wanted, strict=True):
+            assert type(r) is np.ndarray
+            assert (r.shape, r.dtype) == (e.shape, e.dtype)
+            assert r.flags.writeable
+            assert not any(np.shares_memory(r, x) for x in args)
+            np.testing.assert_allclose(r, e, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("in_x", [0, 1, 2, -1, -2, -3, None])
+@pytest.mark.parametrize("in_y", [0, 1, -1, None])
+@pytest.mark.parametrize("out", [0, 1, -1, -2])
+def test_axes(in_x, in_y, out, rng):
+    if in_x is None and in_y is None:
+        pytest.skip("nothing is mapped")
+    x = rng.normal(size=(4, 4, 4)[: 2 + (in_x is not None)])
+    y = rng.normal(size=(4, 4)[: 1 + (in_y is not None)])
+    check(lambda x, y: fnp.sin(x) @ y * 2, (in_x, in_y), out, x, y)
+
+
+@pytest.mark.parametrize("in_axes", [0, (0, 0), [0, 0], (0, None), (None, 0), (-1, 0)])
+def test_forms_of_in_axes(in_axes, rng):
+    x, y = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    check(lambda x, y: (x * y, x - 1), in_axes, 0, x, y)
+
+
+@pytest.mark.parametrize("out_axes", [0, 1, (0, 1), (1, 0), (-1, 0), (1, -2)])
+def test_forms_of_out_axes(out_axes, rng):
+    x = rng.normal(size=(5, 3))
+    check(lambda x: (x * 2, fnp.cumsum(x)), (0,), out_axes, x)
+
+
+def test_trees_and_prefixes(rng):
+    tree = {"w": rng.normal(size=(3, 2)), "p": Pair(rng.normal(size=(2, 3)), rng.normal(size=4))}
+    x = rng.normal(size=(2, 3))
+
+    def f(tree, x):
+        y = tree["w"] * fnp.sum(tree["p"].a) + fnp.sum(tree["p"].b)
+        return {"y": y, "rest": [x, (tree["p"].b,)]}
+
+    result = fg.vmap(
+        f,
+        in_axes=({"w": 0, "p": Pair(1, None)}, -1),
+        out_axes={"y": 1, "rest": [0, None]},
+    )(tree, x)
+    wanted = [
+        f({"w": tree["w"][i], "p": Pair(tree["p"].a[:, i], tree["p"].b)}, x[:, i])
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(result["y"], np.stack([w["y"] for w in wanted], 1), rtol=1e-13)
+    np.testing.assert_array_equal(result["rest"][0], x.T)
+    np.testing.assert_array_equal(result["rest"][1][0], tree["p"].b)
+    # An axis for a whole subtree.
+    both = fg.vmap(lambda t: t["a"] + t["b"][0], in_axes=({"a": 0, "b": 1},))
+    np.testing.assert_array_equal(
+        both({"a": np.arange(3.0), "b": (np.arange(3.0)[None],)}), [[0], [2], [4]]
+    )
+
+
+def test_none_in_trees():
+    f = fg.vmap(lambda t: (t["x"] * 2, None, t["n"]))
+    result = f({"x": np.arange(3.0), "n": None})
+    np.testing.assert_array_equal(result[0], [0, 2, 4])
+    assert result[1:] == (None, None)
+
+
+def test_keyword_arguments_are_mapped_over_axis_0():
+    x, y = np.arange(3.0), np.arange(6.0).reshape(3, 2)
+    result = fg.vmap(lambda x, *, y: x * y, in_axes=(0,))(x, y=y)
+    np.testing.assert_array_equal(result, x[:, None] * y)
+    np.testing.assert_array_equal(fg.vmap(lambda *, y: y * 2)(y=y), 2 * y)
+    result = fg.vmap(lambda x, *, y: x * y, in_axes=None)(2.0, y=y)
+    np.testing.assert_array_equal(result, 2 * y)
+
+
+def test_axis_size():
+    assert fg.vmap(lambda: 3.0, axis_size=4)().tolist() == [3, 3, 3, 3]
+    np.testing.assert_array_equal(
+        fg.vmap(lambda x: x * 2, in_axes=None, axis_size=2)(np.arange(2.0)), [[0, 2], [0, 2]]
+    )
+    np.testing.assert_array_equal(fg.vmap(lambda x: x, axis_size=2)(np.arange(2.0)), [0, 1])
+
+
+def test_axis_name_is_accepted():
+    f = fg.vmap(fg.vmap(lambda x: x * 2, axis_name="inner"), axis_name="outer")
+    np.testing.assert_array_equal(f(np.ones((2, 3))), np.full((2, 3), 2.0))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 3.0,
+        lambda x: 3,
+        lambda x: np.arange(2.0),
+        lambda x: np.float32(1),
+        lambda x: True,
+        lambda x: (x, np.ones((2, 2))),
+        lambda x: fnp.zeros(2),
+    ],
+)
+@pytest.mark.parametrize("out", [0, -1])
+def test_constants_are_repeated(f, out):
+    check(f, 0, out, np.arange(3.0))
+
+
+def test_constants_are_not_repeated_with_out_axes_none():
+    value = fg.vmap(lambda x: np.arange(2.0), out_axes=None)(np.ones(5))
+    np.testing.assert_array_equal(value, [0, 1])
+    x, y = fg.vmap(lambda x, y: (x, y * 2), (0, None), (0, None))(np.ones(5), 3.0)
+    assert (x.shape, y) == ((5,), 6)
+    assert type(y) is np.float64
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_small_batches(size):
+    def f(x, y):
+        z = fnp.where(x > 0, x, -x) @ y
+        return z, fnp.sum(x), x[0] * 2, fnp.concatenate([x, x]), fnp.sort(x)
+
+    results = fg.vmap(f, (0, None))(np.ones((size, 3)), np.ones((3, 2)))
+    assert [r.shape for r in results] == [(size, 2), (size,), (size,), (size, 6), (size, 3)]
+    assert fg.vmap(fg.grad(lambda x: fnp.sum(x * x)))(np.ones((size, 3))).shape == (size, 3)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float16, np.float32, np.complex64])
+def test_dtypes_stay(dtype):
+    x = np.ones((3, 2), dtype)
+    assert fg.vmap(lambda x: x)(x).dtype == dtype
+    assert fg.vmap(lambda x: x[0])(x).dtype == dtype
+    if dtype not in (bool, np.int8):
+        assert fg.vmap(lambda x: x * 2.0)(x).dtype == dtype
+        assert fg.vmap(lambda x, y: x * y, (0, None))(x, 2.0).dtype == dtype
+
+
+# Nesting
+
+
+def test_nested_vmaps(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    outer = fg.vmap(fg.vmap(fnp.dot, (None, 0)), (0, None))
+    np.testing.assert_allclose(outer(x, y), x @ y.T, rtol=1e-13)
+    closure = fg.vmap(lambda a: fg.vmap(lambda b: fnp.sum(a * b))(y))
+    np.testing.assert_allclose(closure(x), x @ y.T, rtol=1e-13)
+    other = fg.vmap(fg.vmap(fg.vmap(lambda a, b: a * b, (0, 0)), (None, 0)), (0, None))
+    np.testing.assert_allclose(other(x, y), x[:, None] * y, rtol=1e-13)
+    swapped = fg.vmap(lambda r: fg.vmap(lambda e: e * 2, in_axes=0)(r), in_axes=1, out_axes=1)
+    np.testing.assert_array_equal(swapped(x), 2 * x)
+
+
+def test_four_levels(rng):
+    x = rng.normal(size=(2, 3, 2, 2))
+    f = lambda v: v * v + 1
+    for axis in (0, -1):
+        g = fg.vmap(fg.vmap(fg.vmap(fg.vmap(f), in_axes=axis, out_axes=axis)))
+        np.testing.assert_allclose(g(x), x * x + 1, rtol=1e-13)
+
+
+def test_per_example_gradients(rng):
+    def loss(w, x, y):
+        return (fnp.tanh(w @ x) - y) ** 2
+
+    w, x, y = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=5)
+    g = fg.vmap(fg.grad(loss), (None, 0, 0))(w, x, y)
+    np.testing.assert_allclose(g, [fg.grad(loss)(w, a, b) for a, b in zip(x, y)], rtol=1e-12)
+    total = fg.grad(lambda w: fnp.mean(fg.vmap(loss, (None, 0, 0))(w, x, y)))(w)
+    np.testing.assert_allclose(total, g.mean(0), rtol=1e-12)
+
+
+def test_batched_and_unbatched_captures(rng):
+    a, b, c = rng.normal(size=(3, 2)), rng.normal(size=(2, 2)), rng.normal(size=4)
+
+    def f(x):
+        s = fnp.sum(x)
+
+        def g(y):
+            return s * y @ b + fnp.sum(c)
+
+        return fg.vmap(g)(x * np.ones((2, 1)))
+
+    expected = [[r.sum() * r @ b + c.sum()] * 2 for r in a]
+    np.testing.assert_allclose(fg.vmap(f)(a), expected, rtol=1e-12)
+
+
+def test_jacobian_by_hand():
+    x = np.array([1.0, 2.0, 3.0])
+    _, pullback = fg.vjp(lambda x: x**2, x)
+    np.testing.assert_array_equal(fg.vmap(pullback)(np.eye(3))[0], np.diag(2 * x))
+    push = lambda t: fg.jvp(lambda x: x**2, (x,), (t,))[1]
+    np.testing.assert_array_equal(fg.vmap(push, out_axes=1)(np.eye(3)), np.diag(2 * x))
+
+
+def test_what_does_not_depend_on_the_batch_is_computed_once():
+    shapes = []
+
+    def f(x, y):
+        z = fnp.sin(y)
+        return x * z
+
+    expr = fg.make_expr(fg.vmap(f, (0, None)))(np.ones(100), np.ones(()))
+    for primitive, _, outputs in expr.equations:
+        if primitive.name == "sin":
+            shapes.append(expr.types[outputs[0]].shape)
+    assert shapes == [()]
+
+
+def test_arguments_are_never_modified_and_mutation_between_calls_is_seen():
+    x = np.ones((2, 3))
+    f = fg.vmap(lambda r: r * 2)
+    first = f(x)
+    x[:] = 5
+    np.testing.assert_array_equal(first, np.full((2, 3), 2.0))
+    np.testing.assert_array_equal(f(x), np.full((2, 3), 10.0))
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: fg.vmap(lambda x, y: x)(np.ones(3), np.ones((4, 2))),
+            r"one length(.|\n)*argument 0 .*float64\[3\].*length 3(.|\n)*argument 1 .*length 4",
+        ),
+        (
+            lambda: fg.vmap(lambda t, **k: t)({"w": np.ones(3)}, bias=np.ones(2)),
+            r"argument 0\['w'\].*length 3(.|\n)*\['bias'\].*length 2",
+        ),
+        (lambda: fg.vmap(lambda x: x, axis_size=2)(np.ones(3)), r"length 3(.|\n)*axis_size is 2"),
+        (lambda: fg.vmap(lambda x: x, in_axes=None)(1.0), "nothing is mapped.*axis_size"),
+        (lambda: fg.vmap(lambda: 1)(), "nothing is mapped"),
+        (lambda: fg.vmap(lambda x: x)(3.0), r"axis 0 is out of range.*float64\[\].*Pass None"),
+        (lambda: fg.vmap(lambda x: x, in_axes=2)(np.ones((2, 2))), "axis 2 is out of range"),
+        (lambda: fg.vmap(lambda x: x, in_axes=-3)(np.ones((2, 2))), "axis -3 is out of range"),
+        (lambda: fg.vmap(lambda x: x, out_axes=2)(np.ones((2, 2))), "axis 2 is out of range"),
+        (lambda: fg.vmap(lambda x: x, out_axes=None)(np.ones(2)), "out_axes is None"),
+        (lambda: fg.vmap(lambda x: x, in_axes=(0, 0))(np.ones(2)), "2 entries.*1 positional"),
+        (lambda: fg.vmap(lambda x: x, in_axes=({"a": 0},))((np.ones(2),)), "in_axes must be"),
+        (lambda: fg.vmap(lambda x: x, out_axes=(0, 0))(np.ones(2)), "out_axes must be"),
+        (lambda: fg.vmap(lambda x: x, in_axes="0")(np.ones(2)), "in_axes must be|axis 0"),
+    ],
+)
+def test_messages(call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call()
