@@ -372,7 +372,7 @@ def test_number_of_equations(key, equations):
 
 BAD_KEYS = [
     *(3, -4, (0, 4), (slice(None), -5), (0, 0, 0), (..., 0, 0, 0), (..., ...), 10**30, 1.0, 1j, "a"),
-    *(b"a", {}, object(), np.float64(1), [0.5], [None], [0, 3], (slice(None), [0, -5]), ([0], [0], [0])),
+    *(b"a", {}, NotImplemented, np.float64(1), [0.5], [None], [0, 3], (slice(None), [0, -5]), ([0], [0], [0])),
     *(([0, 1], [0, 1, 2]), I([1.0]), np.array([]), [[0], [1, 2]], [slice(1)], slice(None, None, 0)),
     *(slice(1.5), slice("a", None), MASK2.T, MASK1[:2], (0, MASK1), (MASK1, MASK1), (MASK2, 0)),
     *(np.zeros((3, 4, 1), bool), (False, ONE), (MASK1, ONE), ([0, 1], MASK2), I([None]), (0, "a")),

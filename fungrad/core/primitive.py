@@ -100,11 +100,11 @@ class Primitive(metaclass=Interned):
 
     def abstract_eval(self, *types: ArrayType) -> Any:
         """Return the type of the result (a tuple of types with `multiple_results`)."""
-        raise self._missing("abstract_eval", "be traced")
+        raise self.missing("abstract_eval")
 
     def impl(self, xp: Any, *operands: Any) -> Any:
         """Compute the result with the functions of `xp`, which is `numpy` or `cupy`."""
-        raise self._missing("impl", "be run")
+        raise self.missing("impl")
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         """Return the tangent of the result `out`, or None if it is zero.
@@ -124,7 +124,7 @@ class Primitive(metaclass=Interned):
         if self.linear is not None:
             which = self.linear or range(len(operands))
             return self(*[tangents[i] if i in which else x for i, x in enumerate(operands)])
-        raise self._missing("jvp", "be differentiated")
+        raise self.missing("jvp")
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         """Return the cotangents of the operands, given that of the result.
@@ -132,14 +132,14 @@ class Primitive(metaclass=Interned):
         Operands that the call is linear in are `Linear`; the others are arrays and get None. None is
         also the zero cotangent. With `multiple_results`, `ct` is a tuple which may hold None.
         """
-        raise self._missing("transpose", "be differentiated in reverse mode")
+        raise self.missing("transpose")
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         """Return the result for a batch of `size` calls at once, the batch along its axis 0.
 
         Where `batched` is True the operand has the batch as its axis 0; at least one has.
         """
-        raise self._missing("batch", "be vectorised by vmap")
+        raise self.missing("batch")
 
     def expression(self, *names: str) -> str | None:
         """Return NumPy source (`np` is the module) for a call; None to call `impl` instead."""
@@ -149,9 +149,17 @@ class Primitive(metaclass=Interned):
         """Return NumPy source that computes into the array `out`; None if that is not possible."""
         return None
 
-    def _missing(self, rule: str, what: str) -> MissingRuleError:
+    def missing(self, rule: str) -> MissingRuleError:
+        """Return the error for a rule that the primitive lacks, for operands such as these."""
+        what = {
+            "abstract_eval": "be traced",
+            "impl": "be run",
+            "jvp": "be differentiated",
+            "transpose": "be transposed: it is not linear in what it is differentiated by",
+            "batch": "be vectorised by vmap",
+        }[rule]
         return MissingRuleError(
-            f"the primitive `{self.name}` has no `{rule}` rule, so it cannot {what}; "
+            f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
             f"it was used at {here()}"
         )
 

@@ -60,12 +60,15 @@ class Trace:
         Whether the inputs have values, so that values can be asked for.
     bake
         Whether captured arrays become constants of the program instead of inputs to it.
+    ambient
+        Whether values made from nothing are recorded here while the trace is the innermost.
     """
 
     __slots__ = (
         "_captured",
         "_held",
         "_token",
+        "ambient",
         "bake",
         "captures",
         "constants",
@@ -85,8 +88,11 @@ class Trace:
         "xp",
     )
 
-    def __init__(self, label: str, *, known: bool = False, bake: bool = False) -> None:
+    def __init__(
+        self, label: str, *, known: bool = False, bake: bool = False, ambient: bool = True
+    ) -> None:
         self.label = label
+        self.ambient = ambient
         self.bake = bake
         self.level = next(_levels)
         self.open = True
@@ -107,7 +113,7 @@ class Trace:
         self._held: list[np.ndarray] = []
 
     def __enter__(self) -> Trace:
-        self._token = current_trace.set(self)
+        self._token = current_trace.set(self if self.ambient else current_trace.get())
         return self
 
     def __exit__(self, *_: object) -> None:

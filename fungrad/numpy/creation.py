@@ -15,7 +15,7 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, strong
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, standin, strong
 from fungrad.numpy.shape import (
     as_shape,
     broadcast_arrays,
@@ -106,12 +106,17 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 # Filled
 
 
-def _full(shape: Any, value: Any, dtype: Any, like: Any = None) -> Any:
+def _full(shape: Any, value: Any, dtype: Any) -> Any:
     """Return an array of `shape` filled with a number, an array or a tracer."""
     lengths = as_shape(shape)
     if type(value) is not Tracer and not has_axes(value) and dtype is not None:
         return shaping.full(ArrayType(lengths, np.dtype(dtype)), value)
-    return promotion.broadcast_to(_converted(value, dtype), lengths)
+    filling = _converted(value, dtype)
+    try:
+        return promotion.broadcast_to(filling, lengths)
+    except ValueError:
+        np.full(lengths, standin(filling))  # raises NumPy's error
+        raise
 
 
 def has_axes(x: Any) -> bool:
@@ -209,7 +214,7 @@ def arange(
     step = 1 if step is None else step
     begin, end, step = as_array(begin), as_array(end), as_array(step)
     length = max(0, math.ceil((_number(end) - _number(begin)) / _number(step)))
-    dtype = np.dtype(dtype or promotion.result_dtype(*map(type_of, (begin, end, step))))
+    dtype = np.dtype(dtype or np.result_type(int, *[type_of(x).dtype for x in (begin, end, step)]))
     counter = _count(length, dtype)
     return cast(apply(e.add, (begin, apply(e.mul, (counter, step)))), dtype)
 
@@ -278,7 +283,7 @@ def logspace(
 ) -> Any:
     begin, end, base = broadcast_arrays(as_tracer(start), as_tracer(stop), as_tracer(base))
     exponents = linspace(begin, end, num, endpoint=endpoint, axis=axis)
-    powers = np.power(expand_dims(base, axis), exponents)
+    powers = apply(e.power, (expand_dims(base, axis), exponents))
     return powers if dtype is None else cast(powers, np.dtype(dtype))
 
 
@@ -294,9 +299,10 @@ def geomspace(
     """Where an end is 0, traced calls give NaN instead of raising an error."""
     num = operator.index(num)
     begin, end = _ends(start, stop)
-    sign = np.sign(begin)
-    exponents: Any = linspace(np.log10(begin / sign), np.log10(end / sign), num, endpoint)
-    result: Any = sign * np.power(np.asarray(10, exponents.dtype)[()], exponents)
+    sign = e.sign(begin)
+    logs = [e.log10(e.div(x, sign)) for x in (begin, end)]
+    powers = apply(e.power, (10, linspace(*logs, num, endpoint)))
+    result: Any = apply(e.mul, (sign, powers))
     # The ends are exact.
     if num > 0:
         result = joined([expand_dims(begin, 0), slice_axis(result, 0, 1, num)], 0)
@@ -333,7 +339,7 @@ def _below(x: Tracer, k: Any) -> np.ndarray[Any, Any]:
 
 
 def _keep(x: Tracer, mask: Any) -> Any:
-    return apply(e.select, (mask, x, np.zeros((), x.dtype)))
+    return promotion.where(mask, x, 0)
 
 
 @implements(np.tril)
@@ -350,12 +356,12 @@ def triu(m: Any, k: Any = 0) -> Any:
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: Any = 0) -> Any:
-    return np.tril_indices_from(promotion.standin(arr), k)
+    return np.tril_indices_from(standin(arr), k)
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: Any = 0) -> Any:
-    return np.triu_indices_from(promotion.standin(arr), k)
+    return np.triu_indices_from(standin(arr), k)
 
 
 @implements(np.diag)

@@ -14,9 +14,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fungrad.core.errors import here, hide_internals
+from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.promotion import apply, as_array, has_tracer
+from fungrad.numpy.promotion import (
+    apply,
+    elementwise_plan,
+    has_tracer,
+    scalar_plan,
+    strong,
+    ufunc_operands,
+)
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
+from fungrad.primitives.shaping import Reshape
 
 Function = Callable[..., Any]
 
@@ -77,53 +86,120 @@ def _documented(function: Function, numpy_function: Any, traced: Function) -> Fu
 def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
     """Raise for arguments of a NumPy function that mean nothing for tracers, where they are given."""
     given = [k for k, x in arguments.items() if x is not None]
+    if "out" in given:
+        raise TypeError(
+            f"{name}: a traced function makes new arrays, it cannot write into `out`. Use the result "
+            "instead; for a NumPy array `a` and traced `x`, write a = a + x in place of a += x."
+        )
     if given:
         raise TypeError(
             f"{name}: the arguments {given} cannot be used on traced arrays; leave them out"
         )
 
 
-def ufunc(primitive: ElementwiseFunction) -> Function:
-    """Return the public function of an elementwise primitive that is a NumPy ufunc.
+def _application(primitive: ElementwiseFunction) -> Function:
+    """Return `apply` of a primitive, with short cuts for the commonest operands."""
 
-    For tracers it takes `dtype` and `where=True`; `out` cannot be written to.
+    def of_one(x: Any) -> Any:
+        if type(x) is Tracer and elementwise_plan(primitive, (x.type,), False) is None:
+            return bind(primitive, (x,))
+        return apply(primitive, (x,))
+
+    def of_two(x: Any, y: Any) -> Any:
+        if type(x) is Tracer:
+            if type(y) is Tracer:
+                if elementwise_plan(primitive, (x.type, y.type), False) is None:
+                    return bind(primitive, (x, y))
+            elif type(y) in (float, int) and x.trace.on_host:
+                strides = scalar_plan(primitive, x.type, type(y))
+                if strides is not None:
+                    value = np.array(y, x.type.dtype)
+                    return bind(primitive, (x, x.trace.uniform(value, x.type, strides)))
+        return apply(primitive, (x, y))
+
+    return of_one if getattr(np, primitive.function).nin == 1 else of_two  # type: ignore[arg-type]
+
+
+UFUNC_ATTRIBUTES = (
+    "accumulate",
+    "at",
+    "identity",
+    "nargs",
+    "nin",
+    "nout",
+    "ntypes",
+    "outer",
+    "reduce",
+    "reduceat",
+    "signature",
+    "types",
+)
+
+
+def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None) -> Any:
+    """Return the public function of a NumPy ufunc.
+
+    For tracers it takes `dtype`, `casting` and ``where=True``; `out` cannot be written to, and
+    `order` and `subok` mean nothing.
+
+    Parameters
+    ----------
+    function
+        The ufunc, or the primitive that it is.
+    rule
+        What it does with operands of which at least one is a tracer; by default, apply the primitive.
     """
-    numpy_function = getattr(np, primitive.function)  # type: ignore[arg-type]
+    if isinstance(function, ElementwiseFunction):
+        numpy_function: np.ufunc = getattr(np, function.function)  # type: ignore[arg-type]
+        apply_rule = rule or _application(function)
+    else:
+        assert rule is not None
+        numpy_function, apply_rule = function, rule
+    name, nin = numpy_function.__name__, numpy_function.nin
 
     def traced(
-        *operands: Any, out: Any = None, where: Any = True, dtype: Any = None, **rest: Any
+        *operands: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: Any = None,
+        subok: Any = None,
     ) -> Any:
+        if len(operands) != nin:
+            if len(operands) < nin or len(operands) > numpy_function.nargs:
+                raise TypeError(
+                    f"{name}() takes from {nin} to {numpy_function.nargs} positional arguments but "
+                    f"{len(operands)} were given"
+                )
+            operands, out = operands[:nin], operands[nin:]
         if out is not None or where is not True:
-            not_for_tracers(primitive.name, {"out": out, "where": None if where is True else where})
-        rest.pop("casting", None), rest.pop("order", None), rest.pop("subok", None)
-        if rest:
-            raise TypeError(f"{primitive.name}() got unexpected keyword arguments {sorted(rest)}")
-        if len(operands) != numpy_function.nin:
-            raise TypeError(
-                f"{primitive.name}() takes {numpy_function.nin} positional arguments, got {len(operands)}"
-            )
-        if dtype is not None:
-            operands = tuple(
-                [
-                    x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
-                    for x in map(as_array, operands)
-                ]
-            )
-        return apply(primitive, operands)
+            not_for_tracers(name, {"out": out, "where": None if where is True else where})
+        if dtype is not None or casting != "same_kind":
+            operands = tuple(ufunc_operands(numpy_function, operands, dtype, casting))
+        return apply_rule(*operands)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    traced.__qualname__ = name
+
+    def function_(*args: Any, **kwargs: Any) -> Any:
         for x in args:
-            if type(x) is Tracer:
+            cls = type(x)
+            if cls is Tracer or ((cls is list or cls is tuple) and has_tracer(x)):
                 try:
-                    return traced(*args, **kwargs)
+                    if kwargs or len(args) != nin:
+                        return traced(*args, **kwargs)
+                    return apply_rule(*args)
                 except Exception as error:
                     hide_internals(error)
                     raise
         return numpy_function(*args, **kwargs)
 
     traced_functions[numpy_function] = traced
-    result = _documented(function, numpy_function, traced)
+    result = _documented(function_, numpy_function, traced)
     result.__module__ = "fungrad.numpy.math"
+    # The methods are NumPy's own: with tracers they come back through __array_ufunc__.
+    for attribute in UFUNC_ATTRIBUTES:
+        setattr(result, attribute, getattr(numpy_function, attribute))
     return result
 
 
@@ -145,6 +221,10 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
         if method == "accumulate" and function in accumulations:
             kwargs.setdefault("axis", 0)
             return accumulations[function](*inputs, **kwargs)
+        if method == "outer" and function in traced_functions:
+            x, y = [strong(operand) for operand in inputs]
+            x = Reshape((*x.shape, *[1] * y.ndim))(x)
+            return traced_functions[function](x, y, **kwargs)
         name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
         _no_rule(f"numpy.{name}")
     except Exception as error:

@@ -1,4 +1,4 @@
-"""`einsum`: parsed and planned once for each subscripts and shapes, then a chain of products of two."""
+"""`einsum`: planned once for each subscripts and types, as a program of products of two operands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.types import Shape, type_of
+from fungrad.core.expr import Expr
+from fungrad.core.trace import bind, record_expr
+from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.creation import diagonal
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin
@@ -72,11 +74,20 @@ def einsum(
     if isinstance(optimize, list):
         optimize = tuple([tuple(x) if isinstance(x, list) else x for x in optimize])
     try:
-        plan = _plan(subscripts, tuple([x.shape for x in xs]), optimize)
+        program = _program(subscripts, tuple([x.type for x in xs]), optimize)
     except ValueError:
         np.einsum(subscripts, *[standin(x) for x in xs])  # raises NumPy's error
         raise
-    return _run(plan, xs)
+    values = dict(zip(program.inputs, xs, strict=True))
+    for primitive, inputs, outputs in program.equations:
+        values[outputs[0]] = bind(primitive, [values[v] for v in inputs])
+    return values[program.outputs[0]]
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _program(subscripts: str, types: tuple[ArrayType, ...], optimize: Any) -> Expr:
+    plan = _plan(subscripts, tuple([t.shape for t in types]), optimize)
+    return record_expr("einsum", lambda *xs: [_run(plan, list(xs))], types)
 
 
 def _as_string(operands: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -102,7 +113,6 @@ def _as_string(operands: Sequence[Any]) -> tuple[str, list[Any]]:
     return subscripts, [as_array(x) for x in operands[: 2 * pairs : 2]]
 
 
-@functools.lru_cache(maxsize=1 << 10)
 def _plan(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> Plan:
     left, arrow, right = subscripts.partition("->")
     parts = left.split(",")

@@ -377,7 +377,7 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, ...]]:
         rows *= ndim
     if len(rows) != ndim or any(len(row) != 2 for row in rows):
         raise ValueError(
-            f"operands could not be broadcast together: {name}={given} for an array of {ndim} axes"
+            f"operands could not be broadcast together with shape ({ndim}, 2): {name}={given}"
         )
     return rows
 

@@ -15,7 +15,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, bind, current_trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
-from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
+from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
 from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
@@ -129,15 +129,32 @@ def _loop_dtypes(
     ufunc = numpy_ufunc(primitive.function) if isinstance(primitive, Function) else None
     if ufunc is None:
         return (result_dtype(*types),) * len(types)
+    return loop_dtypes(ufunc, types, weak)
+
+
+def loop_dtypes(
+    ufunc: np.ufunc,
+    types: tuple[ArrayType, ...],
+    weak: bool = False,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes a ufunc converts operands to; `dtype` is what its result is asked to be.
+
+    With `weak`, operands that are weak count as of their dtype.
+    """
     asked: list[Any] = [t.dtype if weak or not t.weak else _WEAK[t.dtype.kind] for t in types]
+    asked += [None] * ufunc.nout
+    if dtype is not None:
+        signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+        return ufunc.resolve_dtypes(tuple(asked), signature=signature, casting=casting)[: ufunc.nin]  # type: ignore[arg-type]
     try:
-        found = ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))
+        return ufunc.resolve_dtypes(tuple(asked))[: ufunc.nin]
     except TypeError:
         names = ", ".join(str(t) for t in types)
         raise TypeError(
-            f"{primitive.name} is not defined for operands of types {names}: NumPy has no loop for them"
+            f"{ufunc.__name__} is not defined for operands of types {names}: NumPy has no loop for them"
         ) from None
-    return tuple(found[: ufunc.nin])
 
 
 def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
@@ -217,8 +234,46 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     )
 
 
+def ufunc_operands(
+    ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None, casting: str = "same_kind"
+) -> list[Tracer]:
+    """Return operands as tracers of one shape and the dtypes that `ufunc` converts them to.
+
+    `dtype` and `casting` are the ufunc's own arguments. At least one operand is a tracer.
+    """
+    operands = [as_array(x) for x in operands]
+    types = tuple([type_of(x) for x in operands])
+    dtypes = loop_dtypes(ufunc, types, False, dtype, casting)
+    shape = broadcast_shapes(ufunc.__name__, types)
+    trace = trace_of(operands)
+    assert trace is not None
+    return [
+        broadcast_to(convert(trace, x, d), shape) for x, d in zip(operands, dtypes, strict=True)
+    ]
+
+
+def where(condition: Any, x: Any, y: Any) -> Tracer:
+    """Return `x` where a condition holds and else `y`, of which at least one is a tracer.
+
+    They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not.
+    """
+    condition, x, y = as_array(condition), as_array(x), as_array(y)
+    types = [type_of(condition), type_of(x), type_of(y)]
+    dtype = result_dtype(*types[1:])
+    shape = broadcast_shapes("where", types)
+    trace = trace_of((condition, x, y))
+    assert trace is not None
+    operands = zip((condition, x, y), (np.dtype(bool), dtype, dtype), strict=True)
+    return bind(select, [broadcast_to(convert(trace, z, d), shape) for z, d in operands])  # type: ignore[no-any-return]
+
+
 def promote(*operands: Any) -> list[Tracer]:
     """Return operands as tracers of one dtype, by NumPy's promotion; shapes stay as they are."""
+    first = operands[0]
+    if type(first) is Tracer and not first.type.weak:
+        given = first.type.dtype
+        if all(type(x) is Tracer and x.type.dtype == given and not x.type.weak for x in operands):
+            return list(operands)
     operands = tuple([as_array(x) for x in operands])
     dtype = result_dtype(*[type_of(x) for x in operands])
     trace = trace_of(operands)

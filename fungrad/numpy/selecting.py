@@ -16,7 +16,7 @@ from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.joining import at_positions, pad_axis, stack, unstack
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, strong
-from fungrad.numpy.shape import broadcast_arrays, ravel, reshaped, same_array
+from fungrad.numpy.shape import broadcast_arrays, is_sequence, ravel, reshaped, same_array
 from fungrad.numpy.sorting import value_needed
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import indexing
@@ -41,10 +41,10 @@ def _within(index: Any, n: int, mode: str) -> Any:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     not_for_tracers("take", {"out": out})
     x, index = as_tracer(a), strong(indices)
-    if not np.can_cast(index.dtype, np.intp, "safe"):
+    if not np.can_cast(index.dtype, np.intp, "same_kind"):
         raise TypeError(
             f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule "
-            "'safe'"
+            "'same_kind'"
         )
     if index.dtype.kind == "b":
         index = cast(as_tracer(index), np.dtype(np.int64))
@@ -122,7 +122,7 @@ def _first_true(condition: Any, size: int) -> Any:
     # Sorting by "is false" stably brings the true ones to the front in their order.
     order: Any = ArgSort(0)(e.logical_not(is_true))
     order = slice_axis(order, 0, 0, min(size, x.size))
-    order = apply(e.select, (getitem(is_true, order), order, np.int64(-1)))
+    order = promotion.where(getitem(is_true, order), order, np.int64(-1))
     return pad_axis(order, 0, 0, size - order.shape[0], -1)
 
 
@@ -141,7 +141,7 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     axes: list[Any] = []
     fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(lengths),))
     for n, fill in zip(lengths[::-1], fills[::-1].tolist(), strict=True):
-        axes.insert(0, np.where(found < 0, fill, place % n))
+        axes.insert(0, where(found < 0, fill, place % n))
         place = place // n
     return tuple(axes)
 
@@ -185,10 +185,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis_index(axis, x.ndim)
     found = _true_positions(condition, "compress")
-    if found.size and found[-1] >= x.shape[axis]:
-        raise IndexError(
-            f"index {found[-1]} is out of bounds for axis {axis} with size {x.shape[axis]}"
-        )
+    n = x.shape[axis]
+    if found.size and found[-1] >= n:
+        wrong = found[found >= n][0]
+        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
     return at_positions(x, axis, found)
 
 
@@ -212,6 +212,28 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 # Between arrays
 
 
+@implements(np.where)
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return _nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return promotion.where(condition, x, y)
+
+
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """Return elements chosen from `x` or `y` depending on `condition`.
+
+    This is `numpy.where`, for tracers too. With a condition only it is `nonzero`, which has `size` and
+    `fill_value`.
+    """
+    if x is None and y is None:
+        return nonzero(condition, size=size, fill_value=fill_value)
+    return _where(condition, x, y)
+
+
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Where values are not known, indices out of bounds are not an error: the nearest is chosen."""
@@ -232,7 +254,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         index = _within(index, len(arrays), mode)
     result: Any = arrays[0]
     for i, option in enumerate(arrays[1:], 1):
-        result = apply(e.select, (apply(e.greater_equal, (index, i)), option, result))
+        result = promotion.where(apply(e.greater_equal, (index, i)), option, result)
     return broadcast_arrays(index, result)[1]
 
 
@@ -248,7 +270,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     *choices, result = _promoted([*choicelist, default])
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
-        result = apply(e.select, (condition, choice, result))
+        result = promotion.where(condition, choice, result)
     return result
 
 
@@ -259,12 +281,19 @@ def _promoted(arrays: Sequence[Any]) -> list[Any]:
     return [cast(as_tracer(x), dtype) for x in arrays]
 
 
+def _is_list_of_arrays(condlist: Any, ndim: int) -> bool:
+    if type(condlist) is Tracer:
+        return condlist.ndim > 0 and ndim == 0
+    return is_sequence(condlist) and (is_sequence(condlist[0]) or ndim == 0)
+
+
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Where values are not known, each function is called with all of `x`."""
     array: Any = as_tracer(x)
-    single = np.isscalar(condlist) or np.ndim(condlist) == 0
-    if single or (np.ndim(condlist[0]) == 0 and array.ndim):
+    if type(condlist) is Tracer and condlist.ndim > 1:
+        condlist = unstack(condlist)
+    if not _is_list_of_arrays(condlist, array.ndim):
         condlist = [condlist]
     conditions = [as_array(c) for c in condlist]
     n = len(conditions)
@@ -282,7 +311,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         if mask is None:
             value = function(array, *args, **kw) if callable(function) else function
             wanted = apply(e.not_equal, (condition, False))
-            result = apply(e.select, (wanted, cast(as_tracer(value), array.dtype), result))
+            result = promotion.where(wanted, cast(as_tracer(value), array.dtype), result)
         elif (mask := np.asarray(mask, bool)).any():
             value = function(getitem(array, mask), *args, **kw) if callable(function) else function
             result = setitem_functional(result, mask, value)

@@ -20,7 +20,8 @@ from fungrad.primitives.shaping import Concatenate, Permute, Reshape, Reverse, s
 
 def is_sequence(x: Any) -> bool:
     """Whether `x` holds several items: a list, a tuple, an array that is not 0-d."""
-    return hasattr(x, "__iter__") and getattr(x, "ndim", 1) != 0
+    axes = getattr(x, "ndim", None)
+    return hasattr(x, "__iter__") if axes is None else axes > 0
 
 
 def as_shape(shape: Any) -> Shape:

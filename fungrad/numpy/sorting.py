@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer, known_value
+from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import joined
@@ -200,7 +201,7 @@ def interp(
     at, knots = cast(at, real), cast(knots, real)
     values = cast(values, np.dtype(np.complex128) if values.dtype.kind == "c" else real)
     if knots.ndim != 1 or values.ndim != 1:
-        raise ValueError("Data points must be 1-D sequences")
+        raise ValueError("object too deep for desired array: data points are 1-d")
     if knots.shape != values.shape:
         raise ValueError("fp and xp are not of the same length.")
     if not knots.size:
@@ -232,8 +233,8 @@ def interp(
     first, last = getitem(values, 0), getitem(values, n - 1)
     below = apply(e.less, (at, getitem(knots, 0)))
     above = apply(e.greater, (at, getitem(knots, n - 1)))
-    result = apply(e.select, (below, first if left is None else left, between))
-    return apply(e.select, (above, last if right is None else right, result))
+    result = promotion.where(below, first if left is None else left, between)
+    return promotion.where(above, last if right is None else right, result)
 
 
 # Sets

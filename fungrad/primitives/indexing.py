@@ -168,6 +168,8 @@ class Scatter(Primitive):
 
     def transpose(self, ct: Any, x: Any, updates: Any, *indices: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None
+        if self.kind in ("min", "max") or (self.kind == "mul" and isinstance(updates, Linear)):
+            raise self.missing("transpose")
         if isinstance(x, Linear):
             if self.kind == "mul":
                 ct_x = self(ct, updates, *indices)

@@ -130,20 +130,15 @@ def split(
     expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Sequence[Any]
 ) -> tuple[list[Any], list[Any], Expr, tuple[int, ...]]:
     """Run `expr` forward in the current trace; return outputs, residuals, linear part, `moving`."""
-    with Trace("linearize", bake=True) as trace:
+    with Trace("linearize", bake=True, ambient=False) as trace:
         tangents: list[Any] = [None] * len(expr.inputs)
         for i in wrt:
             tangents[i] = trace.new_input(tangent_type(expr.input_types[i]))
-        outs, t_outs = push_forward(expr, primals, tangents, known, primal_trace(primals))
+        outs, t_outs = push_forward(expr, primals, tangents, known, trace)
         moving = tuple(i for i, t in enumerate(t_outs) if t is not None)
         linear = trace.expr([trace.lift(t_outs[i]).var for i in moving])
     residuals = [x for _, x in trace.captures]
     return outs, residuals, linear, moving
-
-
-def primal_trace(primals: Sequence[Any]) -> Trace | None:
-    """Return the trace the primals are recorded in."""
-    return primals[0].trace if primals else None
 
 
 def linearize_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Linearized:

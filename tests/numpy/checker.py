@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
@@ -94,6 +96,22 @@ def check_function(
     moving = [i for i in call.positions(diff_argnums) if traced[i].dtype in ("f8", "c16")]
     if moving and any(x.dtype in ("f8", "c16") for x in tree.leaves(expected)):
         _check_derivatives(call, reference, traced, moving)
+
+
+def check_error(
+    name: str, args: Sequence[Any], kwargs: dict[str, Any] | None = None, static: Any = ()
+) -> None:
+    """Check that a traced call raises NumPy's error: the type, and the message up to details."""
+    kwargs = kwargs or {}
+    with pytest.raises(Exception) as expected:  # noqa: PT011
+        getattr(np, name)(*args, **kwargs)
+    call = _Call(getattr(fnp, name), args, kwargs, static)
+    with pytest.raises(type(expected.value)) as found:
+        fg.jit(call)(*call.traced)
+    wanted = re.split(r"[,(\[\n]", str(expected.value))[0].strip()
+    if "operands could not be broadcast" in wanted:
+        wanted = "broadcast together with"
+    assert wanted.lower() in str(found.value).lower()
 
 
 class _Call:

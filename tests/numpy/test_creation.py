@@ -5,7 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from tests.numpy.checker import Case
+from tests.numpy.checker import Case, check_error
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
 B = A[0]
@@ -163,21 +163,18 @@ def test_numpys_own_take_known_lengths():
 
 
 ERRORS = [
-    ("array", ([V, B],), "inhomogeneous|broadcast"),
-    ("full", (3, V), "broadcast"),
-    ("diag", (A,), "Input must be 1- or 2-d"),
-    ("diag", (X,), "Input must be 1- or 2-d"),
-    ("diagonal", (V,), "diag requires an array of at least two dimensions"),
-    ("diagonal", (B, 0, 0, 0), "axis1 and axis2 cannot be the same"),
-    ("diagonal", (B, 0, 0, 2), "axis2: axis 2 is out of bounds for array of dimension 2"),
-    ("vander", (B,), "x must be a one-dimensional array or sequence"),
-    ("linspace", (X, Y, -1), "Number of samples, -1, must be non-negative"),
+    ("array", ([V, B],)),
+    ("full", (3, V)),
+    ("diag", (A,)),
+    ("diag", (X,)),
+    ("diagonal", (V,)),
+    ("diagonal", (B, 0, 0, 0)),
+    ("diagonal", (B, 0, 0, 2)),
+    ("vander", (B,)),
+    ("linspace", (X, Y, -1)),
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "message"), ERRORS)
-def test_errors_are_numpys(name, args, message):
-    with pytest.raises(ValueError, match=message):
-        getattr(np, name)(*args)
-    with pytest.raises(ValueError, match=message):
-        fg.jit(lambda *xs: getattr(fnp, name)(*xs), static_argnums=range(1, len(args)))(*args)
+@pytest.mark.parametrize(("name", "args"), ERRORS)
+def test_errors_are_numpys(name, args):
+    check_error(name, args)

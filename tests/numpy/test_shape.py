@@ -5,7 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from tests.numpy.checker import Case
+from tests.numpy.checker import Case, check_error
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
 B = A[0]
@@ -228,27 +228,13 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "args"), ERRORS, ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize(("name", "args"), ERRORS)
 def test_errors_are_numpys(name, args):
-    kwargs = {"indexing": "xx"} if name == "meshgrid" else {}
-    with pytest.raises(Exception) as expected:  # noqa: PT011
-        getattr(np, name)(*args, **kwargs)
-    leaves, structure = fg.tree.flatten(args)
-    arrays = [x for x in leaves if isinstance(x, (np.ndarray, np.generic))]
-
-    def f(*xs):
-        xs = iter(xs)
-        filled = [next(xs) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves]
-        return getattr(fnp, name)(*fg.tree.unflatten(structure, filled), **kwargs)
-
-    with pytest.raises(type(expected.value)) as found:
-        fg.jit(f)(*arrays)
-    wanted = str(expected.value).split(" along")[0].split(" (")[0].split(",")[0]
-    assert wanted[:40].lower() in str(found.value).lower() or "broadcast" in str(found.value)
+    check_error(name, args, {"indexing": "xx"} if name == "meshgrid" else {})
 
 
 def test_out_is_refused():
-    with pytest.raises(TypeError, match=r"\['out'\] cannot be used on traced arrays"):
+    with pytest.raises(TypeError, match="cannot write into `out`"):
         fg.jit(lambda x: fnp.concatenate([x, x], out=np.zeros(8)))(V)
 
 

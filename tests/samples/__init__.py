@@ -1,1 +1,19 @@
 """The table of primitives, one row or more for each; a module mirrors a file of primitives/."""
+
+from tests.samples import (
+    contraction,
+    cumulative,
+    elementwise,
+    indexing,
+    reductions,
+    shaping,
+    sorting,
+)
+from tests.samples.row import Sample
+
+MODULES = (contraction, cumulative, elementwise, indexing, reductions, shaping, sorting)
+
+
+def rows() -> list[Sample]:
+    """Return the rows of all modules."""
+    return [row for module in MODULES for row in module.ROWS]

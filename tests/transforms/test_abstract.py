@@ -34,11 +34,13 @@ def test_values_are_not_needed_nor_known():
         fg.eval_shape(lambda x: float(x), 1.0)
 
 
-def test_captured_arrays_are_leading_inputs():
+def test_captured_arrays_are_constants_of_trace_time():
     c = np.ones(3)
     expr = fg.make_expr(lambda x: x * c)(np.ones(3))
-    assert expr.captured == 1
-    assert len(expr.inputs) == 2
+    c[:] = 5
+    assert (len(expr.inputs), expr.captured) == (1, 0)
+    (kept,) = expr.constants.values()
+    np.testing.assert_array_equal(kept, [1, 1, 1])
 
 
 def test_make_expr_of_transformed_functions():

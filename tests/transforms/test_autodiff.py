@@ -93,8 +93,6 @@ def test_tangents_of_identities_and_constants(mode, g, expected):
 
 @pytest.mark.parametrize("mode", forward_modes())
 def test_integer_results_have_float0_tangents(mode):
-    if mode.startswith("jit"):
-        pytest.skip("float0 arrays do not leave jit in every version of the interface")
     value, tangent = forward_modes()[mode](
         lambda x: (fnp.argmax(x), x > 0, x), (np.ones(3),), (np.ones(3),)
     )
@@ -278,7 +276,8 @@ def test_vjp_of_a_holomorphic_function_does_not_conjugate():
     z, ct = 1.5 - 0.5j, 0.3 + 0.7j
     value, pullback = fg.vjp(lambda z: z * z * (1 + 2j), z)
     np.testing.assert_allclose(pullback(ct)[0], ct * 2 * z * (1 + 2j), rtol=1e-14)
-    assert fg.jvp(lambda z: z * z, (z,), (ct,)) == (z * z, 2 * z * ct)
+    tangent = fg.jvp(lambda z: z * z, (z,), (ct,))[1]
+    np.testing.assert_allclose(tangent, 2 * z * ct, rtol=1e-14)
     # conj is real-linear: its transpose under (a, b) -> a b conjugates.
     assert fg.vjp(fnp.conj, z)[1](ct)[0] == np.conj(ct)
     assert fg.jvp(fnp.conj, (z,), (ct,))[1] == np.conj(ct)

@@ -304,21 +304,21 @@ def test_shapes_that_depend_on_values():
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Counts runs of `np.sin`, by a primitive or by a compiled program; not of what is recorded."""
+    """Counts runs of `np.arctan`, by a primitive or by a compiled program; not of what is recorded."""
     counts = collections.Counter()
-    sin = np.sin
+    arctan = np.arctan
 
     def counted(*args, **kwargs):
         if not any(isinstance(x, fg.Tracer) for x in args):
-            counts["sin"] += 1
-        return sin(*args, **kwargs)
+            counts["arctan"] += 1
+        return arctan(*args, **kwargs)
 
-    monkeypatch.setattr(np, "sin", counted)
+    monkeypatch.setattr(np, "arctan", counted)
     return counts
 
 
 def forcing(x):
-    y = fnp.sin(x)
+    y = fnp.arctan(x)
     for _ in range(5):
         if float(y) > -2:  # always
             y = y * 2
@@ -328,37 +328,37 @@ def forcing(x):
 @pytest.mark.parametrize("derivative", ["grad", "value_and_grad", "jvp", "linearize", "vjp"])
 def test_the_forced_prefix_is_not_computed_again(derivative, calls):
     for run in range(1, 4):
-        np.testing.assert_allclose(DERIVATIVES[derivative](forcing)(0.5), 32 * np.cos(0.5))
-        assert calls["sin"] == run
+        np.testing.assert_allclose(DERIVATIVES[derivative](forcing)(0.5), 32 / 1.25)
+        assert calls["arctan"] == run
 
 
 @pytest.mark.parametrize("derivative", ["grad", "jvp", "linearize", "vjp"])
 def test_the_forced_prefix_is_not_computed_again_at_order_2(derivative, calls):
     d = DERIVATIVES[derivative]
     for run in range(1, 4):
-        np.testing.assert_allclose(d(d(forcing))(0.5), -32 * math.sin(0.5))
-        assert calls["sin"] == run
+        np.testing.assert_allclose(d(d(forcing))(0.5), -32 * 2 * 0.5 / 1.25**2)
+        assert calls["arctan"] == run
 
 
 def test_forced_jitted_functions_are_not_computed_again(calls):
-    g = fg.jit(lambda x: fnp.sin(x) * 3)
+    g = fg.jit(lambda x: fnp.arctan(x) * 3)
 
     def f(x):
         y = g(x)
         return y * 2 if y > 0 else y
 
     for run in range(1, 4):
-        np.testing.assert_allclose(fg.grad(f)(0.5), 6 * math.cos(0.5))
-        np.testing.assert_allclose(fg.grad(fg.grad(f))(0.5), -6 * math.sin(0.5))
-        assert calls["sin"] <= 2 * run
+        np.testing.assert_allclose(fg.grad(f)(0.5), 6 / 1.25)
+        np.testing.assert_allclose(fg.grad(fg.grad(f))(0.5), -6 / 1.25**2)
+        assert calls["arctan"] == 2 * run
 
 
 def test_nothing_is_computed_if_nothing_is_asked(calls):
     ran = []
 
     def f(x):
-        y = fnp.sin(x)
-        ran.append(calls["sin"])
+        y = fnp.arctan(x)
+        ran.append(calls["arctan"])
         return y
 
     fg.grad(f)(0.5)
@@ -367,13 +367,13 @@ def test_nothing_is_computed_if_nothing_is_asked(calls):
 
 def test_asking_twice_computes_once(calls):
     def f(x):
-        y = fnp.sin(x)
-        assert [float(y) for _ in range(3)] == [math.sin(0.5)] * 3
-        assert f"{y}" == str(math.sin(0.5))
+        y = fnp.arctan(x)
+        assert [float(y) for _ in range(3)] == [math.atan(0.5)] * 3
+        assert f"{y}" == str(math.atan(0.5))
         return y
 
     fg.jvp(f, (0.5,), (1.0,))
-    assert calls["sin"] == 1
+    assert calls["arctan"] == 1
 
 
 # Values that a function shows itself: try and except around what fails on values

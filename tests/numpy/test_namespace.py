@@ -1,0 +1,106 @@
+"""What holds for all functions of `fungrad.numpy`: names, signatures, eager calls, documentation."""
+
+import inspect
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import fungrad.numpy as fnp
+from fungrad.numpy.dispatch import traced_functions
+
+FUNCTIONS = [
+    name
+    for name in fnp.__all__
+    if callable(getattr(fnp, name)) and not isinstance(getattr(fnp, name), type)
+]
+OURS = [name for name in FUNCTIONS if getattr(fnp, name) is not getattr(np, name)]
+PLAIN = [name for name in OURS if not isinstance(getattr(np, name), np.ufunc)]
+
+
+def test_there_are_enough():
+    assert len(FUNCTIONS) >= 150
+    assert len(set(fnp.__all__)) == len(fnp.__all__)
+    assert set(fnp.__all__) <= set(dir(fnp))
+
+
+@pytest.mark.parametrize("name", fnp.__all__)
+def test_names_are_numpys(name):
+    value, numpys = getattr(fnp, name), getattr(np, name)
+    if not callable(value) or isinstance(value, type):
+        assert value is numpys
+    else:
+        assert value.__name__ == numpys.__name__
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_numpys_function_does_the_same_with_tracers(name):
+    assert getattr(np, name) in traced_functions
+    assert inspect.getdoc(getattr(fnp, name))
+
+
+ADDED = {"size", "fill_value", "start"}  # our own, or of later versions of NumPy
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_signatures_are_numpys(name):
+    try:
+        numpys = inspect.signature(getattr(np, name)).parameters
+    except ValueError:
+        pytest.skip("NumPy does not tell its signature")
+    ours = inspect.signature(traced_functions[getattr(np, name)]).parameters
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    added = ADDED - set(numpys)
+    assert [p for p in ours if ours[p].kind in positional and p not in added] == [
+        p for p in numpys if numpys[p].kind in positional
+    ]
+    if not any(p.kind is p.VAR_KEYWORD for p in ours.values()):
+        assert set(numpys) <= set(ours)
+    if not any(p.kind is p.VAR_KEYWORD for p in numpys.values()):
+        assert set(ours) - set(numpys) <= added
+    for p in set(ours) & set(numpys):
+        same = ours[p].default == numpys[p].default or ours[p].default is None
+        assert same or numpys[p].default is None, p
+
+
+def test_eager_calls_are_numpys_own():
+    x = np.arange(6.0).reshape(2, 3)
+    assert type(fnp.sort(x)) is np.ndarray
+    assert type(fnp.dot(x[0], x[1])) is np.float64
+    assert fnp.asarray(x) is x
+    assert fnp.reshape(x, 6).base is not None
+    out = np.empty(3)
+    assert fnp.take(x, [0, 1, 2], out=out, mode="clip") is out
+    assert fnp.array(["text"])[0] == "text"
+    with pytest.raises(np.exceptions.AxisError):
+        fnp.sort(x, 5)
+
+
+def test_missing_names_say_so():
+    with pytest.raises(AttributeError, match=r"fungrad.numpy has no 'loadtxt' yet"):
+        fnp.loadtxt
+    with pytest.raises(AttributeError, match="did you mean 'transpose'"):
+        fnp.tranpose
+    assert not hasattr(fnp, "no_such_thing")
+
+
+def test_submodules_are_not_public():
+    public = [getattr(fnp, name) for name in fnp.__all__]
+    assert not any(isinstance(x, types.ModuleType) for x in public)
+
+
+def test_a_function_without_a_rule_says_so():
+    import fungrad as fg
+
+    with pytest.raises(TypeError, match=r"numpy.polyfit has no rule for traced arrays"):
+        fg.jit(lambda x: np.polyfit(x, x, 1))(np.ones(3))
+
+
+def test_import_is_light():
+    code = "import sys, fungrad.numpy; print('scipy' in sys.modules, 'cupy' in sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == ["False", "False"]

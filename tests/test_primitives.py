@@ -1,0 +1,185 @@
+"""Every rule of every primitive: the rows of tests/samples through the checks of tests/check.py."""
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pytest
+
+import fungrad.primitives
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.primitives.ufunc import Elementwise, Function
+from tests.check import CHECKS, check_backend, checks_of, linear_groups
+from tests.samples import rows
+from tests.samples.row import Sample, integers, reals
+
+ROWS = rows()
+CASES = [
+    pytest.param(sample, name, id=f"{sample}-{name}")
+    for sample in ROWS
+    for name in checks_of(sample)
+]
+
+
+@pytest.mark.parametrize(("sample", "name"), CASES)
+def test_rule(sample, name):
+    CHECKS[name](sample)
+
+
+@pytest.mark.parametrize("sample", ROWS, ids=str)
+def test_backend(sample, xp):
+    if xp is np:
+        pytest.skip("compares with NumPy: needs --backend=cupy")
+    check_backend(sample, xp)
+
+
+def test_names_of_rows_are_unique():
+    names = [str(sample) for sample in ROWS]
+    assert [n for n in names if names.count(n) > 1] == []
+
+
+# The registry
+
+
+def registered() -> list[type[Primitive] | Primitive]:
+    """Return every concrete primitive class, and every entry of the elementwise table."""
+    found: dict[int, type[Primitive] | Primitive] = {}
+    for info in pkgutil.walk_packages(fungrad.primitives.__path__, "fungrad.primitives."):
+        for value in vars(importlib.import_module(info.name)).values():
+            if isinstance(value, Function) or (is_concrete(value) and value is not Function):
+                found[id(value)] = value
+    return list(found.values())
+
+
+def is_concrete(value: object) -> bool:
+    """Whether `value` is a class declared with `@primitive`."""
+    declared = isinstance(value, type) and issubclass(value, Primitive)
+    return declared and "__dataclass_params__" in vars(value)
+
+
+def rows_of(declared: type[Primitive] | Primitive, samples: Iterable[Sample]) -> list[Sample]:
+    if isinstance(declared, Primitive):
+        return [s for s in samples if s.primitive is declared]
+    return [s for s in samples if type(s.primitive) is declared]
+
+
+def missing_rules(instance: Primitive) -> set[str]:
+    """Return the rules among jvp, transpose and batch that a primitive should have and has not."""
+
+    def overrides(rule: str) -> bool:
+        return getattr(type(instance), rule) is not getattr(Primitive, rule)
+
+    linear = instance.multilinear or instance.linear is not None
+    has_jvp, has_transpose = overrides("jvp"), overrides("transpose")
+    if isinstance(instance, Function):
+        has_jvp, has_transpose = bool(instance.partials), instance.transposes is not None
+    missing = set()
+    if instance.differentiable:
+        if not has_jvp and not linear:
+            missing.add("jvp")
+        if linear and not has_transpose:
+            missing.add("transpose")
+    if not overrides("batch"):
+        missing.add("batch")
+    return missing
+
+
+def problems(
+    declared: Iterable[type[Primitive] | Primitive], samples: Sequence[Sample]
+) -> list[str]:
+    """Return what the table of rows says of the declared primitives that is not so."""
+    found = []
+    for d in declared:
+        name = d.name if isinstance(d, Primitive) else d.__name__
+        mine = rows_of(d, samples)
+        if not mine:
+            found.append(f"{name} has no row in tests/samples")
+            continue
+        gaps = frozenset().union(*[s.gaps for s in mine])
+        missing = set().union(*[missing_rules(s.primitive) for s in mine])
+        if undeclared := missing - gaps:
+            found.append(f"{name} lacks {sorted(undeclared)}, which no row declares in `gaps`")
+        checked = {name for s in mine for name in checks_of(s)}
+        differentiable = any(s.primitive.differentiable for s in mine)
+        if differentiable and not {"jvp2", "jvp"} & (checked | gaps):
+            found.append(f"{name} is differentiable, but no row has operands to differentiate by")
+        declares_linear = any(
+            s.primitive.differentiable
+            and (s.primitive.multilinear or s.primitive.linear is not None)
+            for s in mine
+        )
+        if declares_linear and "transpose" not in gaps and not any(map(linear_groups, mine)):
+            found.append(f"{name} is linear, but no row checks its transpose")
+    return found
+
+
+def test_every_primitive_has_its_rows():
+    declared = registered()
+    assert len(declared) > 100
+    assert problems(declared, ROWS) == []
+
+
+@primitive
+class Shy(Primitive):
+    """A primitive of no module: it has `impl` and `abstract_eval` only."""
+
+    def abstract_eval(self, x):
+        return x
+
+    def impl(self, xp, x):
+        return xp.sin(x)
+
+
+@primitive
+class Halved(Elementwise):
+    """A linear primitive without a transpose."""
+
+    linear = (0,)
+
+    def result_dtype(self, *dtypes):
+        return dtypes[0]
+
+    def impl(self, xp, x):
+        return x / 2
+
+
+SHY, HALVED = Sample(Shy(), (reals(2),), np.sin), Sample(Halved(), (reals(2),), lambda x: 0.5 * x)
+
+
+@pytest.mark.parametrize(
+    ("samples", "problem"),
+    [
+        ([], ["Shy has no row in tests/samples"]),
+        ([SHY], ["Shy lacks ['batch', 'jvp'], which no row declares in `gaps`"]),
+        (
+            [dataclasses.replace(SHY, gaps=frozenset(["batch"]))],
+            ["Shy lacks ['jvp'], which no row declares in `gaps`"],
+        ),
+        ([dataclasses.replace(SHY, gaps=frozenset(["batch", "jvp"]))], []),
+    ],
+)
+def test_a_primitive_without_a_row_or_with_an_undeclared_gap_fails(samples, problem):
+    assert problems([Shy], [*ROWS, *samples]) == problem
+
+
+def test_a_linear_primitive_without_a_transpose_fails():
+    assert problems([Halved], [HALVED]) == [
+        "Halved lacks ['transpose'], which no row declares in `gaps`"
+    ]
+    assert problems([Halved], [dataclasses.replace(HALVED, gaps=frozenset(["transpose"]))]) == []
+    ints = dataclasses.replace(HALVED, operands=(integers(2),))
+    assert "Halved is linear, but no row checks its transpose" in problems([Halved], [ints])
+
+
+def test_rules_that_are_missing_are_noticed_by_the_checks():
+    for name in ("jvp", "vjp", "batch"):
+        with pytest.raises(fungrad.MissingRuleError, match="shy"):
+            CHECKS[name](SHY)
+    CHECKS["gaps"](dataclasses.replace(SHY, gaps=frozenset(["batch", "jvp"])))
+
+
+def test_the_registry_finds_new_primitives(monkeypatch):
+    monkeypatch.setattr("fungrad.primitives.sorting.Shy", Shy, raising=False)
+    assert "Shy has no row in tests/samples" in problems(registered(), ROWS)

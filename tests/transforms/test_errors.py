@@ -1,0 +1,713 @@
+"""Each error's words, that it names the user's line, and that its traceback shows only user code."""
+
+import re
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.trace import current_trace
+from fungrad.core.types import ArrayType
+
+LIBRARY = str(Path(fg.__file__).parent)
+
+
+def library_frames(error):
+    """The frames of the library in the traceback of an error and of what caused it."""
+    found = []
+    while error is not None:
+        frames = [f for f, _ in traceback.walk_tb(error.__traceback__)]
+        found.append([f.f_code.co_name for f in frames if f.f_code.co_filename.startswith(LIBRARY)])
+        shown = None if error.__suppress_context__ else error.__context__
+        error = error.__cause__ or shown
+    return found
+
+
+def line_of(function, marker="HERE"):
+    """The number of the line of `function` that has the comment `# HERE`."""
+    first = function.__code__.co_firstlineno
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    return next(n for n, line in enumerate(lines[first - 1 :], first) if f"# {marker}" in line)
+
+
+def caught(call, kinds=Exception):
+    with pytest.raises(kinds) as info:
+        call()
+    return info.value
+
+
+# Errors found while the function runs: each names the line in it that is at fault.
+
+
+def branch(x):
+    y = fnp.sum(x)
+    if y > 0:  # HERE
+        return y
+    return -y
+
+
+def loop(x):
+    n = fnp.sum(x)
+    while n > 1:  # HERE
+        n = n / 2
+    return n
+
+
+def to_float(x):
+    y = fnp.sum(x)
+    return y * float(y)  # HERE
+
+
+def to_int(x):
+    y = fnp.sum(x)
+    return y * int(y)  # HERE
+
+
+def to_complex(x):
+    y = fnp.sum(x)
+    return y * complex(y).real  # HERE
+
+
+def to_item(x):
+    return fnp.sum(x) * fnp.sum(x).item()  # HERE
+
+
+def to_list(x):
+    return fnp.sum(x) * len(x.tolist())  # HERE
+
+
+def to_index(x):
+    n = fnp.argmax(x)
+    return fnp.sum(x) * [1.0, 2.0, 3.0][n]  # HERE
+
+
+def to_range(x):
+    y = fnp.sum(x)
+    for _ in range(fnp.argmax(x)):  # HERE
+        y = y * 2
+    return y
+
+
+def to_shape(x):
+    return fnp.sum(fnp.reshape(x, (fnp.argmax(x), 1)))  # HERE
+
+
+def negation(x):
+    return 1.0 if not fnp.sum(x) else fnp.sum(x)  # HERE
+
+
+def maximum(x):
+    return max(fnp.sum(x), 0.0)  # HERE
+
+
+def masked(x):
+    return fnp.sum(x[x > 0])  # HERE
+
+
+ASKING = [branch, loop, to_float, to_int, to_complex, to_item, to_list, to_index, to_range]
+ASKING += [to_shape, negation, maximum, masked]
+WITHOUT_VALUES = {
+    "jit": lambda f: lambda x: fg.jit(f)(x),
+    "vmap": lambda f: lambda x: fg.vmap(f)(np.stack([x, x])),
+    "make_expr": lambda f: lambda x: fg.make_expr(f)(x),
+    "eval_shape": lambda f: lambda x: fg.eval_shape(f, x),
+    "linear_transpose": lambda f: lambda x: fg.linear_transpose(f, x),
+    "grad.jit": lambda f: lambda x: fg.grad(fg.jit(f))(x),
+    "jit.grad": lambda f: lambda x: fg.jit(fg.grad(f))(x),
+    "vmap.grad": lambda f: lambda x: fg.vmap(fg.grad(f))(np.stack([x, x])),
+    "grad.vmap": lambda f: lambda x: fg.grad(lambda x: fg.vmap(f)(np.ones((2, 3)) * x).sum())(x),
+    "vmap.jit": lambda f: lambda x: fg.vmap(fg.jit(f))(np.stack([x, x])),
+}
+
+
+@pytest.mark.parametrize("transform", WITHOUT_VALUES)
+@pytest.mark.parametrize("f", ASKING)
+def test_asking_for_a_value_where_there_is_none(f, transform):
+    error = caught(lambda: WITHOUT_VALUES[transform](f)(np.ones(3)), fg.ConcretizationError)
+    assert isinstance(error, TypeError)
+    message = str(error)
+    assert f"test_errors.py:{line_of(f)} (in {f.__name__})" in message
+    assert "needs the value" in message
+    assert re.search(r"fungrad\.numpy|static_argnums|index an array|x\[i\]", message)
+    # Which function is traced: the innermost transform that takes away the value.
+    assert re.search(r"under `(jit|vmap|make_expr|eval_shape|linear_transpose)\(", message)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+def test_the_advice_fits_what_was_asked():
+    message = lambda f: str(caught(lambda: fg.jit(f)(np.ones(3)), fg.ConcretizationError))
+    assert "fungrad.numpy.where" in message(branch)
+    assert "static_argnums" in message(branch)
+    assert "0-d" in message(to_float)
+    assert "known when the function is traced" in message(to_range)
+    for f, type_ in ((branch, "bool[]"), (to_float, "float64[]"), (to_range, "int64[]")):
+        assert f"a tracer of type {type_}" in message(f)
+
+
+def test_outer_tracers_without_values_are_named_by_their_own_transform():
+    def f(x):
+        return fg.grad(lambda y: y * y if x > 0 else y)(1.0)  # HERE
+
+    error = caught(lambda: fg.jit(f)(1.0), fg.ConcretizationError)
+    assert "under `jit(f)`" in str(error)
+    assert f"test_errors.py:{line_of(f)}" in str(error)
+
+
+# Leaked tracers
+
+
+def leak(transform, x):
+    kept = []
+
+    def f(x):
+        y = x * 2  # LEAK
+        kept.append(y)
+        return fnp.sum(y)
+
+    transform(f)(x)
+    return kept[0]
+
+
+LEAKING = {
+    "grad": fg.grad,
+    "jit": fg.jit,
+    "vmap": lambda f: lambda x: fg.vmap(f)(x[None]),
+    "jvp": lambda f: lambda x: fg.jvp(f, (x,), (x,)),
+    "vjp": lambda f: lambda x: fg.vjp(f, x),
+    "linearize": lambda f: lambda x: fg.linearize(f, x),
+    "make_expr": fg.make_expr,
+}
+USES = {
+    "add": lambda t: t + 1,
+    "radd": lambda t: 1 + t,
+    "same": lambda t: t * t,
+    "array": lambda t: np.ones(3) - t,
+    "negate": lambda t: -t,
+    "function": lambda t: fnp.sin(t),
+    "numpy": lambda t: np.sin(t),
+    "sum": lambda t: fnp.sum(t),
+    "index": lambda t: t[0],
+    "method": lambda t: t.reshape(3, 1),
+    "bool": lambda t: bool(t),
+    "item": lambda t: t.tolist(),
+    "compare": lambda t: t > 0,
+    "in grad": lambda t: fg.grad(lambda x: fnp.sum(x * t))(np.ones(3)),
+    "in jit": lambda t: fg.jit(lambda x: x * t)(np.ones(3)),
+    "in vmap": lambda t: fg.vmap(lambda x: x * t)(np.ones(3)),
+    "returned": lambda t: fg.jit(lambda x: t)(1.0),
+    "argument of jit": lambda t: fg.jit(lambda x: x + 1)(t),
+    "argument of grad": lambda t: fg.grad(fnp.sum)(t),
+    "argument of vmap": lambda t: fg.vmap(fnp.sin)(t),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_leaked_tracer(use):
+    for name, transform in LEAKING.items():
+        tracer = leak(transform, np.ones(3))
+        error = caught(lambda: USES[use](tracer), fg.LeakedTracerError)  # noqa: B023
+        message = str(error)
+        assert isinstance(error, RuntimeError)
+        assert re.match(r"at test_errors\.py:\d+ ", message)  # where it is used
+        assert f"a tracer of type float64[3] is used after `{name}(f)` has returned" in message
+        origin = f"test_errors.py:{line_of(leak, 'LEAK')} (in f): y = x * 2"
+        assert f"it was computed at {origin}" in message
+        assert "Return the value from the function" in message
+
+
+@pytest.mark.parametrize("use", USES)
+def test_traceback_of_the_use_of_a_leaked_tracer(use):
+    for transform in LEAKING.values():
+        error = caught(lambda: USES[use](leak(transform, np.ones(3))), fg.LeakedTracerError)  # noqa: B023
+        assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+def test_leaked_argument():
+    kept = []
+    fg.jit(lambda x: kept.append(x) or x)(1.0)
+    with pytest.raises(fg.LeakedTracerError, match="it is one of the function's arguments"):
+        kept[0] + 1
+
+
+def test_tracer_of_an_inner_function_leaked_to_the_outer():
+    def outer(x):
+        kept = []
+        fg.grad(lambda y: kept.append(y * y) or y)(x)
+        return x * kept[0]  # HERE
+
+    error = caught(lambda: fg.grad(outer)(2.0), fg.LeakedTracerError)
+    assert f"test_errors.py:{line_of(outer)}" in str(error)
+
+
+def test_showing_a_leaked_tracer():
+    tracer = leak(fg.jit, np.ones(3))
+    for shown in (repr(tracer), str(tracer), f"{tracer}"):  # debuggers and pytest do this
+        assert "float64[3]" in shown
+
+
+# Arrays
+
+
+def make_array(x):
+    return fnp.sum(np.asarray(x))  # HERE
+
+
+def make_array_of_list(x):
+    return np.array([fnp.sum(x), fnp.sum(x)]).sum()  # HERE
+
+
+def set_item(x):
+    x[0] = 3.0  # HERE
+    return fnp.sum(x)
+
+
+def write_into_array(x):
+    out = np.zeros(3)
+    out[:] = x  # HERE
+    return fnp.sum(out)
+
+
+def write_number_into_array(x):
+    out = np.zeros(3)
+    out[0] = fnp.sum(x)  # HERE
+    return fnp.sum(out)
+
+
+def add_into_array(x):
+    out = np.zeros(3)
+    out += x  # HERE
+    return fnp.sum(out)
+
+
+def out_argument(x):
+    out = np.zeros(3)
+    np.multiply(x, 2, out=out)  # HERE
+    return fnp.sum(out)
+
+
+@pytest.mark.parametrize("transform", ["grad", "jit", "vmap"])
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (make_array_of_list, r"cannot become a NumPy array(.|\n)*fungrad\.numpy|stack"),
+        (write_into_array, r"cannot become a NumPy array"),
+        (write_number_into_array, r""),
+        (add_into_array, r"out|in place"),
+        (out_argument, r"out"),
+    ],
+)
+def test_tracers_are_not_arrays(f, words, transform):
+    if transform == "vmap":
+        call = lambda: fg.vmap(f)(np.ones((2, 3)))
+    else:
+        call = lambda: {"grad": fg.grad, "jit": fg.jit}[transform](f)(np.ones(3))
+    error = caught(call, (TypeError, ValueError))
+    assert re.search(words, str(error))
+    shown = "".join(traceback.format_exception(error))
+    assert f", line {line_of(f)}, in {f.__name__}" in shown
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+def test_asarray_names_the_line():
+    f = lambda x: np.asarray([x, x]).sum()  # HERE
+    message = str(caught(lambda: fg.jit(f)(1.0), TypeError))
+    assert f"test_errors.py:{line_of(f)}" in message
+
+
+def test_tracer_cannot_be_assigned_to():
+    error = caught(lambda: fg.grad(set_item)(np.ones(3)), TypeError)
+    assert re.search(r"assign", str(error))
+    shown = "".join(traceback.format_exception(error))
+    assert f", line {line_of(set_item)}, in set_item" in shown
+
+
+def test_tracers_are_not_hashable():
+    with pytest.raises(TypeError, match="unhashable"):
+        fg.grad(lambda x: {x: 1} and x)(1.0)
+
+
+def test_shape_mismatch_names_the_line_and_both_shapes():
+    def dot(x):
+        return fnp.sum(fnp.dot(x, np.ones((4, 2))))  # HERE
+
+    def matmul(x):
+        return fnp.sum(x @ np.ones((4, 2)))  # HERE
+
+    def plus(x):
+        return fnp.sum(x + np.ones(4))  # HERE
+
+    def stack(x):
+        return fnp.sum(fnp.concatenate([x, np.ones((2, 2))]))  # HERE
+
+    def reshape(x):
+        return fnp.sum(fnp.reshape(x, (2, 2)))  # HERE
+
+    for f, shapes in [
+        (dot, r"\(3,?\).*\(4, ?2\)|float64\[3\].*float64\[4,2\]"),
+        (matmul, r"3.*4|4.*3"),
+        (plus, r"\(3,\).*\(4,\)"),
+        (stack, r"dimension"),
+        (reshape, r"reshape.*size 3.*\(2, ?2\)"),
+    ]:
+        for transform in (fg.grad, fg.jit):
+            error = caught(lambda: transform(f)(np.ones(3)), (ValueError, TypeError))  # noqa: B023
+            assert type(error) is ValueError  # as NumPy's
+            assert re.search(shapes, str(error)), (f, str(error))
+            shown = "".join(traceback.format_exception(error))
+            assert f", line {line_of(f)}, in {f.__name__}" in shown
+            assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+def test_index_out_of_bounds():
+    def f(x):
+        return x[5]  # HERE
+
+    for transform in (fg.grad, fg.jit):
+        error = caught(lambda: transform(f)(np.ones(3)), IndexError)  # noqa: B023
+        assert "index 5 is out of bounds for axis 0 with size 3" in str(error)
+        assert f", line {line_of(f)}, in f" in "".join(traceback.format_exception(error))
+        assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+own_ufunc = np.frompyfunc(lambda x: x, 1, 1)
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit])
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: np.savetxt("never written", x), r"numpy\.savetxt"),  # HERE
+        (lambda x: own_ufunc(x).sum(), "<lambda>"),  # HERE
+        (lambda x: np.add.at(x, 0, 1.0), r"numpy\.add\.at"),  # HERE
+    ],
+)
+def test_functions_without_a_rule(f, name, transform):
+    error = caught(lambda: transform(f)(np.ones(3)), TypeError)
+    assert re.search(name + ".* has no rule for traced arrays", str(error))
+    assert f"test_errors.py:{line_of(f)}" in str(error)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+# grad
+
+
+def no_scalar(x):
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (
+            lambda: fg.grad(no_scalar)(np.ones(3)),
+            TypeError,
+            r"grad\(no_scalar\) needs a function that returns a scalar.*float64\[3\].*\.sum\(\)",
+        ),
+        (lambda: fg.grad(lambda x: (x, x))(1.0), TypeError, "one scalar.*tuple.*has_aux=True"),
+        (lambda: fg.grad(lambda x: None)(1.0), TypeError, "one scalar.*None"),
+        (lambda: fg.grad(lambda x: "s")(1.0), TypeError, "not an array|one scalar|arrays"),
+        (lambda: fg.grad(lambda x: x > 0)(1.0), TypeError, r"real number; got bool\[\]"),
+        (lambda: fg.grad(lambda x: 3)(1.0), TypeError, r"real number; got int64"),
+        (lambda: fg.grad(lambda x: x * 1j)(1.0), TypeError, "real part.*holomorphic=True"),
+        (lambda: fg.grad(lambda x: x)(1), TypeError, r"int64.*Pass a float"),
+        (lambda: fg.grad(lambda x: x)(np.arange(3)), TypeError, r"int64\[3\].*allow_int"),
+        (lambda: fg.grad(lambda x: x)(True), TypeError, "bool"),
+        (lambda: fg.grad(lambda x: x)("text"), TypeError, r"'text' of type str is not an array"),
+        (lambda: fg.grad(lambda x: x)(object()), TypeError, "of type object is not an array"),
+        (lambda: fg.grad(lambda x: x)(np.array(["a"])), TypeError, "dtype <U1 cannot be traced"),
+        (lambda: fg.grad(lambda x: x)(np.array([None])), TypeError, "dtype object cannot be"),
+        (
+            lambda: fg.grad(lambda x: x, 2)(1.0),
+            ValueError,
+            "argnums=2 needs at least 3 positional arguments, but the call has 1",
+        ),
+        (lambda: fg.grad(lambda x: x, -2)(1.0), ValueError, "argnums=-2 needs at least 2"),
+        (lambda: fg.grad(lambda x: x, (0, 3))(1.0), ValueError, "argnums=3 needs at least 4"),
+        (lambda: fg.grad(lambda x: x)(x=1.0), ValueError, "pass them by position"),
+        (
+            lambda: fg.grad(lambda x: x, holomorphic=True)(1.0),
+            TypeError,
+            "must be complex, got float64",
+        ),
+        (lambda: fg.grad(lambda x: x, has_aux=True)(1.0), TypeError, r"pair \(value, aux\)"),
+        (
+            lambda: fg.grad(lambda x: (x, 1, 2), has_aux=True)(1.0),
+            TypeError,
+            r"pair \(value, aux\); it returned tuple",
+        ),
+        (lambda: fg.jvp(lambda x: x, has_aux=True, primals=(1.0,), tangents=(1.0,)), TypeError, "pair"),
+        (lambda: fg.vjp(lambda x: x, 1.0, has_aux=True), TypeError, "pair"),
+    ],
+)
+def test_messages_of_grad(call, kind, words):
+    error = caught(call, kind)
+    assert type(error) is kind
+    assert re.search(words, str(error)), str(error)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+# Directions
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: fg.jvp(fnp.sin, (np.ones(3),), (np.ones(2),)),
+            r"tangent 0 has type float64\[2\].*of type float64\[3\]",
+        ),
+        (lambda: fg.jvp(fnp.sin, (np.ones(3),), (1.0,)), "tangent 0 has type float64"),
+        (
+            lambda: fg.jvp(fnp.sin, (np.ones(3),), (np.ones(3, np.float32),)),
+            r"float32\[3\].*float64\[3\].*astype\(float64\)",
+        ),
+        (lambda: fg.jvp(fnp.sin, (np.ones(3),), (np.ones(3, int),)), r"int64\[3\]"),
+        (lambda: fg.jvp(fnp.sin, (1.0,), (1j,)), "complex128"),
+        (lambda: fg.jvp(lambda n: n * 1.0, (np.arange(3),), (np.ones(3),)), "must be float0"),
+        (lambda: fg.jvp(lambda n: n * 1.0, (np.arange(3),), (np.arange(3),)), "must be float0"),
+        (lambda: fg.jvp(fnp.sin, (1.0,), (1.0, 2.0)), "same structure"),
+        (lambda: fg.jvp(lambda t: t["a"], ({"a": 1.0},), ({"b": 1.0},)), "same structure"),
+        (lambda: fg.jvp(fnp.sin, 1.0, 1.0), "primals must be a tuple or list, not float"),
+        (lambda: fg.jvp(fnp.sin, (1.0,), 1.0), "tangents must be a tuple or list, not float"),
+        (lambda: fg.vjp(fnp.sin, np.ones(3))[1](np.ones(2)), r"cotangent 0 has type float64\[2\]"),
+        (lambda: fg.vjp(fnp.sin, np.ones(3))[1](1.0), "cotangent 0 has type float64"),
+        (
+            lambda: fg.vjp(fnp.sin, np.ones(3))[1](np.ones(3, np.float32)),
+            r"cotangent 0 has type float32\[3\]",
+        ),
+        (lambda: fg.vjp(fnp.sin, 1.0)[1]((1.0,)), "structure of the result"),
+        (lambda: fg.vjp(lambda x: (x, x), 1.0)[1](1.0), "structure of the result"),
+        (lambda: fg.vjp(fnp.sin, 1.0)[1]("text"), "'text' of type str"),
+        (lambda: fg.vjp(lambda x: x > 0, 1.0)[1](1.0), "must be float0"),
+        (lambda: fg.linearize(fnp.sin, np.ones(3))[1](np.ones(2)), "tangent 0 has type"),
+        (lambda: fg.linearize(fnp.sin, 1.0)[1](1.0, 2.0), "structure of the arguments"),
+        (lambda: fg.linear_transpose(lambda x: x, 1.0)(np.ones(2)), "cotangent 0 has type"),
+        (lambda: fg.linear_transpose(lambda x: x, np.arange(3)), "must be floating-point"),
+        (lambda: fg.hvp(fnp.sin)(1.0, np.ones(2)), "tangent 0 has type"),
+        (lambda: fg.vjp(lambda s: s, "text"), "'text' of type str is not an array"),
+        (lambda: fg.vjp(lambda t: t["a"], {"a": "text"}), r"\['a'\].*'text' of type str"),
+    ],
+)
+def test_messages_of_directions(call, words):
+    error = caught(call, TypeError)
+    assert re.search(words, str(error)), str(error)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+# Results
+
+
+def returns_text(x):
+    return {"x": x, "text": "text"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fg.jit(returns_text)(1.0),
+        lambda: fg.vmap(returns_text)(np.ones(3)),
+        lambda: fg.vjp(returns_text, 1.0),
+        lambda: fg.jvp(returns_text, (1.0,), (1.0,)),
+        lambda: fg.linearize(returns_text, 1.0),
+        lambda: fg.linear_transpose(returns_text, 1.0),
+        lambda: fg.jacfwd(returns_text)(1.0),
+        lambda: fg.jacrev(returns_text)(1.0),
+        lambda: fg.make_expr(returns_text)(1.0),
+        lambda: fg.eval_shape(returns_text, 1.0),
+    ],
+)
+def test_results_that_are_not_arrays(call):
+    error = caught(call, TypeError)
+    assert "must return arrays, numbers or pytrees of them" in str(error)
+    assert "'text' of type str" in str(error)
+    assert "returns_text" in str(error)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+@pytest.mark.parametrize(
+    ("call", "path"),
+    [
+        (lambda: fg.jit(lambda x, s: x)(1.0, "text"), "'text'"),
+        (lambda: fg.vmap(lambda x, s: x)(np.ones(3), "text"), "'text'"),
+        (lambda: fg.jit(lambda t: 1.0)({"a": {1, 2}}), r"\{1, 2\}"),
+    ],
+)
+def test_arguments_that_are_not_arrays(call, path):
+    error = caught(call, TypeError)
+    assert re.search(path + ".* is not an array or a number", str(error))
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+# Rules
+
+
+@primitive
+class Bare(Primitive):
+    """Has an abstract evaluation and an implementation, and no other rule."""
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+    def impl(self, xp, x):
+        return x * 2
+
+
+@primitive
+class Empty(Primitive):
+    """Has no rule at all."""
+
+
+@primitive
+class Abstract(Primitive):
+    """Can be traced, but not run."""
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+
+@primitive
+class Forward(Primitive):
+    """Has a derivative that cannot be transposed."""
+
+    linear = ()
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+    def impl(self, xp, x):
+        return x * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: fg.grad(Bare())(1.0), "`bare` has no `jvp` rule.*differentiated"),
+        (lambda: fg.jvp(Bare(), (1.0,), (1.0,)), "`bare` has no `jvp` rule"),
+        (lambda: fg.vmap(Bare())(np.ones(3)), "`bare` has no `batch` rule.*vmap"),
+        (lambda: fg.grad(Forward())(1.0), "`forward` has no `transpose` rule.*reverse mode"),
+        (lambda: fg.linear_transpose(Bare(), 1.0)(1.0), "`bare` has no `transpose` rule"),
+        (lambda: fg.jit(lambda x: Abstract()(x))(1.0), "`abstract` has no `impl` rule"),
+        (lambda: fg.jit(lambda x: Empty()(x))(1.0), "`empty` has no `abstract_eval` rule"),
+    ],
+)
+def test_missing_rules(call, words):
+    error = caught(call, fg.MissingRuleError)
+    assert isinstance(error, NotImplementedError)
+    assert re.search(words, str(error)), str(error)
+    assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+def test_missing_rules_name_the_user_s_line():
+    def f(x):
+        y = x * 3
+        return Bare()(y)  # HERE
+
+    for call in (
+        lambda: fg.grad(f)(1.0),
+        lambda: fg.jvp(f, (1.0,), (1.0,)),
+        lambda: fg.vmap(f)(np.ones(3)),
+        lambda: fg.jit(fg.grad(f))(1.0),
+        lambda: fg.grad(fg.jit(f))(1.0),
+    ):
+        message = str(caught(call, fg.MissingRuleError))
+        assert f"test_errors.py:{line_of(f)}" in message
+
+
+# Errors while the program runs name the line that recorded the operation
+
+
+def first_log(x):
+    return fnp.log(x) * 2  # HERE
+
+
+def second_log(x):
+    return fnp.log(x) * 2  # HERE
+
+
+def notes(error):
+    return "\n".join(getattr(error, "__notes__", []))
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, lambda f: fg.jit(fg.grad(f))])
+def test_errors_on_values_name_the_user_s_line(transform):
+    with np.errstate(divide="raise"):
+        g = transform(first_log)
+        for _ in range(3):
+            error = caught(lambda: g(0.0), FloatingPointError)
+            assert f"test_errors.py:{line_of(first_log)} (in first_log)" in notes(error)
+            assert "log" in notes(error)
+
+
+def test_functions_that_share_a_program_have_lines_of_their_own():
+    with np.errstate(divide="raise"):
+        for _ in range(3):
+            for f in (first_log, second_log):
+                error = caught(lambda: fg.grad(f)(0.0), FloatingPointError)  # noqa: B023
+                assert f"(in {f.__name__})" in notes(error)
+
+
+def test_errors_of_forced_values_name_the_user_s_line():
+    def f(x):
+        y = fnp.log(x)  # HERE
+        z = y * 2
+        return z if z > 0 else z * 2
+
+    with np.errstate(divide="raise"):
+        error = caught(lambda: fg.grad(f)(0.0), FloatingPointError)
+    assert f"test_errors.py:{line_of(f)}" in notes(error)
+
+
+# The user's own errors pass through
+
+
+class Own(Exception):
+    pass
+
+
+def raises(x):
+    raise Own("mine")  # HERE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fg.grad(raises)(1.0),
+        lambda: fg.jit(raises)(1.0),
+        lambda: fg.vmap(raises)(np.ones(2)),
+        lambda: fg.jvp(raises, (1.0,), (1.0,)),
+        lambda: fg.vjp(raises, 1.0),
+        lambda: fg.linearize(raises, 1.0),
+        lambda: fg.jacfwd(raises)(1.0),
+        lambda: fg.jacrev(raises)(1.0),
+        lambda: fg.hessian(raises)(1.0),
+        lambda: fg.hvp(raises)(1.0, 1.0),
+        lambda: fg.eval_shape(raises, 1.0),
+        lambda: fg.make_expr(raises)(1.0),
+        lambda: fg.jit(fg.vmap(fg.grad(raises)))(np.ones(2)),
+        lambda: fg.grad(lambda x: fg.jit(raises)(x))(1.0),
+    ],
+)
+def test_the_user_s_own_errors(call):
+    error = caught(call, Own)
+    frames = [f for f, _ in traceback.walk_tb(error.__traceback__)]
+    assert frames[-1].f_code.co_name == "raises"
+    assert all(len(names) <= 1 for names in library_frames(error))
+
+
+def test_full_tracebacks_on_request(monkeypatch):
+    monkeypatch.setenv("FUNGRAD_FULL_TRACEBACKS", "1")
+    error = caught(lambda: fg.grad(raises)(1.0), Own)
+    assert library_frames(error)[0]
+
+
+def test_nothing_is_left_open_after_errors():
+    for transform in WITHOUT_VALUES.values():
+        for f in (raises, branch):
+            with pytest.raises((Own, fg.ConcretizationError)):
+                transform(f)(np.ones(3))
+            assert current_trace.get() is None
+    assert fg.grad(lambda x: x * x)(3.0) == 6

@@ -1,0 +1,231 @@
+"""Transforms in many threads at once, and in tasks."""
+
+import asyncio
+import concurrent.futures
+import contextvars
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+
+WORKERS = 8
+
+
+@pytest.fixture(autouse=True)
+def frequent_switches():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def at_once(task, count=WORKERS):
+    """Run task(0), task(1), ... in threads that start together; return the results."""
+    barrier = threading.Barrier(count)
+
+    def run(i):
+        barrier.wait(10)
+        return task(i)
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+def test_one_jitted_function_is_traced_once_for_each_type():
+    traces = []
+
+    @fg.jit
+    def f(x):
+        traces.append(x.shape)
+        y = fnp.sin(x)
+        for _ in range(20):
+            y = y * x + 1
+        return y
+
+    def expected(x):
+        y = np.sin(x)
+        for _ in range(20):
+            y = y * x + 1
+        return y
+
+    def task(i):
+        for k in range(40):
+            x = np.linspace(0, 0.9, 1 + (i + k) % 4) + i / 100
+            np.testing.assert_allclose(f(x), expected(x), rtol=1e-13)
+
+    at_once(task)
+    assert sorted(traces) == [(1,), (2,), (3,), (4,)]
+    info = f.cache_info()
+    assert (info.misses, info.hits, info.currsize) == (4, WORKERS * 40 - 4, 4)
+
+
+def test_unjitted_transforms():
+    def f(x, c):
+        y = fnp.sin(x) * c
+        if y[0] > 0:
+            y = y * 2
+        return fnp.sum(y * x)
+
+    def derivative(x, c):
+        s = 2 if np.sin(x[0]) * c > 0 else 1
+        return s * c * (np.cos(x) * x + np.sin(x))
+
+    def task(i):
+        x = np.array([0.1, 0.2, 0.3]) + i
+        for k in range(30):
+            c = 1.0 + k
+            np.testing.assert_allclose(fg.grad(f)(x, c), derivative(x, c), rtol=1e-12)
+            np.testing.assert_allclose(
+                fg.vmap(lambda a: fg.grad(lambda b: a * b * c)(a))(x), x * c, rtol=1e-12  # noqa: B023
+            )
+            np.testing.assert_allclose(fg.vjp(fnp.sin, x)[1](x)[0], x * np.cos(x), rtol=1e-12)
+
+    at_once(task)
+
+
+def test_jit_and_grad_mixed_over_one_function():
+    f = fg.jit(lambda x: fnp.sum(fnp.tanh(x) * x))
+    g = fg.jit(fg.grad(f))
+    h = fg.jit(fg.vmap(fg.grad(f)))
+
+    def df(x):
+        return np.tanh(x) + x / np.cosh(x) ** 2
+
+    def task(i):
+        x = np.linspace(-1, 1, 5) * (i + 1) / WORKERS
+        for _ in range(20):
+            np.testing.assert_allclose(g(x), df(x), rtol=1e-12)
+            np.testing.assert_allclose(fg.grad(f)(x), df(x), rtol=1e-12)
+            np.testing.assert_allclose(h(x[:, None])[:, 0], df(x), rtol=1e-12)
+
+    at_once(task)
+    assert g.cache_info().misses == 1
+    assert h.cache_info().misses == 1
+
+
+def test_a_first_call_that_fails_does_not_block_the_others():
+    tried = []
+
+    @fg.jit
+    def f(x):
+        tried.append(None)
+        if len(tried) == 1:
+            raise KeyError("the first")
+        return x + 1
+
+    def task(i):
+        try:
+            return f(1.0)
+        except KeyError:
+            return "failed"
+
+    results = at_once(task)
+    assert sorted(map(str, results)) == ["2.0"] * (WORKERS - 1) + ["failed"]
+    assert len(tried) == 2
+
+
+def test_one_large_array_captured_by_many_threads():
+    big = np.ones(20_000)
+
+    def task(i):
+        for _ in range(20):
+            assert fg.grad(lambda x: fnp.sum(x * big))(1.0) == 20_000
+
+    at_once(task)
+    assert big.flags.writeable
+
+
+def test_results_of_threads_do_not_share_buffers():
+    f = fg.jit(lambda x: (fnp.cumsum(x) * 2 - x) * 3)
+
+    def task(i):
+        x = np.arange(50.0) + i
+        kept = [f(x) for _ in range(20)]
+        expected = (np.cumsum(x) * 2 - x) * 3
+        for y in kept:
+            np.testing.assert_allclose(y, expected, rtol=1e-13)
+        return kept[0]
+
+    results = at_once(task)
+    for i, a in enumerate(results):
+        assert not any(np.shares_memory(a, b) for b in results[:i])
+
+
+def test_a_small_cache_under_pressure(monkeypatch):
+    monkeypatch.setattr("fungrad.transforms.jit.CACHE_SIZE", 3)
+    f = fg.jit(lambda x: fnp.sum(x) * 2)
+
+    def task(i):
+        for k in range(60):
+            n = 1 + (k * 7 + i) % 10
+            assert f(np.ones(n)) == 2 * n
+
+    at_once(task)
+    assert f.cache_info().currsize <= 3
+
+
+def test_recursive_jitted_functions():
+    def make():
+        even = fg.jit(lambda x, n: x + 0 if n == 0 else odd(x, n - 1), static_argnums=1)
+        odd = fg.jit(lambda x, n: x * 2 if n == 0 else even(x, n - 1), static_argnums=1)
+        return even, odd
+
+    even, odd = make()
+
+    def task(i):
+        f = (even, odd)[i % 2]
+        return [f(1.0, n) for n in (6, 5, 4, 3)]
+
+    for i, result in enumerate(at_once(task)):
+        assert result == ([1, 2, 1, 2] if i % 2 == 0 else [2, 1, 2, 1])
+
+
+def test_a_trace_belongs_to_its_thread():
+    inside = threading.Event()
+    done = threading.Event()
+    results = []
+
+    def f(x):
+        inside.set()
+        assert done.wait(10)
+        return x * x
+
+    thread = threading.Thread(target=lambda: results.append(fg.grad(f)(3.0)))
+    thread.start()
+    assert inside.wait(10)
+    # While the other trace is open nothing here is traced.
+    assert type(fnp.sin(0.5)) is np.float64
+    assert type(fnp.zeros(3)) is np.ndarray
+    assert fg.grad(lambda x: x * 5)(1.0) == 5
+    done.set()
+    thread.join()
+    assert results == [6]
+
+
+def test_threads_started_inside_a_traced_function():
+    def f(x):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            context = contextvars.copy_context()
+            return sum(pool.map(lambda k: context.copy().run(lambda: x * k), range(4)))
+
+    assert fg.grad(f)(2.0) == 6
+
+
+def test_settings_belong_to_a_task():
+    async def checked(x):
+        with fg.checking():
+            await asyncio.sleep(0)
+            return fg.grad(lambda x: x * x)(x)
+
+    async def plain(x):
+        await asyncio.sleep(0)
+        return fg.jit(fg.grad(lambda x: x * x))(x)
+
+    async def both():
+        return await asyncio.gather(*[f(float(i)) for i in range(5) for f in (checked, plain)])
+
+    assert asyncio.run(both()) == [2.0 * i for i in range(5) for _ in range(2)]
