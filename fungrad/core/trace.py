@@ -190,7 +190,7 @@ class Trace:
             if isinstance(value, np.generic):
                 if self.xp is not np:
                     value = self.xp.asarray(value)
-            elif type(value) is np.ndarray:
+            else:
                 snapshot = self._snapshot(value)
                 if snapshot is value:
                     self._captured[id(value)] = (v, value)
@@ -217,12 +217,18 @@ class Trace:
         self.values[v] = array  # type: ignore[index]
         return Tracer(self, v, type_)
 
-    def _snapshot(self, array: np.ndarray) -> np.ndarray:
-        """Return an array that keeps the present values of `array` until the program has run."""
+    def _snapshot(self, array: Any) -> Any:
+        """Return an array that keeps the present values of `array` until the program has run.
+
+        A large array of CuPy, which has no read-only arrays, is taken as it is under a lazy trace.
+        """
+        large = not self.bake and array.nbytes >= COPY_BELOW
+        if type(array) is not np.ndarray:
+            return array if large else array.copy()
         if array.base is None:
             if not array.flags.writeable:
                 return array
-            if not self.bake and array.nbytes >= COPY_BELOW:
+            if large:
                 array.setflags(write=False)
                 self._held.append(array)
                 return array

@@ -111,7 +111,7 @@ def _application(primitive: ElementwiseFunction) -> Function:
                 if elementwise_plan(primitive, (x.type, y.type), False) is None:
                     return bind(primitive, (x, y))
             elif type(y) in (float, int) and x.trace.on_host:
-                strides = scalar_plan(primitive, x.type, type(y))
+                strides = scalar_plan(primitive, x.type, type(y))  # type: ignore[arg-type]
                 if strides is not None:
                     value = np.array(y, x.type.dtype)
                     return bind(primitive, (x, x.trace.uniform(value, x.type, strides)))

@@ -1,7 +1,6 @@
-"""Reductions along axes and cumulative operations: sums, products, extrema, means, variances.
+"""Reductions along axes: sums, products, extrema and their positions, means, variances.
 
-The first two tables say which primitive the `reduce` and the `accumulate` of a ufunc are; NumPy's functions are
-made of these.
+A table says which primitive the `reduce` of a ufunc is; NumPy's functions are made of these.
 """
 
 from __future__ import annotations
@@ -9,10 +8,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.primitive import Primitive
@@ -20,44 +18,45 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import dispatch, promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast, strong
-from fungrad.numpy.shape import reshaped, same_array
-from fungrad.primitives import cumulative, reductions
+from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
+from fungrad.numpy.shape import permuted, reshaped
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import ReduceSum, full, slice_axis
+from fungrad.primitives import reductions
+from fungrad.primitives.shaping import ReduceSum
 
 DType = np.dtype[Any]
 
-REDUCTIONS: dict[np.ufunc, tuple[Callable[[tuple[int, ...]], Primitive], Any]] = {
-    np.add: (ReduceSum, 0),
-    np.multiply: (reductions.ReduceProd, 1),
-    np.maximum: (reductions.ReduceMax, None),
-    np.minimum: (reductions.ReduceMin, None),
-    np.logical_and: (reductions.ReduceAnd, True),
-    np.logical_or: (reductions.ReduceOr, False),
-    np.logical_xor: (reductions.ReduceXor, False),
-}
-"""For each ufunc, the primitive that its `reduce` is, and the identity."""
-
-ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
-    np.add: cumulative.CumSum,
-    np.multiply: cumulative.CumProd,
-    np.maximum: cumulative.CumMax,
-    np.minimum: cumulative.CumMin,
-    np.logaddexp: cumulative.CumLogSumExp,
-}
-"""For each ufunc, the primitive that its `accumulate` is."""
-
 missing: Any = object()
 """Stands for an argument that is not given, where None means something."""
+
+
+class Reduction(NamedTuple):
+    """What the `reduce` of a ufunc is: a primitive, how to combine two results, the identity."""
+
+    primitive: Callable[[tuple[int, ...]], Primitive]
+    combine: e.Function
+    identity: Any
+
+
+REDUCTIONS: dict[np.ufunc, Reduction] = {
+    np.add: Reduction(ReduceSum, e.add, 0),
+    np.multiply: Reduction(reductions.ReduceProd, e.mul, 1),
+    np.maximum: Reduction(reductions.ReduceMax, e.maximum, None),
+    np.minimum: Reduction(reductions.ReduceMin, e.minimum, None),
+    np.logical_and: Reduction(reductions.ReduceAnd, e.logical_and, True),
+    np.logical_or: Reduction(reductions.ReduceOr, e.logical_or, False),
+    np.logical_xor: Reduction(reductions.ReduceXor, e.logical_xor, False),
+}
+
+
+# Reducing with a ufunc
 
 
 def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return the axes that NumPy's reductions read from their argument `axis`, in order."""
     if axis is None:
         return tuple(range(ndim))
-    if type(axis) is tuple:
+    if isinstance(axis, tuple):
         axes = [normalize_axis_index(a, ndim) for a in axis]
         if len({*axes}) != len(axes):
             raise ValueError("duplicate value in 'axis'")
@@ -73,7 +72,7 @@ def with_axes(x: Tracer, shape: Shape, axes: tuple[int, ...]) -> Tracer:
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _dtype_of(method: Callable[..., Any], dtype: DType, asked: Any) -> DType:
+def dtype_of(method: Callable[..., Any], dtype: DType, asked: Any) -> DType:
     """Return the dtype of the result of a ufunc's `reduce` or `accumulate`, by asking NumPy."""
     return method(np.zeros(1, dtype), dtype=asked).dtype  # type: ignore[no-any-return]
 
@@ -83,50 +82,291 @@ def _plan(
     ufunc: np.ufunc, type_: ArrayType, axis: Any, dtype: Any
 ) -> tuple[DType, Primitive, tuple[int, ...]]:
     axes = reduced_axes(axis, type_.ndim)
-    found = np.dtype(bool) if "logical" in ufunc.__name__ else _dtype_of(ufunc.reduce, type_.dtype, dtype)
-    return found, REDUCTIONS[ufunc][0](axes), axes
+    primitive, _, identity = REDUCTIONS[ufunc]
+    logical = isinstance(identity, bool)
+    found = np.dtype(bool) if logical else dtype_of(ufunc.reduce, type_.dtype, dtype)
+    return found, primitive(axes), axes
 
 
 def reduce(
     ufunc: np.ufunc,
     a: Any,
-    axis: Any = 0,
+    axis: Any = None,
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
     initial: Any = missing,
     where: Any = True,
 ) -> Any:
-    """Return what ``ufunc.reduce`` of a tracer is, with all its arguments."""
+    """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
     if out is not None:
         not_for_tracers(f"{ufunc.__name__}.reduce", {"out": out})
     x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
-    if type(axis) is list:
+    if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
     found, primitive, axes = _plan(ufunc, x.type, axis, dtype)
     x = cast(x, found)
+    shape, identity = x.shape, REDUCTIONS[ufunc].identity
     if initial is not missing:
         initial = cast(as_tracer(initial), found)
     if where is not True:
-        x = _masked(ufunc, x, where, initial)
-    shape = x.shape
+        fill = identity if identity is not None else initial
+        if fill is missing:
+            raise ValueError(
+                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
+                "where mask one has to specify 'initial'"
+            )
+        x = promotion.where(_mask(where, shape), x, fill)
     if initial is missing:
         result = primitive(x)
+    elif identity is None and 0 in [shape[i] for i in axes]:
+        result = broadcast_to(initial, tuple([n for i, n in enumerate(shape) if i not in axes]))
     else:
-        if 0 not in shape or REDUCTIONS[ufunc][1] is not None:
-            result = apply(dispatch_primitives[ufunc], (initial, primitive(x)))
-        else:
-            kept = tuple([n for i, n in enumerate(shape) if i not in axes])
-            result = broadcast_to(initial, kept)
+        result = apply(REDUCTIONS[ufunc].combine, (initial, primitive(x)))
     return with_axes(result, shape, axes) if keepdims else result
 
 
-dispatch_primitives: dict[np.ufunc, e.Function] = {
-    np.add: e.add,
-    np.multiply: e.mul,
-    np.maximum: e.maximum,
-    np.minimum: e.minimum,
-    np.logical_and: e.logical_and,
-    np.logical_or: e.logical_or,
-    np.logical_xor: e.logical_xor,
-}
+def _mask(where: Any, shape: Shape) -> Any:
+    """Return the argument `where` as an array; it must broadcast to the shape of the operand."""
+    mask = as_array(where)
+    if len(type_of(mask).shape) > len(shape):
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    return mask
+
+
+def merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
+    """Return `x` with `axes` merged into one, which is the last."""
+    kept = [i for i in range(x.ndim) if i not in axes]
+    length = math.prod([x.shape[i] for i in axes])
+    x = permuted(x, (*kept, *axes))
+    return reshaped(x, (*x.shape[: len(kept)], length))
+
+
+def install() -> None:
+    """Give tracers the method `reduce` of ufuncs."""
+    for ufunc in REDUCTIONS:
+        dispatch.reductions[ufunc] = functools.partial(reduce, ufunc)
+
+
+# Sums, products, extrema, truth
+
+
+@implements(np.sum)
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    return reduce(np.add, a, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.prod)
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    return reduce(np.multiply, a, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.max, np.amax)
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    """Elements that tie for the maximum share the derivative equally."""
+    return reduce(np.maximum, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    """Elements that tie for the minimum share the derivative equally."""
+    return reduce(np.minimum, a, axis, None, out, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+@implements(np.all)
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    return reduce(np.logical_and, a, axis, None, out, keepdims, missing, where)
+
+
+@implements(np.any)
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    return reduce(np.logical_or, a, axis, None, out, keepdims, missing, where)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    nonzero = cast(as_tracer(a), np.dtype(bool))
+    return reduce(np.add, nonzero, axis, np.intp, keepdims=keepdims)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    not_for_tracers("ptp", {"out": out})
+    x = as_tracer(a)
+    return apply(e.sub, (max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims)))
+
+
+# Positions of extrema
+
+
+def _position(
+    primitive: type[reductions.ArgMax | reductions.ArgMin],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: Any,
+) -> Any:
+    not_for_tracers(primitive.function, {"out": out})
+    x = as_tracer(a)
+    axes: tuple[int, ...] = tuple(range(x.ndim))
+    if axis is None or not x.ndim:
+        normalize_axis_index(axis or 0, 1)
+        result = primitive(0)(reshaped(x, (x.size,)))
+    else:
+        axes = (normalize_axis_index(axis, x.ndim),)
+        result = primitive(axes[0])(x)
+    return with_axes(result, x.shape, axes) if keepdims else result
+
+
+@implements(np.argmax)
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _position(reductions.ArgMax, a, axis, out, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _position(reductions.ArgMin, a, axis, out, keepdims)
+
+
+# Means and variances
+
+
+def count(x: Tracer, axis: Any, where: Any, keepdims: Any) -> Any:
+    """Return how many elements are reduced to one; an array of counts if there is a mask."""
+    if where is True:
+        return math.prod([x.shape[i] for i in reduced_axes(axis, x.ndim)])
+    mask = cast(as_tracer(_mask(where, x.shape)), np.dtype(bool))
+    return reduce(np.add, broadcast_to(mask, x.shape), axis, np.intp, keepdims=keepdims)
+
+
+def divided(total: Tracer, number: Any) -> Tracer:
+    """Return a sum divided by a count, in the dtype of the sum."""
+    if total.dtype == np.float16:  # in which the count may be infinite
+        return cast(divided(cast(total, np.dtype(np.float32)), number), total.dtype)  # type: ignore[no-any-return]
+    return cast(apply(e.div, (total, number)), total.dtype)  # type: ignore[no-any-return]
+
+
+def is_exact(dtype: DType) -> bool:
+    """Whether the dtype holds booleans or integers: their means are of dtype float64."""
+    return dtype.kind in "biu"
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    x = as_tracer(a)
+    half = dtype is None and x.dtype == np.float16
+    if dtype is None and (half or is_exact(x.dtype)):
+        dtype = np.float32 if half else np.float64
+    total = reduce(np.add, x, axis, dtype, out, keepdims, where=where)
+    result = divided(total, count(x, axis, where, keepdims))
+    return cast(result, x.dtype) if half else result
+
+
+def degrees_of_freedom(ddof: Any, correction: Any) -> Any:
+    """Return `ddof`, also when it is given by its newer name."""
+    if correction is not missing and ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return ddof if correction is missing else correction
+
+
+def squared_magnitude(x: Tracer) -> Any:
+    """Return |x|^2, a real array."""
+    if x.dtype.kind == "c":
+        return e.add(e.square(e.real(x)), e.square(e.imag(x)))
+    return e.square(x)
+
+
+@implements(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = missing,
+    correction: Any = missing,
+) -> Any:
+    x = as_tracer(a)
+    ddof = degrees_of_freedom(ddof, correction)
+    if dtype is None and is_exact(x.dtype):
+        dtype = np.float64
+    if mean is missing:
+        total = reduce(np.add, x, axis, dtype, keepdims=True, where=where)
+        mean = divided(total, count(x, axis, where, True))
+    squares = squared_magnitude(apply(e.sub, (x, mean)))
+    total = reduce(np.add, squares, axis, dtype, out, keepdims, where=where)
+    number = np.maximum(count(x, axis, where, keepdims) - ddof, 0)
+    return divided(total, number if type(number) is Tracer else number.item())
+
+
+@implements(np.std)
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = missing,
+    correction: Any = missing,
+) -> Any:
+    """The derivative is 0 where the deviation is."""
+    kwargs = {"where": where, "mean": mean, "correction": correction}
+    return root(var(a, axis, dtype, out, ddof, keepdims, **kwargs))
+
+
+def root(variance: Any) -> Any:
+    """Return the square root, with a derivative of 0 at 0."""
+    positive = apply(e.not_equal, (variance, 0))
+    root = apply(e.sqrt, (promotion.where(positive, variance, 1),))
+    return cast(promotion.where(positive, root, 0), variance.dtype)

@@ -85,7 +85,7 @@ class LinearRecurrence(Primitive):
 
     def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
         if isinstance(a, Linear):
-            raise self._missing("transpose with respect to its first operand", "be transposed")
+            raise self.missing("transpose")
         coefficients = shift(a, self.axis, 1 if self.reverse else -1)
         return None, LinearRecurrence(self.axis, not self.reverse)(coefficients, ct)
 

@@ -34,8 +34,10 @@ class Entry:
         self.traced = expr
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
-        donated = [expr.captured + i for i in donated]
-        self.program = Program(inline(expr), donated, at_once=True)
+        flat = inline(expr)
+        self.program = Program(flat, at_once=True)
+        self.donated = tuple(donated)
+        self.donating = Program(flat, self.donated, at_once=True) if donated else None
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
 
@@ -47,9 +49,24 @@ class Entry:
                 found: Sequence[Any] = evaluate(self.program.expr, operands)
             else:
                 found = bind(self.call, operands)
+        elif self.donating is not None and may_overwrite(leaves, self.donated):
+            found = self.donating(*leaves)
         else:
             found = self.program(*leaves)
         return found[0] if self.single else tree.unflatten(self.structure, found)
+
+
+def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
+    """Whether the donated arguments are writeable NumPy arrays that share memory with no other."""
+    return all(
+        type(leaves[i]) is np.ndarray
+        and leaves[i].flags.writeable
+        and not any(
+            j != i and type(x) is np.ndarray and np.may_share_memory(leaves[i], x)
+            for j, x in enumerate(leaves)
+        )
+        for i in donated
+    )
 
 
 class Jitted:
@@ -245,7 +262,7 @@ class Lowered:
 
     def source(self) -> str:
         """Return the NumPy source the program is compiled to."""
-        return self._entry.program.source.text
+        return (self._entry.donating or self._entry.program).source.text
 
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""

@@ -309,3 +309,30 @@ def test_einsum_dtype():
 )
 def test_einsum_errors_are_numpys(args):
     check_error("einsum", args)
+
+
+def test_compositions():
+    def f(x, y):
+        z = fnp.concatenate([fnp.stack([x, y]), fnp.outer(x, y)], axis=0)
+        return fnp.einsum("ij,kj->", z, fnp.pad(z, 1, "wrap")[:, 1:-1] * fnp.tril(z[2:]).trace())
+
+    x, y = real(3), real(3)
+    gradient = fg.grad(f)(x, y)
+    np.testing.assert_allclose(fg.jit(fg.grad(f))(x, y), gradient)
+    np.testing.assert_allclose(fg.grad(fg.jit(f))(x, y), gradient)
+    np.testing.assert_allclose(fg.vmap(fg.grad(f), (None, 0))(x, np.stack([y, x]))[0], gradient)
+    hessian = fg.hessian(f)(x, y)
+    np.testing.assert_allclose(hessian, hessian.T)
+    np.testing.assert_allclose(fg.jacfwd(fg.grad(f))(x, y), hessian)
+    eps = 1e-6
+    along = (fg.grad(f)(x + eps * y, y) - fg.grad(f)(x - eps * y, y)) / (2 * eps)
+    np.testing.assert_allclose(hessian @ y, along, 1e-6)
+
+
+def test_products_close_over_tracers_of_outer_transforms():
+    a, b = real(3), real(3)
+
+    def f(a):
+        return fg.vmap(lambda row: fnp.dot(row, a) * fnp.dot(a, a))(np.eye(3))
+
+    np.testing.assert_allclose(fg.jvp(f, (a,), (b,))[1], b * (a @ a) + 2 * a * (a @ b))

@@ -121,3 +121,17 @@ ERRORS = [
 @pytest.mark.parametrize(("name", "args"), ERRORS)
 def test_errors_are_numpys(name, args):
     check_error(name, args, static=(1,) if name == "digitize" else ())
+
+
+def test_searchsorted_in_a_batch_of_arrays():
+    grids = np.sort(A.reshape(3, 8), axis=1)
+    found = fg.vmap(fnp.searchsorted)(grids, B)
+    expected = [np.searchsorted(g, v) for g, v in zip(grids, B, strict=True)]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_interp_in_a_batch_of_functions():
+    grids = np.sort(A.reshape(3, 8), axis=1)
+    found = fg.vmap(fnp.interp)(B, grids, grids**2)
+    expected = [np.interp(*xs) for xs in zip(B, grids, grids**2, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-15)

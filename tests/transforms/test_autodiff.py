@@ -274,7 +274,7 @@ def test_no_primals_and_empty_results():
 
 def test_vjp_of_a_holomorphic_function_does_not_conjugate():
     z, ct = 1.5 - 0.5j, 0.3 + 0.7j
-    value, pullback = fg.vjp(lambda z: z * z * (1 + 2j), z)
+    _, pullback = fg.vjp(lambda z: z * z * (1 + 2j), z)
     np.testing.assert_allclose(pullback(ct)[0], ct * 2 * z * (1 + 2j), rtol=1e-14)
     tangent = fg.jvp(lambda z: z * z, (z,), (ct,))[1]
     np.testing.assert_allclose(tangent, 2 * z * ct, rtol=1e-14)
@@ -284,7 +284,7 @@ def test_vjp_of_a_holomorphic_function_does_not_conjugate():
 
 
 def test_cotangents_of_complex_results_of_real_arguments():
-    value, pullback = fg.vjp(lambda x: fnp.exp(1j * x), 0.5)
+    _, pullback = fg.vjp(lambda x: fnp.exp(1j * x), 0.5)
     ct = 0.3 + 0.7j
     (g,) = pullback(ct)
     assert type(g) is np.float64
@@ -377,7 +377,12 @@ def test_linear_transpose_of_what_is_not_linear():
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64])
 def test_cotangents_have_the_dtype_of_their_primals(dtype):
     x = np.ones(3, dtype)
-    for g in (fnp.sin, lambda x: x * np.ones(3), lambda x: x.astype(np.complex128), lambda x: x[1:]):
+    for g in (
+        fnp.sin,
+        lambda x: x * np.ones(3),
+        lambda x: x.astype(np.complex128),
+        lambda x: x[1:],
+    ):
         value, pullback = fg.vjp(g, x)
         (ct,) = pullback(np.ones_like(value))
         assert ct.dtype == dtype

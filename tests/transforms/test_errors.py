@@ -439,7 +439,11 @@ def no_scalar(x):
             TypeError,
             r"pair \(value, aux\); it returned tuple",
         ),
-        (lambda: fg.jvp(lambda x: x, has_aux=True, primals=(1.0,), tangents=(1.0,)), TypeError, "pair"),
+        (
+            lambda: fg.jvp(lambda x: x, has_aux=True, primals=(1.0,), tangents=(1.0,)),
+            TypeError,
+            "pair",
+        ),
         (lambda: fg.vjp(lambda x: x, 1.0, has_aux=True), TypeError, "pair"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.transforms.call import programs
 
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble]
 COMPLEX = [np.complex64, np.complex128]
@@ -477,7 +478,7 @@ def test_functions_of_equal_structure_and_other_constants():
     np.testing.assert_array_equal(gradients, [6, 12, -30, 0, np.nan])
     arrays = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
     for a in (*arrays, *arrays):
-        np.testing.assert_array_equal(fg.grad(lambda x: fnp.sum(a * x))(np.ones(2)), a)
+        np.testing.assert_array_equal(fg.grad(lambda x, a=a: fnp.sum(a * x))(np.ones(2)), a)
 
 
 def test_functions_of_equal_operations_and_other_wiring():
@@ -496,6 +497,29 @@ def test_the_same_array_captured_twice_and_two_equal_arrays():
     for p, q in ((a, a), (a, b), (b, a), (a, 3 * a)):
         g = fg.grad(lambda x: fnp.sum(p * x + q * x * x))(np.ones(2))  # noqa: B023
         np.testing.assert_array_equal(g, p + 2 * q)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_captured_number_is_not_an_argument(swap):
+    # Both programs return their only input; of one it is an argument, of the other a captured number.
+    constant = [
+        lambda: fg.grad(lambda t: 7.0)({}) == {},
+        lambda: fg.jvp(lambda t: 7.0, ({},), ({},)) == (7, 0),
+        lambda: fg.vjp(lambda: 7.0)[1](1.0) == (),
+        lambda: fg.linearize(lambda: 7.0)[1]() == 0,
+        lambda: fg.vmap(lambda: 7.0, axis_size=1)() == 7,
+    ]
+    identity = [
+        lambda: fg.grad(lambda x: x)(7.0) == 1,
+        lambda: fg.jvp(lambda x: x, (7.0,), (2.0,)) == (7, 2),
+        lambda: fg.vjp(lambda x: x, 7.0)[1](2.0) == (2,),
+        lambda: fg.linearize(lambda x: x, 7.0)[1](2.0) == 2,
+        lambda: fg.vmap(lambda x: x)(np.array([7.0])) == 7,
+    ]
+    for pair in zip(constant, identity):
+        programs.clear()
+        for check in pair[:: -1 if swap else 1]:
+            assert check()
 
 
 @pytest.mark.parametrize("order", [(2.0, np.float32(2)), (np.float32(2), 2.0)])

@@ -1,6 +1,8 @@
 """`jit`: one program for each type of the arguments, and nothing else seen from outside."""
 
 import functools
+import gc
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -133,6 +135,18 @@ def test_two_jits_of_one_function_have_caches_of_their_own(double):
     f(1.0), g(1.0)
     assert double.traces == 2
     assert (f.cache_info().misses, g.cache_info().misses) == (1, 1)
+
+
+def test_python_numbers_stay_weak():
+    x = np.ones(2, np.float32)
+    f = fg.jit(lambda c, x: (c * x, c + 1, fnp.sin(x) * c, c * c * x))
+    for result in (f(2.0, x), f(3, x)):
+        assert [r.dtype for r in (result[0], *result[2:])] == [np.float32] * 3
+    assert fg.jit(lambda c, x: c * x)(np.float64(2), x).dtype == np.float64
+    assert fg.jit(lambda c, n: c * n)(2, np.ones(2, np.int8)).dtype == np.int8
+    assert fg.jit(lambda c, n: c * n)(2.0, np.ones(2, np.int8)).dtype == np.float64
+    g = fg.jit(fg.grad(lambda c, x: fnp.sum(c * x), (0, 1)))(2.0, x)
+    assert (g[0].dtype, g[1].dtype) == (np.float64, np.float32)
 
 
 # Static arguments
@@ -291,9 +305,7 @@ def test_donated_arguments_that_share_memory(donate, pair, rng):
 )
 def test_donated_arrays_that_cannot_be_overwritten(x):
     expected = (np.array(x) + 1) * 2
-    np.testing.assert_array_equal(
-        fg.jit(lambda x: (x + 1) * 2, donate_argnums=0)(x), expected
-    )
+    np.testing.assert_array_equal(fg.jit(lambda x: (x + 1) * 2, donate_argnums=0)(x), expected)
 
 
 def test_donated_read_only_array_is_left_alone():
@@ -488,9 +500,8 @@ def test_exceptions_leave_the_cache_clean():
 
 def test_errors_at_run_time_leave_the_program_usable():
     f = fg.jit(lambda x: fnp.log(x) * 2)
-    with np.errstate(divide="raise"):
-        with pytest.raises(FloatingPointError):
-            f(np.zeros(2))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        f(np.zeros(2))
     np.testing.assert_array_equal(f(np.ones(2)), [0, 0])
     assert f.cache_info().misses == 1
 
@@ -568,7 +579,10 @@ def test_jitted_functions_of_all_the_other_transforms(rng):
     close(fg.jvp(j, (x,), (x,)), fg.jvp(f, (x,), (x,)))
     close(fg.vmap(fg.grad(j))(np.stack([x, x])), [fg.grad(f)(x)] * 2)
     close(fg.linearize(j, x)[1](x), fg.linearize(f, x)[1](x))
-    close(fg.jit(fg.grad(lambda x: fg.vmap(lambda y: y * j(x))(x).sum()))(x), fg.grad(lambda x: x.sum() * f(x))(x))
+    close(
+        fg.jit(fg.grad(lambda x: fg.vmap(lambda y: y * j(x))(x).sum()))(x),
+        fg.grad(lambda x: x.sum() * f(x))(x),
+    )
 
 
 # Forms of use
@@ -720,3 +734,22 @@ def test_a_program_keeps_no_memory_of_earlier_calls():
     copies = [a.copy() for a in first]
     f(np.full(3, 100.0))
     np.testing.assert_equal(list(first), copies)
+
+
+@pytest.mark.parametrize("use", [lambda f: f, fg.grad, fg.vmap], ids=["jit", "grad", "vmap"])
+def test_the_constants_of_functions_that_are_gone_are_freed(use):
+    def run():
+        constant = np.ones(100_000)
+        x = np.ones(1) if use is fg.vmap else 1.0
+        use(fg.jit(lambda x: fnp.sum(x * constant)))(x)
+
+    run()
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            run()
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept < 5 * 800_000  # not all 20

@@ -75,7 +75,9 @@ def test_derivatives(name, wrap):
         g = wrap(fg.grad(sum_of_squares))(tree)
         equal(g, doubled(tree))
         assert type(g) is (np.float64 if name == "number" else type(tree))
-        value, pulled = wrap(lambda t: (lambda v, p: (v, p(1.0)[0]))(*fg.vjp(sum_of_squares, t)))(tree)
+        value, pulled = wrap(lambda t: (lambda v, p: (v, p(1.0)[0]))(*fg.vjp(sum_of_squares, t)))(
+            tree
+        )
         equal(pulled, doubled(tree))
         value, tangent = wrap(lambda t: fg.jvp(sum_of_squares, (t,), (t,)))(tree)
         np.testing.assert_allclose(tangent, 2 * value, rtol=1e-14)

@@ -80,7 +80,9 @@ def test_unjitted_transforms():
             c = 1.0 + k
             np.testing.assert_allclose(fg.grad(f)(x, c), derivative(x, c), rtol=1e-12)
             np.testing.assert_allclose(
-                fg.vmap(lambda a: fg.grad(lambda b: a * b * c)(a))(x), x * c, rtol=1e-12  # noqa: B023
+                fg.vmap(lambda a, c=c: fg.grad(lambda b: a * b * c)(a))(x),
+                x * c,
+                rtol=1e-12,
             )
             np.testing.assert_allclose(fg.vjp(fnp.sin, x)[1](x)[0], x * np.cos(x), rtol=1e-12)
 

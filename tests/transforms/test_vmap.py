@@ -79,8 +79,7 @@ def test_trees_and_prefixes(rng):
         out_axes={"y": 1, "rest": [0, None]},
     )(tree, x)
     wanted = [
-        f({"w": tree["w"][i], "p": Pair(tree["p"].a[:, i], tree["p"].b)}, x[:, i])
-        for i in range(3)
+        f({"w": tree["w"][i], "p": Pair(tree["p"].a[:, i], tree["p"].b)}, x[:, i]) for i in range(3)
     ]
     np.testing.assert_allclose(result["y"], np.stack([w["y"] for w in wanted], 1), rtol=1e-13)
     np.testing.assert_array_equal(result["rest"][0], x.T)

@@ -1,0 +1,128 @@
+"""Cumulative operations: the method `accumulate` of ufuncs, and what is made of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.numpy import dispatch
+from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.promotion import as_tracer, cast
+from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
+from fungrad.numpy.shape import reshaped
+from fungrad.primitives import cumulative
+from fungrad.primitives.shaping import full, slice_axis
+
+ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
+    np.add: cumulative.CumSum,
+    np.multiply: cumulative.CumProd,
+    np.maximum: cumulative.CumMax,
+    np.minimum: cumulative.CumMin,
+    np.logaddexp: cumulative.CumLogSumExp,
+}
+"""For each ufunc, the primitive that its `accumulate` is."""
+
+
+def accumulate(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """Return what ``ufunc.accumulate`` of a tracer is."""
+    not_for_tracers(f"{ufunc.__name__}.accumulate", {"out": out})
+    x = as_tracer(array)
+    if not x.ndim:
+        raise TypeError("cannot accumulate on a scalar")
+    x = cast(x, dtype_of(ufunc.accumulate, x.dtype, dtype))
+    return ACCUMULATIONS[ufunc](normalize_axis_index(axis, x.ndim))(x)
+
+
+def _logaddexp_reduce(
+    array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False
+) -> Any:
+    """Return the last element of what `accumulate` gives, as NumPy computes it too."""
+    x = as_tracer(array)
+    axes = reduced_axes(axis, x.ndim)
+    if not x.size:
+        dtype = dtype_of(np.logaddexp.reduce, x.dtype, dtype)
+        kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        return full(ArrayType(kept, dtype), -np.inf)
+    flat = merged(x, axes)
+    last = flat.ndim - 1
+    sums = accumulate(np.logaddexp, flat, last, dtype, out)
+    result = slice_axis(sums, last, sums.shape[last] - 1, sums.shape[last])
+    result = reshaped(result, flat.shape[:-1])
+    return with_axes(result, x.shape, axes) if keepdims else result
+
+
+def install() -> None:
+    """Give tracers the method `accumulate` of ufuncs, and of those that have no other `reduce` that."""
+    for ufunc in ACCUMULATIONS:
+        dispatch.accumulations[ufunc] = functools.partial(accumulate, ufunc)
+    dispatch.reductions[np.logaddexp] = _logaddexp_reduce
+
+
+def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    x = as_tracer(a)
+    if axis is None or not x.ndim:
+        x, axis = reshaped(x, (x.size,)), axis or 0
+    return accumulate(ufunc, x, axis, dtype, out)
+
+
+@implements(np.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulative(np.add, a, axis, dtype, out)
+
+
+@implements(np.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulative(np.multiply, a, axis, dtype, out)
+
+
+def _from_initial(ufunc: np.ufunc, x: Any, axis: Any, include_initial: bool, **kwargs: Any) -> Any:
+    """Accumulate arrays or tracers, with the identity in front if `include_initial`."""
+    x = np.atleast_1d(x)
+    if axis is None and x.ndim > 1:
+        raise ValueError(
+            "For arrays which have more than one dimension ``axis`` argument is required."
+        )
+    result = ufunc.accumulate(x, axis or 0, **kwargs)
+    if not include_initial:
+        return result
+    before = [(1, 0) if i == (axis or 0) % x.ndim else (0, 0) for i in range(x.ndim)]
+    return np.pad(result, before, constant_values=ufunc.identity)
+
+
+def _cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    return _from_initial(np.add, x, axis, include_initial, dtype=dtype, out=out)
+
+
+def _cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    return _from_initial(np.multiply, x, axis, include_initial, dtype=dtype, out=out)
+
+
+_cumulative_sum.__name__, _cumulative_prod.__name__ = "cumulative_sum", "cumulative_prod"
+
+# NumPy has these since 2.1; what they do with tracers is also right for arrays.
+cumulative_sum = implements(getattr(np, "cumulative_sum", _cumulative_sum))(_cumulative_sum)
+cumulative_prod = implements(getattr(np, "cumulative_prod", _cumulative_prod))(_cumulative_prod)

@@ -1,0 +1,230 @@
+"""Elementwise functions that are no ufuncs: choice, rounding, complex parts, comparison."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.types import type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote
+from fungrad.numpy.reductions import all, is_exact, missing
+from fungrad.numpy.selecting import nonzero
+from fungrad.numpy.shape import same_array
+from fungrad.primitives import elementwise as e
+
+# Choice
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return promotion.where(condition, x, y)
+
+
+@implements(np.clip)
+def clip(
+    a: Any,
+    a_min: Any = missing,
+    a_max: Any = missing,
+    out: Any = None,
+    *,
+    min: Any = missing,
+    max: Any = missing,
+    dtype: Any = None,
+) -> Any:
+    """The derivative is 0 where an element is at a bound."""
+    not_for_tracers("clip", {"out": out, "dtype": dtype})
+    if a_min is missing and a_max is missing:
+        a_min = None if min is missing else min
+        a_max = None if max is missing else max
+    elif a_min is missing or a_max is missing:
+        absent = "a_min" if a_min is missing else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: '{absent}'")
+    elif not (min is missing and max is missing):
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+        )
+    x, low, high = as_array(a), a_min, a_max
+    dtype = type_of(x).dtype
+    if dtype.kind in "iu":
+        # A Python integer beyond the dtype's range is no bound; it could not be converted.
+        if type(low) is int and low <= np.iinfo(dtype).min:
+            low = None
+        if type(high) is int and high >= np.iinfo(dtype).max:
+            high = None
+    if low is None and high is None:
+        return apply(e.positive, (as_tracer(x),))
+    if low is None:
+        return apply(e.minimum, (x, high))
+    if high is None:
+        return apply(e.maximum, (x, low))
+    return apply(e.clamp, (low, x, high))
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """`copy` means nothing: a new array is returned."""
+    array = as_tracer(x)
+    if is_exact(array.dtype):
+        return same_array(array)
+    if array.dtype.kind == "c":
+        parts = [nan_to_num(f(array), True, nan, posinf, neginf) for f in (e.real, e.imag)]
+        return e.complex_(*parts)
+    limits = np.finfo(array.dtype)
+    replacements = [
+        (e.isnan(array), nan),
+        (apply(e.equal, (array, math.inf)), limits.max if posinf is None else posinf),
+        (apply(e.equal, (array, -math.inf)), limits.min if neginf is None else neginf),
+    ]
+    for found, value in replacements:
+        array = promotion.where(found, cast(as_tracer(value), array.dtype), array)
+    return array
+
+
+# Rounding
+
+
+@implements(np.round, np.around)
+def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    not_for_tracers("round", {"out": out})
+    x, decimals = as_tracer(a), operator.index(decimals)
+    if x.dtype.kind == "c":
+        return e.complex_(round(e.real(x), decimals), round(e.imag(x), decimals))
+    if x.dtype.kind in "iu" and decimals >= 0:
+        return same_array(x)
+    if decimals == 0:
+        return apply(e.rint, (x,))
+    # As NumPy computes it; 10 to a negative power would not be exact.
+    scale, unscale = (e.mul, e.div) if decimals > 0 else (e.div, e.mul)
+    factor = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return cast(apply(unscale, (apply(e.rint, (apply(scale, (x, factor)),)), factor)), x.dtype)
+
+
+around = round
+
+
+@implements(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    not_for_tracers("fix", {"out": out})
+    return apply(e.trunc, (as_tracer(x),))
+
+
+# Complex parts
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    x = as_tracer(val)
+    return e.real(x) if x.dtype.kind == "c" else same_array(x)
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    return e.imag(as_tracer(val))
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    x = as_tracer(z)
+    parts = (e.imag(x), e.real(x)) if x.dtype.kind == "c" else (0, x)
+    result = apply(e.arctan2, parts)
+    return apply(e.mul, (result, 180 / math.pi)) if deg else result
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Any:
+    return apply(e.equal, (e.imag(as_tracer(x)), 0))
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    return apply(e.not_equal, (e.imag(as_tracer(x)), 0))
+
+
+# Functions
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    """Differentiable at 0 too."""
+    array = as_tracer(x)
+    return e.sinc(cast(array, np.dtype(np.float64)) if is_exact(array.dtype) else array)
+
+
+# Comparison
+
+
+def _is_infinity(x: Any, out: Any, negative: bool) -> Any:
+    not_for_tracers("isneginf" if negative else "isposinf", {"out": out})
+    array = as_tracer(x)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"This operation is not supported for {array.dtype} values because it would be ambiguous."
+        )
+    return apply(e.equal, (array, -math.inf if negative else math.inf))
+
+
+@implements(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Any:
+    return _is_infinity(x, out, False)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Any:
+    return _is_infinity(x, out, True)
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: bool = False) -> Any:
+    x, y = as_array(a), as_array(b)
+    if type(y) is int:
+        y = float(y)
+    elif not isinstance(y, float | complex) and is_exact(y.dtype):
+        y = cast(as_tracer(y), np.dtype(np.float64))
+    finite: Any = np.isfinite(y)
+    # No difference of infinities, which would warn.
+    compared = np.where(finite, y, 0)
+    distance = np.absolute(np.subtract(x, compared))
+    near = np.less_equal(distance, np.add(atol, np.multiply(rtol, np.absolute(compared))))
+    result = np.logical_or(np.logical_and(near, finite), np.equal(x, y))
+    if equal_nan:
+        result = np.logical_or(result, np.logical_and(np.isnan(x), np.isnan(y)))
+    return result
+
+
+@implements(np.allclose)
+def allclose(
+    a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: bool = False
+) -> Any:
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    if np.shape(a1) != np.shape(a2):
+        return np.False_
+    x, y = promote(as_tracer(a1), as_tracer(a2))
+    same = e.equal(x, y)
+    if equal_nan and not is_exact(x.dtype):
+        same = e.logical_or(same, e.logical_and(e.isnan(x), e.isnan(y)))
+    return all(same)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    x, y = as_array(a1), as_array(a2)
+    try:
+        np.broadcast_shapes(np.shape(x), np.shape(y))
+    except ValueError:
+        return np.False_
+    return all(apply(e.equal, (as_tracer(x), as_tracer(y))))

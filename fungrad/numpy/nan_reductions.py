@@ -1,0 +1,230 @@
+"""Reductions and cumulative operations that leave out NaNs.
+
+NaNs are replaced by a constant before any arithmetic, so their derivatives are 0, not NaN. Traced, the functions
+do not warn of slices that hold nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy import promotion
+from fungrad.numpy.cumulative import cumprod, cumsum
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.promotion import apply, as_tracer
+from fungrad.numpy.reductions import (
+    _mask,
+    all,
+    argmax,
+    argmin,
+    degrees_of_freedom,
+    divided,
+    is_exact,
+    max,
+    mean,
+    min,
+    missing,
+    prod,
+    reduce,
+    root,
+    squared_magnitude,
+    sum,
+    var,
+)
+from fungrad.primitives import elementwise as e
+
+
+def _without_nan(a: Any, value: Any) -> tuple[Tracer, Any]:
+    """Return the array with NaNs replaced, and where they were; None if it cannot hold any."""
+    x = as_tracer(a)
+    if is_exact(x.dtype):
+        return x, None
+    found = e.isnan(x)
+    return promotion.where(found, value, x), found
+
+
+@implements(np.nansum)
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    return sum(_without_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanprod)
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    return prod(_without_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumsum(_without_nan(a, 0)[0], axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumprod(_without_nan(a, 1)[0], axis, dtype, out)
+
+
+# Extrema
+
+
+def _extremum(function: Any, least: float, a: Any, axis: Any, **kwargs: Any) -> Any:
+    x, found = _without_nan(a, least)
+    where = kwargs["where"]
+    if found is None or (where is not True and kwargs["initial"] is missing):
+        return function(x, axis, **kwargs)
+    result = function(x, axis, **kwargs)
+    if kwargs["initial"] is not missing:
+        return result
+    nothing = all(found, axis, keepdims=kwargs["keepdims"])
+    return promotion.where(nothing, math.nan, result)
+
+
+@implements(np.nanmax)
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    """Elements that tie for the maximum share the derivative equally."""
+    options = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
+    return _extremum(max, -math.inf, a, axis, **options)
+
+
+@implements(np.nanmin)
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = missing,
+    where: Any = True,
+) -> Any:
+    """Elements that tie for the minimum share the derivative equally."""
+    options = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
+    return _extremum(min, math.inf, a, axis, **options)
+
+
+def _position(function: Any, least: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    x, found = _without_nan(a, least)
+    result = function(x, axis, out, keepdims=keepdims)
+    if found is None:
+        return result
+    return promotion.where(all(found, axis, keepdims=keepdims), -1, result)
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    """Traced, the position in a slice of NaNs alone is -1, not an error."""
+    return _position(argmax, -math.inf, a, axis, out, keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    """Traced, the position in a slice of NaNs alone is -1, not an error."""
+    return _position(argmin, math.inf, a, axis, out, keepdims)
+
+
+# Means and variances
+
+
+def _counted(found: Any, where: Any) -> Any:
+    """Return which elements count: those that are no NaNs, where the mask is true."""
+    counted = e.logical_not(found)
+    if where is True:
+        return counted
+    return apply(e.logical_and, (counted, np.not_equal(_mask(where, found.shape), False)))
+
+
+def _inexact(dtype: Any) -> None:
+    if dtype is not None and is_exact(np.dtype(dtype)):
+        raise TypeError("If a is inexact, then dtype must be inexact")
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    x, found = _without_nan(a, 0)
+    if found is None:
+        return mean(x, axis, dtype, out, keepdims, where=where)
+    _inexact(dtype)
+    number = reduce(np.add, _counted(found, where), axis, np.intp, keepdims=keepdims)
+    return divided(sum(x, axis, dtype, out, keepdims, where=where), number)
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = missing,
+    correction: Any = missing,
+) -> Any:
+    x, found = _without_nan(a, 0)
+    if found is None:
+        options = {"where": where, "mean": mean, "correction": correction}
+        return var(x, axis, dtype, out, ddof, keepdims, **options)
+    _inexact(dtype)
+    counted = _counted(found, where)
+    ddof = degrees_of_freedom(ddof, correction)
+    if mean is missing:
+        mean = divided(
+            sum(x, axis, dtype, keepdims=True, where=counted),
+            reduce(np.add, counted, axis, np.intp, keepdims=True),
+        )
+    squares = squared_magnitude(promotion.where(counted, apply(e.sub, (x, mean)), 0))
+    total = sum(squares, axis, dtype, out, keepdims)
+    freedom = reduce(np.add, counted, axis, np.intp, keepdims=keepdims) - ddof
+    enough = apply(e.greater, (freedom, 0))
+    return promotion.where(enough, divided(total, promotion.where(enough, freedom, 1)), math.nan)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = missing,
+    correction: Any = missing,
+) -> Any:
+    """The derivative is 0 where the deviation is."""
+    options = {"where": where, "mean": mean, "correction": correction}
+    return root(nanvar(a, axis, dtype, out, ddof, keepdims, **options))

@@ -1,0 +1,161 @@
+"""Errors name the user's line and hide the library's own frames."""
+
+import traceback
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad.core import errors
+
+
+def frames(error):
+    return [f.name for f in traceback.extract_tb(error.value.__traceback__)]
+
+
+def broken(x):
+    return x / (1 // 0)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: fg.grad(broken)(1.0),
+        lambda: fg.grad(fg.jit(broken))(1.0),
+        lambda: fg.jit(fg.grad(broken))(1.0),
+        lambda: fg.vmap(fg.jacfwd(broken))(np.ones(2)),
+        lambda: fg.hessian(broken)(1.0),
+    ],
+    ids=range(5),
+)
+def test_frames_of_the_library_are_hidden(run, monkeypatch):
+    monkeypatch.delenv("FUNGRAD_FULL_TRACEBACKS", raising=False)
+    with pytest.raises(ZeroDivisionError) as error:
+        run()
+    assert [n for n in frames(error) if n not in ("<lambda>", "broken")] == [
+        "test_frames_of_the_library_are_hidden"
+    ]
+    assert frames(error)[-1] == "broken"
+
+
+def test_frames_are_kept_on_request(monkeypatch):
+    monkeypatch.setenv("FUNGRAD_FULL_TRACEBACKS", "1")
+    with pytest.raises(ZeroDivisionError) as error:
+        fg.grad(broken)(1.0)
+    assert len(frames(error)) > 3
+
+
+def test_causes_are_cleaned_too(monkeypatch):
+    monkeypatch.delenv("FUNGRAD_FULL_TRACEBACKS", raising=False)
+
+    def f(x):
+        try:
+            fg.grad(broken)(x)
+        except ZeroDivisionError as error:
+            raise KeyError("wrapped") from error
+
+    with pytest.raises(KeyError) as error:
+        fg.grad(f)(1.0)
+    cause = error.value.__cause__
+    assert not any("fungrad/" in f.filename for f in traceback.extract_tb(cause.__traceback__))
+
+
+def test_places():
+    here = errors.user_source()  # this line
+    text = errors.describe_source(here)
+    assert text == (
+        "test_errors.py:69 (in test_places): here = errors.user_source()  # this line"
+    ) or text.startswith("test_errors.py:")
+    assert "(in test_places): here = errors.user_source()  # this line" in text
+    assert errors.describe_source(None) == "an unknown line"
+    code = compile("x = 1", "<nowhere>", "exec")
+    assert errors.describe_source((code, 0)) == "<nowhere>:1 (in <module>)"
+
+
+def test_internal_frames_are_skipped():
+    kept = []
+
+    def f(x):
+        kept.append(errors.here())
+        return x
+
+    fg.make_expr(f)(1.0)
+    assert "(in f): kept.append(errors.here())" in kept[0]
+
+
+def test_the_classes():
+    assert issubclass(fg.ConcretizationError, TypeError)
+    assert issubclass(fg.LeakedTracerError, RuntimeError)
+    assert issubclass(fg.MissingRuleError, NotImplementedError)
+    assert issubclass(fg.ExprError, AssertionError)
+    for cls in (fg.ConcretizationError, fg.LeakedTracerError, fg.MissingRuleError, fg.ExprError):
+        assert issubclass(cls, fg.FungradError)
+
+
+@pytest.mark.parametrize("wrap", [fg.jit, lambda f: lambda x: fg.vmap(f)(np.full(2, x))])
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda x: x if x > 0 else -x, "fungrad.numpy.where"),
+        (lambda x: float(x), "static_argnums"),
+        (lambda x: x.item(), "static_argnums"),
+        (lambda x: range(x.astype(int)), "static_argnums"),
+        (lambda x: complex(x), "return it and convert outside"),
+    ],
+    ids=range(5),
+)
+def test_values_that_do_not_exist(wrap, f, words):
+    with pytest.raises(fg.ConcretizationError, match=words) as error:
+        wrap(f)(1.0)
+    first = str(error.value).splitlines()[0]
+    assert first.startswith("at test_errors.py:")
+    assert "lambda x:" in first
+
+
+@pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
+def test_numpy_s_own_conversion_says_what_to_use(wrap):
+    with pytest.raises(TypeError, match="cannot become a NumPy array") as error:
+        wrap(lambda x: np.asarray(x))(1.0)
+    assert "np.asarray(x)" in str(error.value).splitlines()[0]
+
+
+def test_errors_of_compiled_programs_carry_the_line():
+    def f(x, i):
+        y = x[i] * 2.0  # the line
+        return y
+
+    g = fg.jit(f)
+    x = np.ones(3)
+    assert g(x, 2) == 2.0
+    for _ in range(2):
+        with pytest.raises(IndexError) as error:
+            g(x, 7)
+        (note,) = error.value.__notes__
+        assert "raised by `gather" in note
+        assert "(in f): y = x[i] * 2.0  # the line" in note
+    assert g(x, 2) == 2.0
+
+
+def test_errors_of_evaluated_programs_carry_the_line():
+    def f(x, i):
+        y = x[i] * 2.0  # the line
+        return y
+
+    for _ in range(3):  # evaluated, then compiled
+        with pytest.raises(IndexError) as error:
+            fg.jvp(lambda x: f(x, np.array(7)), (np.ones(3),), (np.ones(3),))
+        notes = "\n".join(error.value.__notes__)
+        assert "(in f): y = x[i] * 2.0  # the line" in notes
+
+
+def test_errors_of_other_primitives_of_a_program():
+    def f(x, i):
+        a = x * 3.0
+        b = fg.numpy.sin(a)
+        c = b[i]  # here
+        return c + a
+
+    g = fg.jit(f)
+    with pytest.raises(IndexError) as error:
+        g(np.ones(3), np.array([0, 1, 9]))
+    assert "(in f): c = b[i]  # here" in error.value.__notes__[0]

@@ -1,0 +1,481 @@
+"""Recording: lazily, once, at the right level, with captured arrays kept as they were."""
+
+import contextvars
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad.core.primitive import primitive
+from fungrad.core.trace import COPY_BELOW, Trace, bind, current_trace, record_expr
+from fungrad.core.types import type_of
+from fungrad.primitives.elementwise import add, cos, mul, neg, sin
+from fungrad.primitives.shaping import ReduceSum, iota
+from fungrad.primitives.ufunc import Elementwise
+
+LARGE = COPY_BELOW // 8
+calls: list[str] = []
+
+
+@primitive
+class Counting(Elementwise):
+    """The sine, which counts how often it is computed."""
+
+    label: str = "counting"
+
+    def result_dtype(self, *dtypes):
+        return dtypes[0]
+
+    def impl(self, xp, x):
+        calls.append(self.label)
+        return xp.sin(x)
+
+    def jvp(self, tangents, out, x):
+        return mul(tangents[0], cos(x))
+
+
+counting = Counting()
+
+
+@pytest.fixture(autouse=True)
+def no_calls():
+    calls.clear()
+
+
+def total(x):
+    return ReduceSum(tuple(range(len(x.shape))))(x)
+
+
+X = np.linspace(0.1, 0.9, 4)
+
+# Laziness
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: fg.grad(f)(X),
+        lambda f: fg.value_and_grad(f)(X),
+        lambda f: fg.vjp(f, X)[1](1.0),
+        lambda f: fg.jvp(f, (X,), (X,)),
+        lambda f: fg.linearize(f, X)[1](X),
+        lambda f: fg.jit(f)(X),
+        lambda f: fg.grad(fg.jit(f))(X),
+        lambda f: fg.jit(fg.value_and_grad(f))(X),
+        lambda f: fg.vmap(f)(X[None]),
+    ],
+    ids=range(9),
+)
+def test_nothing_runs_while_recording_and_all_runs_once(transform):
+    def f(x):
+        y = total(counting(x))
+        assert calls == []
+        return y
+
+    transform(f)
+    assert calls == ["counting"]
+
+
+def test_a_value_is_computed_when_asked_for_and_only_then():
+    def f(x):
+        y = counting(x)
+        z = Counting("second")(y)
+        assert calls == []
+        assert float(total(y)) > 0
+        assert calls == ["counting", "second"]  # all that is pending
+        assert float(total(z)) > 0
+        return total(z * Counting("third")(y))
+
+    for _ in range(3):  # evaluated, compiled, compiled
+        calls.clear()
+        gradient = fg.grad(f)(X)
+        assert calls == ["counting", "second", "third"]
+    expected = fg.grad(lambda x: total(sin(sin(x)) * sin(sin(x))))(X)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: fg.grad(f)(X),
+        lambda f: fg.vjp(f, X)[1](1.0),
+        lambda f: fg.jvp(f, (X,), (X,)),
+        lambda f: fg.linearize(f, X)[1](X),
+        lambda f: fg.hvp(f)(X, X),
+        lambda f: fg.grad(lambda x: total(fg.grad(f)(x)))(X),
+        lambda f: fg.grad(fg.jit(lambda x: total(counting(x)) if True else f(x)))(X),
+    ],
+    ids=range(7),
+)
+def test_forcing_does_not_recompute_the_prefix(run):
+    def f(x):
+        y = total(counting(x))
+        assert y > 0
+        assert len(calls) == 1
+        return y * y if y > 1 else y
+
+    for _ in range(3):
+        calls.clear()
+        run(f)
+        assert calls == ["counting"]
+
+
+def test_forcing_a_call_does_not_recompute_it():
+    g = fg.jit(lambda x: total(counting(x)))
+
+    def f(x):
+        y = g(x)
+        assert y > 0
+        return y * y
+
+    for _ in range(3):
+        calls.clear()
+        fg.grad(f)(X)
+        assert calls == ["counting"]
+
+
+def test_what_can_fail_is_computed_at_once():
+    @primitive
+    class Positive(Elementwise):
+        can_fail = True
+        linear = (0,)
+
+        def result_dtype(self, *dtypes):
+            return dtypes[0]
+
+        def impl(self, xp, x):
+            calls.append("positive")
+            if (x <= 0).any():
+                raise ValueError("not positive")
+            return +x
+
+    def f(x):
+        try:
+            return total(Positive()(x)) * 2.0
+        except ValueError:
+            assert calls == ["positive"]
+            return total(x) * 3.0
+
+    for _ in range(3):
+        np.testing.assert_array_equal(fg.jvp(f, (X,), (X,))[1], 2 * X.sum())
+        calls.clear()
+        np.testing.assert_array_equal(fg.jvp(f, (-X,), (X,))[1], 3 * X.sum())
+        calls.clear()
+
+
+# Levels
+
+
+def test_the_highest_level_records():
+    with Trace("outer") as outer:
+        x = outer.new_input(type_of(X))
+        with Trace("inner") as inner:
+            y = inner.new_input(type_of(X))
+            z = add(x, y)
+            assert z.trace is inner
+            assert neg(x).trace is outer
+            assert inner.expr([z.var]).captured == 1
+            assert [c for _, c in inner.captures] == [x]
+            add(x, y)
+            assert len(inner.captures) == 1  # the same tracer is captured once
+        assert len(outer.equations) == 1
+    assert outer.level < inner.level
+    with Trace("later") as later:
+        assert later.level > inner.level
+
+
+def test_arrays_are_computed_even_while_a_trace_is_open():
+    with Trace("f") as trace:
+        trace.new_input(type_of(X))
+        assert type(sin(X)) is np.ndarray
+        assert trace.equations == []
+
+
+def test_what_is_made_of_nothing_is_recorded_in_the_innermost_trace():
+    assert current_trace.get() is None
+    assert type(iota((3,), int)) is np.ndarray
+    with Trace("outer"), Trace("inner") as inner:
+        assert current_trace.get() is inner
+        assert iota((3,), int).trace is inner
+    assert current_trace.get() is None
+
+
+def test_the_trace_is_closed_on_exceptions():
+    with pytest.raises(ZeroDivisionError), Trace("f") as trace:
+        1 / 0
+    assert not trace.open
+    assert current_trace.get() is None
+
+
+def test_threads_and_contexts_have_traces_of_their_own():
+    found = []
+    with Trace("here"):
+        thread = threading.Thread(target=lambda: found.append(current_trace.get()))
+        thread.start()
+        thread.join()
+        contextvars.Context().run(lambda: found.append(current_trace.get()))
+    assert found == [None, None]
+
+
+def test_gradients_in_many_threads():
+    results = {}
+
+    def work(n):
+        f = lambda x: total(sin(x) * x * float(n) if n % 2 else sin(x) + x * float(n))
+        results[n] = [fg.grad(f)(X) for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n, found in results.items():
+        slope = n * (np.cos(X) * X + np.sin(X)) if n % 2 else np.cos(X) + n
+        for x in found:
+            np.testing.assert_allclose(x, slope, rtol=1e-14)
+
+
+# Captured arrays
+
+
+def test_small_captured_arrays_are_copied():
+    array = np.ones(3)
+    with Trace("f", known=True) as trace:
+        x = trace.new_input(type_of(array), array * 2)
+        y = add(x, array)
+        assert array.flags.writeable
+        array[:] = 100
+        z = add(x, array)
+        assert trace.expr([y.var]).captured == 2
+        np.testing.assert_array_equal([v for _, v in trace.captures], [np.ones(3), np.full(3, 100)])
+        trace.evaluate()
+        np.testing.assert_array_equal(trace.values[y.var], np.full(3, 3))
+        np.testing.assert_array_equal(trace.values[z.var], np.full(3, 102))
+
+
+def test_large_captured_arrays_are_read_only_during_the_trace():
+    array = np.ones(LARGE)
+    with Trace("f") as trace:
+        x = trace.new_input(type_of(array))
+        add(x, array)
+        add(x, array)
+        assert len(trace.captures) == 1
+        assert trace.captures[0][1] is array
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2
+    array[0] = 2
+
+
+def test_large_captured_arrays_are_writable_after_exceptions():
+    array = np.ones(LARGE)
+    with pytest.raises(ZeroDivisionError), Trace("f") as trace:
+        add(trace.new_input(type_of(array)), array)
+        1 / 0
+    array[0] = 2
+
+    def f(x):
+        add(x, array)
+        1 / 0
+
+    for transform in TRANSFORMS.values():
+        with pytest.raises(ZeroDivisionError):
+            transform(lambda x: f(np.ones(LARGE) * total(x)))
+        assert array.flags.writeable
+
+
+def test_what_was_read_only_stays_so():
+    array = np.ones(LARGE)
+    array.setflags(write=False)
+    with Trace("f") as trace:
+        add(trace.new_input(type_of(array)), array)
+    assert not array.flags.writeable
+
+
+def test_views_are_copied_whatever_their_size():
+    base = np.ones(LARGE + 1)
+    with Trace("f") as trace:
+        add(trace.new_input(type_of(base[1:])), base[1:])
+        assert base.flags.writeable
+        assert not np.shares_memory(trace.captures[0][1], base)
+
+
+def test_baked_arrays_are_constants_and_copies():
+    array = np.ones(LARGE)
+    expr = record_expr("f", lambda x: [add(x, array)], [type_of(array)])
+    assert expr.captured == 0
+    (constant,) = expr.constants.values()
+    assert not np.shares_memory(constant, array)
+
+
+def test_python_scalars_are_captured_by_value_and_type():
+    def f(x):
+        return add(x, np.float64(1)), add(x, np.float64(1)), add(x, 1.0)
+
+    with Trace("f") as trace:
+        f(trace.new_input(type_of(1.0)))
+        assert [(type(v), float(v)) for _, v in trace.captures] == [(np.float64, 1.0)] * 3
+        weak = [trace.types[v].weak for v, _ in trace.captures]
+        assert weak == [False, False, True]
+
+
+def test_objects_whose_id_is_reused():
+    """Captures are known by id; the objects must live as long as that is remembered."""
+    with Trace("f", known=True) as trace:
+        x = trace.new_input(type_of(X), X)
+        results = [add(x, np.full(4, float(i))) for i in range(50)]
+        trace.evaluate()
+        for i, y in enumerate(results):
+            np.testing.assert_array_equal(trace.values[y.var], X + i)
+
+
+def test_the_structure_holds_no_values():
+    def structure(scale, array, power):
+        with Trace("f") as trace:
+            x = trace.new_input(type_of(array))
+            y = mul(add(x, array), mul(x, np.full(3, scale, array.dtype)))
+            for _ in range(power):
+                y = mul(y, x)
+            return trace.structure([y.var])
+
+    ones = np.ones(3)
+    assert structure(1.0, ones, 1) == structure(2.0, ones * 2, 1)
+    assert hash(structure(1.0, ones, 1)) == hash(structure(2.0, ones * 2, 1))
+    assert structure(1.0, ones, 1) != structure(1.0, ones, 2)
+    assert structure(1.0, ones, 1) != structure(1.0, ones.astype(np.float32), 1)
+
+
+def test_the_structure_tells_wiring_apart():
+    def structure(f):
+        with Trace("f") as trace:
+            x, y = trace.new_input(type_of(X)), trace.new_input(type_of(X))
+            return trace.structure([v.var for v in f(x, y)])
+
+    programs = [
+        lambda x, y: [add(x, y)],
+        lambda x, y: [add(y, x)],
+        lambda x, y: [add(x, x)],
+        lambda x, y: [mul(x, y)],
+        lambda x, y: [add(x, y), x],
+        lambda x, y: [x, add(x, y)],
+        lambda x, y: [add(x, X)],
+        lambda x, y: [add(X, x)],
+        lambda x, y: [x],
+        lambda x, y: [y],
+    ]
+    assert len({structure(f) for f in programs}) == len(programs)
+
+
+# Leaked tracers
+
+
+def leak(transform):
+    kept = []
+
+    def f(x):
+        kept.append(x * 2.0)
+        kept.append(x)
+        return total(x)
+
+    transform(f)
+    return kept
+
+
+TRANSFORMS = {
+    "grad": lambda f: fg.grad(f)(X),
+    "vjp": lambda f: fg.vjp(f, X),
+    "jvp": lambda f: fg.jvp(f, (X,), (X,)),
+    "jit": lambda f: fg.jit(f)(X),
+    "vmap": lambda f: fg.vmap(f)(X[None]),
+    "make_expr": lambda f: fg.make_expr(f)(X),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1.0,
+        lambda x: 1.0 + x,
+        lambda x: sin(x),
+        lambda x: fg.grad(lambda y: total(y * x))(X),
+        lambda x: fg.jit(lambda y: y * x)(X),
+        lambda x: bool(x),
+        lambda x: str(x),
+    ],
+    ids=range(7),
+)
+def test_leaked_tracers(name, use):
+    result, argument = leak(TRANSFORMS[name])
+    with pytest.raises(fg.LeakedTracerError) as error:
+        use(result)
+    message = str(error.value)
+    assert f"used after `{name}" in message
+    assert "it was computed at test_trace.py" in message
+    assert "kept.append(x * 2.0)" in message
+    assert message.startswith("at test_trace.py:")
+    assert "lambda x" in message.splitlines()[0]
+    with pytest.raises(fg.LeakedTracerError, match="it is one of the function's arguments"):
+        use(argument)
+
+
+def test_a_leaked_tracer_as_a_result():
+    kept = leak(TRANSFORMS["jit"])
+    with pytest.raises(fg.LeakedTracerError):
+        fg.jit(lambda x: kept[0])(X)
+    with pytest.raises(fg.LeakedTracerError):
+        fg.grad(lambda x: total(kept[0]))(X)
+
+
+# Errors of equations
+
+
+def test_errors_of_evaluated_equations_name_the_line():
+    @primitive
+    class Failing(Elementwise):
+        linear = (0,)
+
+        def result_dtype(self, *dtypes):
+            return dtypes[0]
+
+        def impl(self, xp, x):
+            raise FloatingPointError("no")
+
+    def f(x):
+        y = Failing()(x)  # the line
+        return bool(total(y) > 0)
+
+    with pytest.raises(FloatingPointError, match="no") as error:
+        fg.jvp(f, (X,), (X,))
+    (note,) = error.value.__notes__
+    assert "raised by `failing`, from test_trace.py" in note
+    assert "y = Failing()(x)  # the line" in note
+
+
+def test_sources_are_the_user_s_lines():
+    def f(x):
+        y = sin(x)
+        return y * y
+
+    expr = fg.make_expr(f)(X)
+    assert len(expr.sources) == len(expr.equations)
+    for code, offset in expr.sources:
+        assert code is f.__code__
+        assert offset >= 0
+
+
+def test_bind_on_arrays_gives_scalars_for_0_d():
+    assert type(bind(sin, (np.array(0.5),))) is np.float64
+    assert type(ReduceSum((0,))(X)) is np.float64
+
+
+def test_recursion_limit_does_not_bound_programs():
+    n = sys.getrecursionlimit() * 3
+
+    def f(x):
+        for _ in range(n):
+            x = neg(x)
+        return x
+
+    assert fg.grad(f)(1.0) == (-1.0) ** n
