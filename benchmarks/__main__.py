@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from benchmarks.workloads import all_workloads
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the workloads asked for; return 1 if any answer was wrong."""
+    """Run the workloads asked for; return 1 if one failed or any answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="workloads, or how their names begin (all)")
     parser.add_argument("--quick", action="store_true", help="see that all runs; do not quote it")
@@ -34,20 +35,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     setting = Setting(options.backend)
     effort = QUICK if options.quick else Effort()
-    results, wrong = [], False
+    results, failed = [], False
     for workload in workloads:
         try:
             result = run(workload, setting, effort)
         except WrongAnswer as error:
-            wrong = True
+            failed = True
             print(f"WRONG ANSWER in {error}\n", flush=True)
+        except Exception:
+            failed = True  # the others are still worth measuring
+            print(f"## {workload.name}: FAILED\n\n{traceback.format_exc()}", flush=True)
         else:
             results.append(result)
             print(report.table(result), flush=True)
     if options.json is not None:
         measured = report.as_json(results, setting, options.quick)
         options.json.write_text(json.dumps(measured, indent=1) + "\n")
-    return int(wrong)
+    return int(failed)
 
 
 def choose(workloads: Sequence[Workload], names: Sequence[str]) -> list[Workload]:

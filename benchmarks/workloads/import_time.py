@@ -24,13 +24,17 @@ print(time.perf_counter() - start)
 
 def seconds_to_import(module: str, before: str) -> float:
     """Start a Python that runs `before`, and return how long its import of `module` took."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compile once, as installed packages do
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(ROOT), environment.get("PYTHONPATH")])
+    )
     answer = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(module=module, before=before)],
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment,
     )
     return float(answer.stdout)
 

@@ -143,8 +143,8 @@ class Trace:
         # This is the hot path of every un-jitted transform; hence the plain style.
         inputs, in_types = [], []
         for x in operands:
-            if type(x) is Tracer and x.trace is self:
-                inputs.append(x.var)
+            if type(x) is Tracer and x.owner is self:
+                inputs.append(x.variable)
                 in_types.append(x.type)
             else:
                 v = self.capture(x)
@@ -180,8 +180,8 @@ class Trace:
             return known[0]
         v = len(self.types)
         if type(value) is Tracer:
-            if not value.trace.open:
-                value.trace.raise_leaked((value,))
+            if not value.owner.open:
+                value.owner.raise_leaked((value,))
             self.types.append(value.type)
         else:
             self.types.append(type_of(value))
@@ -236,7 +236,7 @@ class Trace:
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace."""
-        if type(value) is Tracer and value.trace is self:
+        if type(value) is Tracer and value.owner is self:
             return value
         v = self.capture(value)
         return Tracer(self, v, self.types[v])
@@ -304,9 +304,13 @@ class Trace:
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""
-        culprit = next(x for x in operands if type(x) is Tracer and x.trace is self)
+        culprit = next(x for x in operands if type(x) is Tracer and x.owner is self)
         maker = next(
-            (s for e, s in zip(self.equations, self.sources, strict=True) if culprit.var in e[2]),
+            (
+                s
+                for e, s in zip(self.equations, self.sources, strict=True)
+                if culprit.variable in e[2]
+            ),
             None,
         )
         origin = (
@@ -327,7 +331,7 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     top = None
     for x in operands:
         if type(x) is Tracer:
-            trace = x.trace
+            trace = x.owner
             if top is None or trace.level > top.level:
                 top = trace
     if top is None:
@@ -350,8 +354,8 @@ def trace_of(operands: Iterable[Any]) -> Trace | None:
     """Return the trace in which an operation on `operands` is recorded; None for arrays."""
     top = None
     for x in operands:
-        if type(x) is Tracer and (top is None or x.trace.level > top.level):
-            top = x.trace
+        if type(x) is Tracer and (top is None or x.owner.level > top.level):
+            top = x.owner
     return top
 
 
@@ -379,5 +383,5 @@ def record_expr(
     """
     with Trace(label, bake=True) as trace:
         outputs = function(*[trace.new_input(t) for t in types])
-        expr = trace.expr([trace.lift(x).var for x in outputs])
+        expr = trace.expr([trace.lift(x).variable for x in outputs])
     return expr.check() if check_exprs.get() else expr

@@ -31,15 +31,15 @@ class Tracer:
     6.0
     """
 
-    __slots__ = ("__weakref__", "trace", "type", "var")
+    __slots__ = ("__weakref__", "owner", "type", "variable")
 
-    trace: Trace
-    var: int
+    owner: Trace
+    variable: int
     type: ArrayType
 
-    def __init__(self, trace: Trace, var: int, type_: ArrayType) -> None:
-        self.trace = trace
-        self.var = var
+    def __init__(self, owner: Trace, variable: int, type_: ArrayType) -> None:
+        self.owner = owner
+        self.variable = variable
         self.type = type_
 
     @property
@@ -119,7 +119,7 @@ class Tracer:
         if type(value) is Tracer:
             raise ConcretizationError(
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
-                f"under `{value.trace.label}` has none: the function is traced once for "
+                f"under `{value.owner.label}` has none: the function is traced once for "
                 f"all values. {advice}"
             )
         return value
@@ -163,14 +163,14 @@ def _resolve(x: Any) -> Any:
     Evaluates what is pending on the way.
     """
     while type(x) is Tracer:
-        trace = x.trace
+        trace = x.owner
         if not trace.open:
             trace.raise_leaked((x,))
         if trace.values is None:
             return x
-        if x.var not in trace.values:
+        if x.variable not in trace.values:
             trace.evaluate()
-        x = trace.values[x.var]
+        x = trace.values[x.variable]
     return x
 
 

@@ -61,34 +61,28 @@ from numpy import (
     unsignedinteger,
 )
 
-from fungrad.numpy import dispatch, operators
+from fungrad.numpy import dispatch, methods, operators
+from fungrad.numpy.choosing import choose, piecewise, select, take, take_along_axis
 from fungrad.numpy.creation import (
-    arange,
     array,
     asanyarray,
     asarray,
     ascontiguousarray,
     asfortranarray,
     can_cast,
-    diag,
     diag_indices,
     diag_indices_from,
-    diagflat,
-    diagonal,
     empty,
     empty_like,
     eye,
     fromfunction,
     full,
     full_like,
-    geomspace,
     identity,
     index_exp,
     indices,
     iscomplexobj,
     isrealobj,
-    linspace,
-    logspace,
     mask_indices,
     mgrid,
     ogrid,
@@ -96,19 +90,36 @@ from fungrad.numpy.creation import (
     ones_like,
     result_type,
     s_,
-    trace,
     tri,
-    tril,
     tril_indices,
-    tril_indices_from,
-    triu,
     triu_indices,
-    triu_indices_from,
-    vander,
     zeros,
     zeros_like,
 )
+from fungrad.numpy.cumulative import cumprod, cumsum, cumulative_prod, cumulative_sum
+from fungrad.numpy.differences import diff, ediff1d, gradient, trapezoid, unwrap
 from fungrad.numpy.einstein import einsum, einsum_path
+from fungrad.numpy.elementwise import (
+    allclose,
+    angle,
+    around,
+    array_equal,
+    array_equiv,
+    clip,
+    fix,
+    imag,
+    isclose,
+    iscomplex,
+    isneginf,
+    isposinf,
+    isreal,
+    nan_to_num,
+    real,
+    round,
+    sinc,
+    where,
+)
+from fungrad.numpy.flipping import flip, fliplr, flipud, roll, rot90
 from fungrad.numpy.joining import (
     append,
     array_split,
@@ -116,18 +127,12 @@ from fungrad.numpy.joining import (
     column_stack,
     concat,
     concatenate,
-    delete,
     dsplit,
     dstack,
     hsplit,
     hstack,
-    insert,
-    pad,
-    repeat,
-    resize,
     split,
     stack,
-    tile,
     unstack,
     vsplit,
     vstack,
@@ -235,6 +240,31 @@ from fungrad.numpy.math import (
     true_divide,
     trunc,
 )
+from fungrad.numpy.matrices import (
+    diag,
+    diagflat,
+    diagonal,
+    trace,
+    tril,
+    tril_indices_from,
+    triu,
+    triu_indices_from,
+    vander,
+)
+from fungrad.numpy.nan_reductions import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from fungrad.numpy.padding import pad
 from fungrad.numpy.products import (
     cross,
     dot,
@@ -248,20 +278,27 @@ from fungrad.numpy.products import (
     vecdot,
     vecmat,
 )
-from fungrad.numpy.selecting import (
-    argwhere,
-    choose,
-    compress,
-    extract,
-    flatnonzero,
-    nonzero,
-    piecewise,
-    select,
-    take,
-    take_along_axis,
-    trim_zeros,
-    where,
+from fungrad.numpy.ranges import arange, geomspace, linspace, logspace
+from fungrad.numpy.reductions import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    count_nonzero,
+    max,
+    mean,
+    min,
+    prod,
+    ptp,
+    std,
+    sum,
+    var,
 )
+from fungrad.numpy.repeating import delete, insert, repeat, resize, tile
+from fungrad.numpy.searching import digitize, interp, isin, searchsorted, unique
+from fungrad.numpy.selecting import argwhere, compress, extract, flatnonzero, nonzero, trim_zeros
 from fungrad.numpy.shape import (
     astype,
     atleast_1d,
@@ -272,9 +309,6 @@ from fungrad.numpy.shape import (
     broadcast_to,
     copy,
     expand_dims,
-    flip,
-    fliplr,
-    flipud,
     matrix_transpose,
     meshgrid,
     moveaxis,
@@ -282,27 +316,24 @@ from fungrad.numpy.shape import (
     permute_dims,
     ravel,
     reshape,
-    roll,
     rollaxis,
-    rot90,
     shape,
     size,
     squeeze,
     swapaxes,
     transpose,
 )
-from fungrad.numpy.sorting import (
-    argpartition,
-    argsort,
-    digitize,
-    interp,
-    isin,
-    lexsort,
-    partition,
-    searchsorted,
-    sort,
-    sort_complex,
-    unique,
+from fungrad.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
+from fungrad.numpy.statistics import (
+    average,
+    corrcoef,
+    cov,
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
 )
 
 # fmt: off
@@ -316,34 +347,44 @@ __all__ = [  # noqa: RUF022 - in groups
     "promote_types", "set_printoptions", "signedinteger", "single", "uint", "uint16", "uint32",
     "uint64", "uint8", "unsignedinteger",
     # Making arrays
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray",
-    "can_cast", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "empty",
-    "empty_like", "eye", "fromfunction", "full", "full_like", "geomspace", "identity",
-    "index_exp", "indices", "iscomplexobj", "isrealobj", "linspace", "logspace", "mask_indices",
-    "mgrid", "ogrid", "ones", "ones_like", "result_type", "s_", "trace", "tri", "tril",
-    "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "vander",
-    "zeros", "zeros_like",
+    "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
+    "diag_indices", "diag_indices_from", "empty", "empty_like", "eye", "fromfunction", "full",
+    "full_like", "identity", "index_exp", "indices", "iscomplexobj", "isrealobj",
+    "mask_indices", "mgrid", "ogrid", "ones", "ones_like", "result_type", "s_", "tri",
+    "tril_indices", "triu_indices", "zeros", "zeros_like",
+    # Numbers at equal steps
+    "arange", "geomspace", "linspace", "logspace",
+    # Matrices
+    "diag", "diagflat", "diagonal", "trace", "tril", "tril_indices_from", "triu",
+    "triu_indices_from", "vander",
     # Shapes and axes
     "astype", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
-    "broadcast_to", "copy", "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose",
-    "meshgrid", "moveaxis", "ndim", "permute_dims", "ravel", "reshape", "roll", "rollaxis",
-    "rot90", "shape", "size", "squeeze", "swapaxes", "transpose",
-    # Joining, splitting, repeating, padding
-    "append", "array_split", "block", "column_stack", "concat", "concatenate", "delete",
-    "dsplit", "dstack", "hsplit", "hstack", "insert", "pad", "repeat", "resize", "split",
-    "stack", "tile", "unstack", "vsplit", "vstack",
-    # Selecting
-    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "piecewise",
-    "select", "take", "take_along_axis", "trim_zeros", "where",
-    # Sorting and searching
-    "argpartition", "argsort", "digitize", "interp", "isin", "lexsort", "partition",
-    "searchsorted", "sort", "sort_complex", "unique",
+    "broadcast_to", "copy", "expand_dims", "matrix_transpose", "meshgrid", "moveaxis", "ndim",
+    "permute_dims", "ravel", "reshape", "rollaxis", "shape", "size", "squeeze", "swapaxes",
+    "transpose",
+    # Flipping and rolling
+    "flip", "fliplr", "flipud", "roll", "rot90",
+    # Joining and splitting
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",
+    "dstack", "hsplit", "hstack", "split", "stack", "unstack", "vsplit", "vstack",
+    # Repeating, deleting, inserting
+    "delete", "insert", "repeat", "resize", "tile",
+    # Padding
+    "pad",
+    # Choosing
+    "choose", "piecewise", "select", "take", "take_along_axis",
+    # Where conditions hold
+    "argwhere", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros",
+    # Sorting
+    "argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex",
+    # Searching
+    "digitize", "interp", "isin", "searchsorted", "unique",
     # Products
     "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot",
     "vecmat",
     # Products, summed over any axes
     "einsum", "einsum_path",
-    # Elementwise
+    # Ufuncs
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh",
     "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
@@ -357,10 +398,28 @@ __all__ = [  # noqa: RUF022 - in groups
     "positive", "pow", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift",
     "rint", "sign", "signbit", "sin", "sinh", "spacing", "sqrt", "square", "subtract", "tan",
     "tanh", "true_divide", "trunc",
+    # Other elementwise functions
+    "allclose", "angle", "around", "array_equal", "array_equiv", "clip", "fix", "imag",
+    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "real", "round",
+    "sinc", "where",
+    # Reductions
+    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
+    "prod", "ptp", "std", "sum", "var",
+    # Cumulative
+    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    # Differences and integrals
+    "diff", "ediff1d", "gradient", "trapezoid", "unwrap",
+    # Statistics
+    "average", "corrcoef", "cov", "median", "nanmedian", "nanpercentile", "nanquantile",
+    "percentile", "quantile",
+    # Reductions that leave out NaN
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin",
+    "nanprod", "nanstd", "nansum", "nanvar",
 ]
 # fmt: on
 
 dispatch.install()
+methods.install()
 operators.install()
 
 

@@ -110,11 +110,11 @@ def _application(primitive: ElementwiseFunction) -> Function:
             if type(y) is Tracer:
                 if elementwise_plan(primitive, (x.type, y.type), False) is None:
                     return bind(primitive, (x, y))
-            elif type(y) in (float, int) and x.trace.on_host:
+            elif type(y) in (float, int) and x.owner.on_host:
                 strides = scalar_plan(primitive, x.type, type(y))  # type: ignore[arg-type]
                 if strides is not None:
                     value = np.array(y, x.type.dtype)
-                    return bind(primitive, (x, x.trace.uniform(value, x.type, strides)))
+                    return bind(primitive, (x, x.owner.uniform(value, x.type, strides)))
         return apply(primitive, (x, y))
 
     return of_one if getattr(np, primitive.function).nin == 1 else of_two  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ import numpy as np
 from fungrad.core.expr import Expr
 from fungrad.core.trace import bind, record_expr
 from fungrad.core.types import ArrayType, Shape, type_of
-from fungrad.numpy.creation import diagonal
 from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.matrices import diagonal
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin
 from fungrad.numpy.shape import permuted, reshaped
 from fungrad.primitives.contraction import contract

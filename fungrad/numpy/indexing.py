@@ -222,7 +222,7 @@ def _places(mask: Any, shape: Shape) -> Any:
         if value is None:
             raise ConcretizationError(
                 f"at {here()}\na boolean mask picks a number of elements that depends on its values, "
-                f"and a tracer of type {mask.type} under `{mask.trace.label}` has none: the function "
+                f"and a tracer of type {mask.type} under `{mask.owner.label}` has none: the function "
                 "is traced once for all values. Keep the shape instead: choose between elements with "
                 "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
                 "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "

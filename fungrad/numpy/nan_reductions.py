@@ -17,13 +17,13 @@ from fungrad.numpy.cumulative import cumprod, cumsum
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_tracer
 from fungrad.numpy.reductions import (
-    _mask,
     all,
     argmax,
     argmin,
     degrees_of_freedom,
     divided,
     is_exact,
+    mask_of,
     max,
     mean,
     min,
@@ -86,15 +86,12 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 # Extrema
 
 
-def _extremum(function: Any, least: float, a: Any, axis: Any, **kwargs: Any) -> Any:
+def _extremum(function: Any, least: float, a: Any, axis: Any, **options: Any) -> Any:
     x, found = _without_nan(a, least)
-    where = kwargs["where"]
-    if found is None or (where is not True and kwargs["initial"] is missing):
-        return function(x, axis, **kwargs)
-    result = function(x, axis, **kwargs)
-    if kwargs["initial"] is not missing:
+    result = function(x, axis, **options)
+    if found is None or options["initial"] is not missing:
         return result
-    nothing = all(found, axis, keepdims=kwargs["keepdims"])
+    nothing = all(found, axis, keepdims=options["keepdims"])
     return promotion.where(nothing, math.nan, result)
 
 
@@ -154,7 +151,7 @@ def _counted(found: Any, where: Any) -> Any:
     counted = e.logical_not(found)
     if where is True:
         return counted
-    return apply(e.logical_and, (counted, np.not_equal(_mask(where, found.shape), False)))
+    return apply(e.logical_and, (counted, np.not_equal(mask_of(where, found.shape), False)))
 
 
 def _inexact(dtype: Any) -> None:

@@ -15,11 +15,10 @@ from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
 
-
 PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
 
 
-def _operand(x: Any) -> bool:
+def is_operand(x: Any) -> bool:
     """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand."""
     return (
         type(x) in PYTHON_SCALARS
@@ -34,12 +33,12 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
         if cls is Tracer:
             if other.type is self.type:
                 return bind(primitive, (self, other))
-        elif cls in PYTHON_NUMBERS and self.trace.on_host:
-            strides = scalar_plan(primitive, self.type, cls)
+        elif cls in PYTHON_NUMBERS and self.owner.on_host:
+            strides = scalar_plan(primitive, self.type, cls)  # type: ignore[arg-type]
             if strides is not None:
                 value = np.array(other, self.type.dtype)
-                return bind(primitive, (self, self.trace.uniform(value, self.type, strides)))
-        if not _operand(other):
+                return bind(primitive, (self, self.owner.uniform(value, self.type, strides)))
+        if not is_operand(other):
             return NotImplemented
         try:
             return apply(primitive, (self, other), True)
@@ -49,12 +48,12 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
 
     def reflected(self: Tracer, other: Any) -> Any:
         cls = type(other)
-        if cls in PYTHON_NUMBERS and self.trace.on_host:
-            strides = scalar_plan(primitive, self.type, cls)
+        if cls in PYTHON_NUMBERS and self.owner.on_host:
+            strides = scalar_plan(primitive, self.type, cls)  # type: ignore[arg-type]
             if strides is not None:
                 value = np.array(other, self.type.dtype)
-                return bind(primitive, (self.trace.uniform(value, self.type, strides), self))
-        if not _operand(other):
+                return bind(primitive, (self.owner.uniform(value, self.type, strides), self))
+        if not is_operand(other):
             return NotImplemented
         try:
             return apply(primitive, (other, self), True)
@@ -80,7 +79,7 @@ def power(x: Any, y: Any, keep_weak: bool = False) -> Any:
 
 
 def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
-    if modulo is not None or not _operand(other):
+    if modulo is not None or not is_operand(other):
         return NotImplemented
     return power(self, other, True)
 

@@ -15,8 +15,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.flipping import roll
 from fungrad.numpy.promotion import apply, cast, promote, standin, strong
-from fungrad.numpy.shape import is_sequence, moveaxis, reshaped, roll
+from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
 from fungrad.primitives.shaping import slice_axis

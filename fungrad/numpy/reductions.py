@@ -116,7 +116,7 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
-        x = promotion.where(_mask(where, shape), x, fill)
+        x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:
         result = primitive(x)
     elif identity is None and 0 in [shape[i] for i in axes]:
@@ -126,7 +126,7 @@ def reduce(
     return with_axes(result, shape, axes) if keepdims else result
 
 
-def _mask(where: Any, shape: Shape) -> Any:
+def mask_of(where: Any, shape: Shape) -> Any:
     """Return the argument `where` as an array; it must broadcast to the shape of the operand."""
     mask = as_array(where)
     if len(type_of(mask).shape) > len(shape):
@@ -272,7 +272,7 @@ def count(x: Tracer, axis: Any, where: Any, keepdims: Any) -> Any:
     """Return how many elements are reduced to one; an array of counts if there is a mask."""
     if where is True:
         return math.prod([x.shape[i] for i in reduced_axes(axis, x.ndim)])
-    mask = cast(as_tracer(_mask(where, x.shape)), np.dtype(bool))
+    mask = cast(as_tracer(mask_of(where, x.shape)), np.dtype(bool))
     return reduce(np.add, broadcast_to(mask, x.shape), axis, np.intp, keepdims=keepdims)
 
 

@@ -15,7 +15,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, standin
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Concatenate, Permute, Reshape, Reverse, slice_axis
+from fungrad.primitives.shaping import Permute, Reshape, Reverse
 
 
 def is_sequence(x: Any) -> bool:
@@ -41,9 +41,14 @@ def permuted(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     return x if axes == tuple(range(len(axes))) else Permute(axes)(x)
 
 
+def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
+    """Reverse along axes, if any."""
+    return Reverse(axes)(x) if axes else x
+
+
 def same_array(x: Tracer) -> Tracer:
     """Return another tracer of the same value, for functions that return a copy."""
-    return Tracer(x.trace, x.var, x.type)
+    return Tracer(x.owner, x.variable, x.type)
 
 
 # What an array says of itself
@@ -253,80 +258,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         x = as_tracer(x)
         grids.append(reshaped(x, (1,) * i + (x.size,) + (1,) * (len(xi) - i - 1)))
     return tuple(grids) if sparse else broadcast_arrays(*grids)
-
-
-# Reversing and rolling
-
-
-def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
-    """Reverse along axes, if any."""
-    return Reverse(axes)(x) if axes else x
-
-
-@implements(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
-    x = as_tracer(m)
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    return reversed_axes(x, tuple(sorted(axes)))
-
-
-@implements(np.fliplr)
-def fliplr(m: Any) -> Any:
-    x = as_tracer(m)
-    if x.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return reversed_axes(x, (1,))
-
-
-@implements(np.flipud)
-def flipud(m: Any) -> Any:
-    x = as_tracer(m)
-    if x.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return reversed_axes(x, (0,))
-
-
-@implements(np.rot90)
-def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
-    x = as_tracer(m)
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == x.ndim:
-        raise ValueError("Axes must be different.")
-    if any(not -x.ndim <= i < x.ndim for i in axes):
-        raise ValueError(f"Axes={axes} out of range for array of ndim={x.ndim}.")
-    first, second = [i % x.ndim for i in axes]
-    turns = operator.index(k) % 4
-    if turns == 2:
-        return reversed_axes(x, tuple(sorted((first, second))))
-    if turns == 1:
-        return swapaxes(reversed_axes(x, (second,)), first, second)
-    if turns == 3:
-        return reversed_axes(swapaxes(x, first, second), (second,))
-    return same_array(x)
-
-
-@implements(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """The shift must be known when the function is traced."""
-    x = as_tracer(a)
-    if axis is None:
-        shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
-        return reshaped(shifted, x.shape)
-    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    both = np.broadcast(as_shape(shift), axes)
-    if both.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    steps = dict.fromkeys(axes, 0)
-    for step, i in both:
-        steps[i] += step
-    result = same_array(x)
-    for i, step in steps.items():
-        n = x.shape[i]
-        if n and (step := step % n):
-            parts = (slice_axis(result, i, n - step, n), slice_axis(result, i, 0, n - step))
-            result = Concatenate(i)(*parts)
-    return result
 
 
 # Copies

@@ -21,11 +21,10 @@ from fungrad.numpy.reductions import (
     mean,
     merged,
     reduce,
-    squared_magnitude,
     sum,
     with_axes,
 )
-from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
+from fungrad.numpy.shape import moveaxis, permuted, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.shaping import slice_axis
@@ -42,8 +41,10 @@ def _weights(weights: Any, x: Tracer, axes: tuple[int, ...] | None) -> Tracer:
     if axes is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
     if w.shape != tuple([x.shape[i] for i in axes]):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-    w = np.transpose(w, np.argsort(axes))  # type: ignore[assignment, call-overload]
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    w = permuted(w, tuple(np.argsort(axes).tolist()))
     return reshaped(w, tuple([n if i in axes else 1 for i, n in enumerate(x.shape)]))
 
 
@@ -113,91 +114,251 @@ def median(
     return with_axes(result, np.shape(a), axes) if keepdims else result
 
 
-def _step_up(where: Callable[[Any], Any], at: Any) -> Any:
-    """Return the position below, or, unless the condition on it holds, the one above."""
-    return np.floor(at) + np.where(where(at), 0, 1)
+# Where in n sorted elements the q-quantile is (R. Hyndman & Y. Fan, "Sample quantiles in statistical
+# packages", 1996); between two places, it is interpolated. These work on arrays and on tracers.
 
 
-# Where in n sorted elements a quantile is (Hyndman & Fan, "Sample quantiles in statistical packages", 1996).
-# Between positions, it is interpolated.
+def _linear(n: Any, q: Any) -> Any:
+    return (n - 1) * q
 
-_CONTINUOUS = {
-    "interpolated_inverted_cdf": (0, 1),
-    "hazen": (0.5, 0.5),
-    "weibull": (0, 0),
-    "median_unbiased": (1 / 3, 1 / 3),
-    "normal_unbiased": (3 / 8, 3 / 8),
-}
+
+def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _averaged(n: Any, q: Any) -> Any:
+    at = n * q - 1
+    return np.floor(at) + np.where(np.equal(at % 1, 0), 0.5, 1.0)
+
+
+def _closest(n: Any, q: Any) -> Any:
+    at = n * q - 1.5
+    is_odd = np.logical_and(np.equal(at % 1, 0), np.equal(np.floor(at) % 2, 1))
+    return np.floor(at) + np.where(is_odd, 0, 1)
+
+
 _PLACES: dict[str, Callable[[Any, Any], Any]] = {
-    "linear": lambda n, q: (n - 1) * q,
-    "lower": lambda n, q: np.floor((n - 1) * q),
-    "higher": lambda n, q: np.ceil((n - 1) * q),
-    "nearest": lambda n, q: np.rint((n - 1) * q),
-    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
     "inverted_cdf": lambda n, q: np.ceil(n * q - 1),
-    "averaged_inverted_cdf": lambda n, q: np.floor(n * q - 1)
-    + np.where(np.equal(n * q % 1, 0), 0.5, 1.0),
-    "closest_observation": lambda n, q: _step_up(
-        lambda at: np.logical_and(np.equal(at % 1, 0), np.equal(np.floor(at) % 2, 1)), n * q - 1.5
-    ),
-    **{
-        name: lambda n, q, a=a, b=b: n * q + (a + q * (1 - a - b)) - 1  # type: ignore[misc]
-        for name, (a, b) in _CONTINUOUS.items()
-    },
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _closest,
+    "interpolated_inverted_cdf": _continuous(0, 1),
+    "hazen": _continuous(0.5, 0.5),
+    "weibull": _continuous(0, 0),
+    "linear": _linear,
+    "median_unbiased": _continuous(1 / 3, 1 / 3),
+    "normal_unbiased": _continuous(3 / 8, 3 / 8),
+    "lower": lambda n, q: np.floor(_linear(n, q)),
+    "higher": lambda n, q: np.ceil(_linear(n, q)),
+    "midpoint": lambda n, q: 0.5 * (np.floor(_linear(n, q)) + np.ceil(_linear(n, q))),
+    "nearest": lambda n, q: np.rint(_linear(n, q)),
 }
-_DISCRETE = {"lower", "higher", "nearest", "inverted_cdf", "closest_observation"}
+_DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
+
+
+def _between(low: Any, high: Any, share: Any) -> Any:
+    """Interpolate, from the nearer end."""
+    difference = high - low
+    nearer_high = np.greater_equal(share, 0.5)
+    known = type(share) is not Tracer
+    if known and not nearer_high.any():
+        return low + difference * share
+    from_high = high - difference * (1 - share)
+    if known and nearer_high.all():
+        return from_high
+    return np.where(nearer_high, from_high, low + difference * share)
 
 
 def _quantile(
-    a: Any, q: Any, axis: Any, method: str, keepdims: Any, ignore_nan: bool, scale: int = 1
+    a: Any, q: Any, axis: Any, method: str, keepdims: Any, percent: bool, ignore_nan: bool = False
 ) -> Any:
     if type_of(as_array(a)).dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
+    q = as_array(q)
+    weak = type_of(q).weak
+    q = q / 100 if percent else q
+    if type(q) is not Tracer and not np.logical_and(np.less_equal(0, q), np.less_equal(q, 1)).all():
+        kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
+        raise ValueError(f"{kind} must be in the range [0, {limit}]")
+    shape = np.shape(q)
+    if len(shape) > 2:
+        raise ValueError("q must be a scalar or 1d")
     if method not in _PLACES:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {_PLACES.keys()}")
-    weak = type_of(as_array(q)).weak
-    q = as_tracer(q) if is_sequence(q) and promotion.has_tracer(q) else as_array(q)
-    q = q / scale if scale > 1 else q
-    if type(q) is not Tracer and not np.logical_and(0 <= np.asarray(q), np.asarray(q) <= 1).all():
-        what = "Quantiles must be in the range [0, 1]"
-        raise ValueError(what if scale == 1 else "Percentiles must be in the range [0, 100]")
-    if np.ndim(q) > 2:
-        raise ValueError("q must be a scalar or 1d")
     x, axes = _sorted(a, axis)
-    shape, rest = np.shape(q), x.shape[1:]
     n: Any = x.shape[0]
     if not n:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     ignore_nan = ignore_nan and not is_exact(x.dtype)
     if ignore_nan:
-        n = reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp)
-        n = np.maximum(n, 1)  # without numbers the first element, NaN, is the result
-    if ignore_nan:
-        q = np.reshape(q, (*shape, *[1] * len(rest)))
-    place = _PLACES[method](n, q)
-    discrete = method in _DISCRETE or type_of(place).dtype.kind in "iu"
+        # Of NaNs alone the first is taken.
+        n = np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
+    rest = x.shape[1:]
+    place = _PLACES[method](n, np.reshape(q, (*shape, *[1] * len(rest))))
     below = np.floor(place)
-    low, high = (np.clip(i, 0, n - 1).astype(np.intp) for i in (below, below + 1))
 
     def at(index: Any) -> Any:
+        index = np.minimum(np.maximum(index, 0), n - 1).astype(np.intp)
         if not ignore_nan:
-            return getitem(x, index)
-        rows = broadcast_to(as_tracer(index), (*shape, *rest))
-        picked = take_along_axis(x, reshaped(rows, (math.prod(shape), *rest)), 0)
-        return reshaped(picked, (*shape, *rest))
+            return getitem(x, np.reshape(index, shape))
+        rows = reshaped(index, (math.prod(shape), *rest))
+        return reshaped(take_along_axis(x, rows, 0), (*shape, *rest))
 
-    if discrete:
-        result = at(low)
+    if method in _DISCRETE or type_of(place).dtype.kind in "iu":
+        result = at(below)
     else:
         share = place - below
-        if weak:
-            share = _as_weak(share)
-        else:
-            share = np.reshape(share, (*np.shape(share), *[1] * (len(shape) + len(rest) - np.ndim(share))))
-        result = _between(at(low), at(high), share)
+        if weak and not is_exact(x.dtype):
+            share = share.astype(x.dtype)
+        result = _between(at(below), at(below + 1), share)
     if not ignore_nan:
         result = _nan_wins(x, result)
     if keepdims:
-        kept = tuple([1 if i in axes else m for i, m in enumerate(np.shape(a))])
+        kept = [1 if i in axes else length for i, length in enumerate(np.shape(a))]
         result = reshaped(result, (*shape, *kept))
     return result
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too. Traced, `weights` are not supported."""
+    not_for_tracers("quantile", {"out": out, "weights": weights})
+    return _quantile(a, q, axis, method, keepdims, False)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too. Traced, `weights` are not supported."""
+    not_for_tracers("percentile", {"out": out, "weights": weights})
+    return _quantile(a, q, axis, method, keepdims, True)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too. Traced, `weights` are not supported."""
+    not_for_tracers("nanquantile", {"out": out, "weights": weights})
+    return _quantile(a, q, axis, method, keepdims, False, True)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too. Traced, `weights` are not supported."""
+    not_for_tracers("nanpercentile", {"out": out, "weights": weights})
+    return _quantile(a, q, axis, method, keepdims, True, True)
+
+
+@implements(np.nanmedian)
+def nanmedian(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: Any = False,
+) -> Any:
+    not_for_tracers("nanmedian", {"out": out})
+    x = as_tracer(a)
+    if is_exact(x.dtype):
+        return median(x, axis, keepdims=keepdims)
+    return _quantile(x, 0.5, axis, "linear", keepdims, False, True)
+
+
+# Correlations
+
+
+@implements(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    given = [as_tracer(z) for z in (m, y) if z is not None]
+    for name, z in zip("my", given, strict=False):
+        if z.ndim > 2:
+            raise ValueError(f"{name} has more than 2 dimensions")
+    if dtype is None:
+        dtype = np.result_type(*[z.dtype for z in given], np.float64)
+    rows = []
+    for z in given:
+        row = np.atleast_2d(cast(z, np.dtype(dtype)))
+        rows.append(row if rowvar or row.shape[0] == 1 else row.T)
+    x: Any = joined(rows, 0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = [as_tracer(w) for w in (fweights, aweights) if w is not None]
+    for w in weights:
+        if w.ndim > 1:
+            raise RuntimeError("cannot handle multidimensional weights")
+        if w.shape[0] != x.shape[1]:
+            raise RuntimeError("incompatible numbers of samples and weights")
+    if not weights:
+        centred = x - mean(x, 1, keepdims=True)
+        return _scaled_product(centred, centred, x.shape[1] - ddof)
+    w = weights[0] if len(weights) == 1 else apply(e.mul, weights)
+    total = sum(w)
+    centred = x - average(x, 1, w, keepdims=True)
+    if ddof and aweights is not None:
+        ddof = ddof * sum(apply(e.mul, (w, aweights))) / total
+    return _scaled_product(centred, centred * w, total - ddof)
+
+
+def _scaled_product(x: Any, y: Any, number: Any) -> Any:
+    return np.squeeze(np.dot(x, np.conjugate(y.T)) * np.true_divide(1, np.maximum(number, 0)))
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    deviation = np.sqrt(e.real(np.diagonal(c)))
+    c = c / deviation[:, None] / deviation[None, :]
+    if c.dtype.kind == "c":
+        return e.complex_(np.clip(e.real(c), -1, 1), np.clip(e.imag(c), -1, 1))
+    return np.clip(c, -1, 1)

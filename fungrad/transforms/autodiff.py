@@ -158,7 +158,7 @@ def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: s
             )
         operand = as_operand(x)
         if found.dtype != t.dtype:
-            operand = np.asarray(operand).astype(t.dtype)[()] if not hasattr(x, "trace") else x
+            operand = np.asarray(operand).astype(t.dtype)[()] if not hasattr(x, "owner") else x
         moved.append(operand)
     return moved
 

@@ -74,8 +74,8 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
     """Return the variables of the results of a traced function."""
     variables = []
     for x in leaves:
-        if type(x) is Tracer and x.trace is trace:
-            variables.append(x.var)
+        if type(x) is Tracer and x.owner is trace:
+            variables.append(x.variable)
             continue
         if type(x) is not Tracer and not is_array(x):
             raise TypeError(
@@ -83,7 +83,7 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
                 f"results is {x!r} of type {type(x).__name__}. Return it outside of the transformed "
                 "function, or with has_aux=True where the transform has it."
             )
-        variables.append(trace.lift(x).var)
+        variables.append(trace.lift(x).variable)
     return variables
 
 

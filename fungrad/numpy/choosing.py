@@ -1,0 +1,172 @@
+"""Choosing elements: at indices, and between arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.joining import unstack
+from fungrad.numpy.promotion import (
+    apply,
+    as_array,
+    as_tracer,
+    cast,
+    strong,
+)
+from fungrad.numpy.shape import (
+    broadcast_arrays,
+    is_sequence,
+    reshaped,
+)
+from fungrad.primitives import elementwise as e
+from fungrad.primitives import indexing
+from fungrad.primitives.shaping import (
+    zeros_like,
+)
+
+# At indices
+
+
+def _within(index: Any, n: int, mode: str) -> Any:
+    """Bring indices into [0, n) as NumPy's `mode` says; "raise" leaves them as they are."""
+    if mode == "raise":
+        return index
+    if mode == "wrap":
+        return np.remainder(index, n)
+    if mode == "clip":
+        return np.minimum(np.maximum(index, 0), n - 1)
+    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    not_for_tracers("take", {"out": out})
+    x, index = as_tracer(a), strong(indices)
+    if not np.can_cast(index.dtype, np.intp, "same_kind"):
+        raise TypeError(
+            f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule "
+            "'same_kind'"
+        )
+    if index.dtype.kind == "b":
+        index = cast(as_tracer(index), np.dtype(np.int64))
+    if axis is None:
+        x, axis = reshaped(x, (x.size,)), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    index = _within(index, x.shape[axis], mode)
+    return getitem(x, (slice(None),) * axis + (index,))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    x, index = as_tracer(arr), as_tracer(indices)
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if index.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        x, axis = reshaped(x, (x.size,)), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    if x.ndim != index.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    others = [(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, index.shape)]
+    common = np.broadcast_shapes(*others)
+    x, index = (
+        promotion.broadcast_to(y, (*common[:axis], y.shape[axis], *common[axis + 1 :]))
+        for y in (x, index)
+    )
+    return indexing.take_along_axis(x, index, axis)
+
+
+# Between arrays
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Where values are not known, indices out of bounds are not an error: the nearest is chosen."""
+    not_for_tracers("choose", {"out": out})
+    index: Any = as_tracer(a)
+    if type(choices) is Tracer:
+        choices = unstack(choices)
+    arrays = _promoted(list(choices))
+    if mode == "raise":
+        value = known_value(index)
+        if (
+            value is not None
+            and np.size(value)
+            and not 0 <= np.min(value) <= np.max(value) < len(arrays)
+        ):
+            raise ValueError("invalid entry in choice array")
+    else:
+        index = _within(index, len(arrays), mode)
+    result: Any = arrays[0]
+    for i, option in enumerate(arrays[1:], 1):
+        result = promotion.where(apply(e.greater_equal, (index, i)), option, result)
+    return broadcast_arrays(index, result)[1]
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [strong(x) for x in condlist]
+    for i, condition in enumerate(conditions):
+        if condition.dtype != bool:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    *choices, result = _promoted([*choicelist, default])
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
+        result = promotion.where(condition, choice, result)
+    return result
+
+
+def _promoted(arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays and tracers of the dtype they have together, Python numbers being weak."""
+    arrays = [as_array(x) for x in arrays]
+    dtype = promotion.result_dtype(*[type_of(x) for x in arrays])
+    return [cast(as_tracer(x), dtype) for x in arrays]
+
+
+def _is_list_of_arrays(condlist: Any, ndim: int) -> bool:
+    if type(condlist) is Tracer:
+        return condlist.ndim > 0 and ndim == 0
+    return is_sequence(condlist) and (is_sequence(condlist[0]) or ndim == 0)
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Where values are not known, each function is called with all of `x`."""
+    array: Any = as_tracer(x)
+    if type(condlist) is Tracer and condlist.ndim > 1:
+        condlist = unstack(condlist)
+    if not _is_list_of_arrays(condlist, array.ndim):
+        condlist = [condlist]
+    conditions = [as_array(c) for c in condlist]
+    n = len(conditions)
+    functions = list(funclist)
+    if len(functions) == n + 1:
+        covered = conditions[0]
+        for condition in conditions[1:]:
+            covered = np.logical_or(covered, condition)
+        conditions.append(np.logical_not(covered))
+    elif len(functions) != n:
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    result: Any = zeros_like(array)
+    for condition, function in zip(conditions, functions, strict=True):
+        mask = known_value(condition) if type(condition) is Tracer else condition
+        if mask is None:
+            value = function(array, *args, **kw) if callable(function) else function
+            wanted = apply(e.not_equal, (condition, False))
+            result = promotion.where(wanted, cast(as_tracer(value), array.dtype), result)
+        elif (mask := np.asarray(mask, bool)).any():
+            value = function(getitem(array, mask), *args, **kw) if callable(function) else function
+            result = setitem_functional(result, mask, value)
+    return result

@@ -1,0 +1,201 @@
+"""Searching in what is sorted, interpolating between it, and sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.numpy import promotion
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.indexing import getitem
+from fungrad.numpy.joining import joined
+from fungrad.numpy.promotion import (
+    apply,
+    as_array,
+    as_tracer,
+    broadcast_to,
+    cast,
+    promote,
+)
+from fungrad.numpy.selecting import value_needed
+from fungrad.numpy.shape import (
+    reshaped,
+    reversed_axes,
+)
+from fungrad.numpy.sorting import sort
+from fungrad.primitives import elementwise as e
+from fungrad.primitives.reductions import ReduceOr
+from fungrad.primitives.shaping import (
+    slice_axis,
+    zeros_like,
+)
+from fungrad.primitives.sorting import ArgSort
+
+# Searching
+
+
+def _comes_before(x: Any, y: Any) -> Any:
+    """Return where ``x < y`` in the order of sorting, which has NaNs last."""
+    less = e.less(x, y)
+    if x.dtype.kind not in "fc":
+        return less
+    return e.logical_or(less, e.logical_and(e.isnan(y), e.logical_not(e.isnan(x))))
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Traced, it takes as many vectorised steps as the length of `a` has binary digits."""
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    places, values = promote(as_tracer(a), as_tracer(v))
+    if places.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if sorter is not None:
+        places = getitem(places, sorter)
+    return _search(places, values, side)
+
+
+def _search(places: Any, values: Any, side: str) -> Any:
+    """Return for each value the number of places that it comes after."""
+    n = len(places)
+    found: Any = cast(zeros_like(values), np.dtype(np.int64))
+    step = 1 << n.bit_length()
+    while step := step >> 1:
+        # Can the number be larger by this power of 2? It can if the last place passed is before.
+        next_ = apply(e.add, (found, step))
+        inside = apply(e.less_equal, (next_, n))
+        at = apply(e.minimum, (next_, n))
+        place = getitem(places, apply(e.sub, (at, 1)))
+        if side == "left":
+            passed = _comes_before(place, values)
+        else:
+            passed = e.logical_not(_comes_before(values, place))
+        found = e.select(e.logical_and(inside, passed), next_, found)
+    return found
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    """Bins that have no known values are taken to be increasing."""
+    x, edges = as_tracer(x), as_array(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    value = known_value(edges) if type(edges) is Tracer else edges
+    rising = True
+    if value is not None:
+        steps = np.diff(value)
+        rising = not bool((steps < 0).any())
+        if not rising and bool((steps > 0).any()):
+            raise ValueError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if rising:
+        return searchsorted(edges, x, side)
+    falling = reversed_axes(as_tracer(edges), (0,))
+    return apply(e.sub, (len(edges), searchsorted(falling, x, "right" if right else "left")))
+
+
+@implements(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    x, tests = promote(as_tracer(element), as_tracer(test_elements))
+    tests = reshaped(tests, (tests.size,))
+    n = tests.size
+    if n == 0:
+        found = cast(zeros_like(x), np.dtype(bool))
+    elif n <= 16:
+        shape = (*x.shape, n)
+        pairs = (reshaped(x, (*x.shape, 1)), tests)
+        found = ReduceOr((x.ndim,))(e.equal(*[broadcast_to(y, shape) for y in pairs]))
+    else:
+        tests = sort(tests)
+        at = apply(e.minimum, (_search(tests, x, "left"), n - 1))
+        found = e.equal(getitem(tests, at), x)
+    return e.logical_not(found) if invert else found
+
+
+@implements(np.interp)
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Differentiable in all of `x`, `xp` and `fp`."""
+    at, knots, values = [as_tracer(y) for y in (x, xp, fp)]
+    real = np.dtype(np.float64)
+    at, knots = cast(at, real), cast(knots, real)
+    values = cast(values, np.dtype(np.complex128) if values.dtype.kind == "c" else real)
+    if knots.ndim != 1 or values.ndim != 1:
+        raise ValueError("object too deep for desired array: data points are 1-d")
+    if knots.shape != values.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    if not knots.size:
+        raise ValueError("array of sample points is empty")
+    if period is not None:
+        if not isinstance(period, Tracer) and period == 0:
+            raise ValueError("period must be a non-zero value")
+        left = right = None
+        period = np.absolute(period)
+        at, knots = (apply(e.remainder, (y, period)) for y in (at, knots))
+        order = ArgSort(0)(knots)
+        knots, values = getitem(knots, order), getitem(values, order)
+        first, last = (slice_axis(knots, 0, i, i + 1) for i in (0, knots.size - 1))
+        ends = [slice_axis(values, 0, i, i + 1) for i in (values.size - 1, 0)]
+        ends_at = apply(e.sub, (last, period)), apply(e.add, (first, period))
+        knots = joined([ends_at[0], knots, ends_at[1]], 0)
+        values = joined([ends[0], values, ends[1]], 0)
+    n = knots.size
+    if n == 1:
+        between = broadcast_to(getitem(values, 0), at.shape)
+    else:
+        i = apply(e.clamp, (1, _search(knots, at, "right"), n - 1))
+        before = apply(e.sub, (i, 1))
+        x0, x1, y0, y1 = (getitem(y, j) for y in (knots, values) for j in (before, i))
+        same = e.equal(x0, x1)
+        width = e.select(same, cast(same, real), e.sub(x1, x0))  # knots may coincide
+        share = cast(e.div(e.sub(at, x0), width), values.dtype)
+        between = e.add(y0, e.mul(e.sub(y1, y0), share))
+    first, last = getitem(values, 0), getitem(values, n - 1)
+    below = apply(e.less, (at, getitem(knots, 0)))
+    above = apply(e.greater, (at, getitem(knots, n - 1)))
+    result = promotion.where(below, first if left is None else left, between)
+    return promotion.where(above, last if right is None else right, result)
+
+
+# Sets
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """The values must be known when the function is traced."""
+    x: Any = as_tracer(ar)
+    advice = (
+        "Call it outside of jit and vmap, or work with all elements, sorted by fungrad.numpy.sort."
+    )
+    value = value_needed(x, "unique", advice)
+    _, first, inverse, counts = np.unique(value, True, True, True, axis=axis, equal_nan=equal_nan)
+    if axis is None:
+        found = getitem(reshaped(x, (x.size,)), first)
+    else:
+        found = getitem(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (first,))
+    extra = [
+        y
+        for y, wanted in ((first, return_index), (inverse, return_inverse), (counts, return_counts))
+        if wanted
+    ]
+    return (found, *extra) if extra else found

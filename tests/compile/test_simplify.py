@@ -1,0 +1,190 @@
+"""Simplified programs are smaller and give the same results, bit for bit."""
+
+import hypothesis
+import numpy as np
+import pytest
+
+from fungrad.compile.simplify import share, simplify, without_dead_code
+from fungrad.core.evaluate import evaluate
+from fungrad.core.primitive import primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.types import PYTHON_SCALARS, array_type, type_of
+from fungrad.primitives.elementwise import Cast, add, div, log, mul, neg, sin, sub
+from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, full
+from fungrad.primitives.sorting import Sort
+from fungrad.primitives.ufunc import Elementwise
+from tests.compile.random_programs import assert_same, programs, reference
+
+X = np.array([0.5, -0.0, np.nan, np.inf, 3.0])
+ONE = np.float64(1)
+
+
+def names(f, *args):
+    """Return the primitives of the simplified program of `f`, after comparing the results."""
+    expr = record_expr("f", f, map(type_of, args))
+    simple = simplify(expr).check()
+    with np.errstate(all="ignore"):
+        assert_same(evaluate(simple, args), evaluate(expr, args))
+    assert simplify(simple).equations == simple.equations
+    assert len(simple.sources) == len(simple.equations)
+    return [e.primitive.name for e in simple.equations]
+
+
+@hypothesis.settings(max_examples=400)
+@hypothesis.given(programs(length=25))
+def test_random_programs(case):
+    expr, arguments, _ = case
+    simple = simplify(expr).check()
+    assert len(simple.equations) <= len(expr.equations)
+    with np.errstate(all="ignore"):
+        assert_same(reference(simple, arguments), reference(expr, arguments))
+    assert simplify(simple).equations == simple.equations
+    assert simple.input_types == expr.input_types
+    assert [(t.shape, t.dtype) for t in simple.output_types] == [
+        (t.shape, t.dtype) for t in expr.output_types
+    ]
+
+
+def test_dead_code():
+    def f(x):
+        sin(add(x, x))
+        sin(np.float64(3))
+        return [neg(x)]
+
+    assert names(f, X) == ["negative"]
+    expr = without_dead_code(record_expr("f", lambda x: [x, add(x, np.ones(5))][:1], [type_of(X)]))
+    assert expr.constants == {}
+    assert expr.equations == ()
+
+
+def test_all_results_of_an_equation_are_kept_if_one_is_needed():
+    assert names(lambda x: [Sort(0)(x, neg(x))[1]], X) == ["negative", "sort"]
+    assert names(lambda x: [Sort(0)(x, neg(x)) and x], X) == []
+
+
+def test_common_subexpressions():
+    assert names(lambda x: [add(sin(x), sin(x))], X) == ["sin", "add"]
+    assert names(lambda x: [mul(sin(neg(x)), sin(neg(x)))], X) == ["negative", "sin", "multiply"]
+    assert names(lambda x: [*Sort(0)(x), *Sort(0)(x)], X) == ["sort"]
+    assert names(lambda x: [Sort(0, 1, True)(x)[0], Sort(0, 1, False)(x)[0]], X) == ["sort"] * 2
+
+
+def test_what_commutes():
+    f = lambda g: lambda x, y: [g(x, y), g(y, x)]
+    assert names(f(add), X, X) == ["add"]
+    assert names(f(mul), X, X) == ["multiply"]
+    assert names(f(sub), X, X) == ["subtract"] * 2
+    assert names(f(div), X, X) == ["divide"] * 2
+
+
+def test_casts_of_one_value_to_types_that_are_equal_in_python():
+    f = lambda x: [Cast(np.dtype(np.float32))(x), Cast(np.dtype(float))(x), Cast(np.dtype(bool))(x)]
+    assert names(f, X) == ["cast"] * 3
+
+
+@pytest.mark.parametrize("one", [ONE, np.float64(1.0)])
+def test_products_with_one(one):
+    assert names(lambda x: [mul(x, one)], 2.0 * ONE) == []
+    assert names(lambda x: [mul(one, x)], 2.0 * ONE) == []
+    ones = lambda: full(type_of(X), one)
+    assert names(lambda x: [mul(x, ones())], X) == []
+    assert names(lambda x: [mul(Reshape((5, 1))(ones()), Reshape((5, 1))(x))], X) == ["reshape"]
+    assert names(lambda x: [mul(mul(x, ones()), ones())], X) == []
+
+
+def test_products_with_what_is_not_one():
+    assert names(lambda x: [mul(x, np.True_)], np.False_) == ["multiply"]  # x and True
+    assert names(lambda x: [mul(x, np.float64(1 + 1e-15))], 2.0 * ONE) == ["multiply"]
+    assert names(lambda x: [add(x, np.float64(0))], -0.0 * ONE) == ["add"]  # -0.0 + 0.0 is 0.0
+    assert names(lambda x: [mul(x, np.float64(0))], np.inf * ONE) == ["multiply"]
+
+
+def test_constants_are_folded():
+    assert names(lambda x: [add(x, sin(mul(np.float64(2), np.float64(3))))], ONE) == ["add"]
+    chain = lambda: neg(neg(neg(np.float64(2))))
+    assert names(lambda x: [add(x, chain()), chain()], ONE) == ["add"]
+
+
+def constant_program(primitive, *values):
+    """Return the program of a call on constants alone, which recording would run at once."""
+    from fungrad.core.expr import Equation, Expr
+
+    types = [type_of(v) for v in values]
+    n = len(types)
+    types += primitive.infer(tuple(types))
+    equation = Equation(primitive, tuple(range(n)), (n,))
+    return Expr((), (equation,), (n,), tuple(types), dict(enumerate(values))).check()
+
+
+def test_folding():
+    simple = simplify(constant_program(add, np.float64(2), np.float64(3))).check()
+    assert simple.equations == ()
+    assert simple.constants[simple.outputs[0]] == 5.0
+    # Not arrays, and nothing that warns or raises: the program may never be run.
+    assert simplify(constant_program(add, np.ones(2), np.ones(2))).equations
+    assert simplify(constant_program(log, np.float64(0))).equations
+    assert simplify(constant_program(div, np.float64(1), np.float64(0))).equations
+
+
+def test_folding_leaves_errors_where_they_are():
+    @primitive
+    class Failing(Elementwise):
+        def result_dtype(self, *dtypes):
+            return dtypes[0]
+
+        def impl(self, xp, x):
+            raise ValueError("no")
+
+    expr = simplify(constant_program(Failing(), ONE))
+    assert len(expr.equations) == 1
+    with pytest.raises(ValueError, match="no"):
+        evaluate(expr, [])
+
+
+def test_constants_of_one_value_and_different_types():
+    def f(x, y):
+        return [add(x, np.float64(1)), add(y, np.float32(1)), mul(x, np.float64(-0.0)), mul(x, np.float64(0.0))]
+
+    assert names(f, ONE, np.float32(2)) == ["add", "add", "multiply", "multiply"]
+    nan = np.float64(np.nan)
+    assert names(lambda x: [add(x, nan), add(x, nan)], ONE) == ["add"]
+
+
+def test_weak_and_strong_constants_are_apart():
+    expr = record_expr("f", lambda x: [add(x, 2.0), add(x, np.float64(2))], [PYTHON_SCALARS[float]])
+    simple = simplify(expr).check()
+    assert [t.weak for t in simple.output_types] == [t.weak for t in expr.output_types]
+
+
+def test_types_of_results_are_kept():
+    weak = PYTHON_SCALARS[float]
+    expr = record_expr("f", lambda x: [mul(x, ONE)], [weak])
+    assert expr.output_types[0].weak is False
+    assert simplify(expr).output_types == expr.output_types
+
+
+def test_broadcasts_of_broadcasts():
+    f = lambda x: [Broadcast((2, 3, 5, 4), (0, 3))(Broadcast((3, 5), (0,))(x))]
+    assert names(f, X) == ["broadcast"]
+    g = lambda x: [Broadcast((3, 2, 5), (1,))(Broadcast((3, 5), (0,))(x)), Broadcast((3, 5), (0,))(x)]
+    assert names(g, X) == ["broadcast"] * 2
+
+
+def test_inputs_and_outputs_stay():
+    expr = record_expr("f", lambda x, y: [x, x, mul(x, np.ones(5)), neg(neg(x))], [type_of(X)] * 2)
+    simple = simplify(expr)
+    assert simple.inputs == expr.inputs
+    assert len(simple.outputs) == 4
+    assert simple.captured == expr.captured
+
+
+def test_sums_of_one_are_not_one():
+    ones = array_type((3,), np.dtype(float))
+    found = names(lambda x: [mul(x, ReduceSum((0,))(full(ones, 1)))], 2.0 * ONE)
+    assert found == ["broadcast", "reduce_sum", "multiply"]
+
+
+def test_share_keeps_dead_code_but_not_copies_of_it():
+    expr = record_expr("f", lambda x: [sin(x), sin(x)][:1], [type_of(X)])
+    assert len(share(expr).equations) == 1
+    assert array_type((5,), np.dtype(float)) is expr.types[0]
