@@ -42,6 +42,7 @@ from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
 from fungrad.transforms.grad import grad, value_and_grad
 from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from fungrad.transforms.jit import jit
+from fungrad.transforms.stop import stop_gradient
 from fungrad.transforms.vmap import vmap
 
 __version__ = "0.1.0"
@@ -73,6 +74,7 @@ __all__ = [
     "make_expr",
     "make_jaxpr",
     "numpy",
+    "stop_gradient",
     "tree",
     "value_and_grad",
     "vjp",

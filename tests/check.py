@@ -118,6 +118,7 @@ def check_source(sample: Sample) -> None:
             given = [np.array(x) for x in operands]
             results = tuple(Program(expr, donated).compiled()(*given))
             assert_same(results, expected, f"with operands {donated} donated")
+            assert all(r.flags.writeable for r in results if r.ndim), "a result is read-only"
             for i in set(positions) - set(donated):
                 assert_equal(given[i], operands[i], f"operand {i} was modified", scalars=False)
                 shared = any(np.shares_memory(r, given[i]) for r in results)

@@ -59,11 +59,9 @@ def _logaddexp_reduce(
     return with_axes(result, x.shape, axes) if keepdims else result
 
 
-def install() -> None:
-    """Give tracers the method `accumulate` of ufuncs, and of those that have no other `reduce` that."""
-    for ufunc in ACCUMULATIONS:
-        dispatch.accumulations[ufunc] = functools.partial(accumulate, ufunc)
-    dispatch.reductions[np.logaddexp] = _logaddexp_reduce
+for _ufunc in ACCUMULATIONS:
+    dispatch.accumulations[_ufunc] = functools.partial(accumulate, _ufunc)
+dispatch.reductions[np.logaddexp] = _logaddexp_reduce
 
 
 def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

@@ -142,10 +142,8 @@ def merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     return reshaped(x, (*x.shape[: len(kept)], length))
 
 
-def install() -> None:
-    """Give tracers the method `reduce` of ufuncs."""
-    for ufunc in REDUCTIONS:
-        dispatch.reductions[ufunc] = functools.partial(reduce, ufunc)
+for _ufunc in REDUCTIONS:
+    dispatch.reductions[_ufunc] = functools.partial(reduce, _ufunc)
 
 
 # Sums, products, extrema, truth

@@ -94,7 +94,7 @@ def check_function(
             looped = tree.map(lambda *xs: np.stack(xs), *calls)
             _compare(result, looped, f"vmap over {axes}", rtol)
     moving = [i for i in call.positions(diff_argnums) if traced[i].dtype in ("f8", "c16")]
-    if moving and any(x.dtype in ("f8", "c16") for x in tree.leaves(expected)):
+    if moving and any(np.asarray(x).dtype in ("f8", "c16") for x in tree.leaves(expected)):
         _check_derivatives(call, reference, traced, moving)
 
 
