@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
 
@@ -43,7 +43,7 @@ class LRUCache(Generic[V]):
         self._entries: dict[Hashable, _Entry[V]] = {}
         self._weight = 0.0
         self._lock = threading.RLock()
-        self._building: dict[Hashable, threading.RLock] = {}
+        self._building: dict[Hashable, tuple[Any, int]] = {}
         self._clock = 0
         self.hits = 0
         self.misses = 0
@@ -68,18 +68,21 @@ class LRUCache(Generic[V]):
         if found is not None:
             return found
         with self._lock:
-            building = self._building.setdefault(key, threading.RLock())
-        with building:
-            entry = self._entries.get(key)  # another thread may have built it meanwhile
-            if entry is not None:
-                return self._use(entry)
-            try:
+            building, threads = self._building.get(key, (threading.RLock(), 0))
+            self._building[key] = (building, threads + 1)
+        try:
+            with building:
+                entry = self._entries.get(key)  # another thread may have built it meanwhile
+                if entry is not None:
+                    return self._use(entry)
                 value = build()
                 self._add(key, value, weigh(value))
-            finally:
-                with self._lock:
-                    self._building.pop(key, None)
-            return value
+                return value
+        finally:
+            with self._lock:  # the lock goes with the last thread that waits for it
+                _, threads = self._building.pop(key)
+                if threads > 1:
+                    self._building[key] = (building, threads - 1)
 
     def _add(self, key: Hashable, value: V, weight: float) -> None:
         with self._lock:

@@ -47,6 +47,8 @@ class Program:
                     return evaluate(self.expr, arguments)
                 if xp is np and not isinstance(x, np.generic):
                     xp = namespace((x,))
+        if xp is not np:
+            arguments = tuple([xp.asarray(x) if type(x) is np.ndarray else x for x in arguments])
         function = self._compiled.get(xp)
         if function is not None:
             return function(*arguments)
@@ -123,7 +125,12 @@ def evaluator(expr: Expr) -> Callable[..., list[Any]]:
         for v, x in zip(expr.outputs, evaluate(expr, arguments), strict=True):
             if getattr(x, "ndim", 0) == 0:
                 x = as_result(x)
-            elif v in given or x.base is not None or any(x is y for y in results):
+            elif (
+                v in given
+                or x.base is not None
+                or not getattr(x.flags, "writeable", True)
+                or any(x is y for y in results)
+            ):
                 x = x.copy()
             results.append(x)
         return results

@@ -134,7 +134,7 @@ class _Writer:
         source: Source | None,
     ) -> list[str]:
         """Return the operands as source; broadcasts are left to NumPy where it does them itself."""
-        lazy = [v for v in inputs if v in self.lazy]
+        lazy = [v for v in dict.fromkeys(inputs) if v in self.lazy]
         of_numpy = isinstance(primitive, Function) and isinstance(primitive.function, str)
         if lazy and of_numpy:
             shapes = [
@@ -143,8 +143,9 @@ class _Writer:
             ]
             if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
                 return [self._unbroadcast(v) if v in self.lazy else self._name(v) for v in inputs]
-        for v in lazy:
-            self._materialize(v, source)
+        for v in dict.fromkeys(lazy):  # one may be both operands
+            if v in self.lazy:
+                self._materialize(v, source)
         return [
             self._bound(v) if v in self.expr.constants and not of_numpy else self._name(v)
             for v in inputs

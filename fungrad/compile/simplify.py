@@ -50,7 +50,7 @@ def share(expr: Expr) -> Expr:
         if primitive is mul:
             x, y = inputs
             kept = x if is_one(uniform.get(y)) else y if is_one(uniform.get(x)) else None
-            if kept is not None:
+            if kept is not None and expr.types[kept] is expr.types[outputs[0]]:
                 same[outputs[0]] = kept
                 continue
         elif isinstance(primitive, Broadcast):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import linecache
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-Source = tuple[types.CodeType, int]
-"""Where an equation was recorded: a code object and the offset of an instruction in it."""
+Source = tuple[types.CodeType, int] | int
+"""Where an equation was recorded: a code object and the offset of an instruction in it, or, in a
+program that traces of the same structure share, the number of the equation in the trace."""
+
+places: contextvars.ContextVar[Sequence[Source | None]] = contextvars.ContextVar(
+    "places", default=()
+)
+"""The sources of the trace at hand, which the numbers in shared programs refer to."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,9 +109,18 @@ def user_source(depth: int = 1) -> Source | None:
     return None
 
 
+def resolve_source(source: Source | None) -> Source | None:
+    """Return the place that a number stands for in the trace at hand."""
+    if isinstance(source, int):
+        known = places.get()
+        return known[source] if source < len(known) else None
+    return source
+
+
 def describe_source(source: Source | None) -> str:
     """Return `file.py:12 (in loss): y = x @ w`, or a phrase if the place is unknown."""
-    if source is None:
+    source = resolve_source(source)
+    if not isinstance(source, tuple):
         return "an unknown line"
     code, offset = source
     line = next(

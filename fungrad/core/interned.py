@@ -29,5 +29,20 @@ def _construct(cls: type, /, *args: Any, **kwargs: Any) -> Any:
 class Interned(type):
     """Metaclass of frozen dataclasses whose fields are hashable: one instance per value."""
 
+    interned = True
+    """A class that sets this to False has instances as any other class has."""
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return _construct(cls, *args, **kwargs)
+        return (
+            _construct(cls, *args, **kwargs)
+            if cls.interned
+            else type.__call__(cls, *args, **kwargs)
+        )
+
+
+class InternedValue(metaclass=Interned):
+    """Base class of interned dataclasses: a copied or unpickled instance is the same one."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields if field.init)

@@ -6,9 +6,9 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from fungrad.core.errors import MissingRuleError, here
-from fungrad.core.interned import Interned
-from fungrad.core.trace import bind, infer
+from fungrad.core.errors import MissingRuleError, describe_source, here
+from fungrad.core.interned import InternedValue
+from fungrad.core.trace import bind, current_trace, infer
 from fungrad.core.types import ArrayType
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Linear:
         return len(self.type.shape)
 
 
-class Primitive(metaclass=Interned):
+class Primitive(InternedValue):
     """An operation the transforms know. Subclasses are declared with `@primitive`.
 
     Fields hold what is static (axes, shapes, modes) and must be hashable. Operands are arrays, in the
@@ -158,9 +158,11 @@ class Primitive(metaclass=Interned):
             "transpose": "be transposed: it is not linear in what it is differentiated by",
             "batch": "be vectorised by vmap",
         }[rule]
+        trace = current_trace.get()
+        source = trace.source if trace else None  # of the equation that is being rewritten
         return MissingRuleError(
             f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
-            f"it was used at {here()}"
+            f"it was used at {here() if source is None else describe_source(source)}"
         )
 
     def __repr__(self) -> str:

@@ -23,8 +23,9 @@ import numpy as np
 
 from fungrad.core.backend import execute, namespace
 from fungrad.core.config import check_exprs
-from fungrad.core.errors import LeakedTracerError, Source, describe_source, here
+from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.hold import hold, release
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 
@@ -60,6 +61,8 @@ class Trace:
         Whether the inputs have values, so that values can be asked for.
     bake
         Whether captured arrays become constants of the program instead of inputs to it.
+    rewriting
+        Whether rules are run on the equations of another trace, and not a user's function.
     ambient
         Whether values made from nothing are recorded here while the trace is the innermost.
     """
@@ -81,6 +84,7 @@ class Trace:
         "level",
         "on_host",
         "open",
+        "rewriting",
         "source",
         "sources",
         "types",
@@ -89,9 +93,16 @@ class Trace:
     )
 
     def __init__(
-        self, label: str, *, known: bool = False, bake: bool = False, ambient: bool = True
+        self,
+        label: str,
+        *,
+        known: bool = False,
+        bake: bool = False,
+        rewriting: bool = False,
+        ambient: bool = True,
     ) -> None:
         self.label = label
+        self.rewriting = rewriting
         self.ambient = ambient
         self.bake = bake
         self.level = next(_levels)
@@ -110,7 +121,7 @@ class Trace:
         self.known: list[Any] = []  # their results in order, those inside calls included
         self.known_equations = 0  # how many equations, those inside calls included, gave them
         self._captured: dict[int, tuple[int, Any]] = {}  # id -> (variable, the object itself)
-        self._held: list[np.ndarray] = []
+        self._held: list[np.ndarray[Any, Any]] = []
 
     def __enter__(self) -> Trace:
         self._token = current_trace.set(self if self.ambient else current_trace.get())
@@ -120,7 +131,7 @@ class Trace:
         current_trace.reset(self._token)
         self.open = False
         for array in self._held:
-            array.setflags(write=True)
+            release(array)
 
     def new_input(self, type_: ArrayType, value: Any = None) -> Tracer:
         """Return the tracer of a new input; `value` is what it is known to be."""
@@ -128,10 +139,12 @@ class Trace:
         self.types.append(type_)
         self.inputs.append(v)
         if self.values is not None:
-            self.values[v] = value
-            self.on_host = isinstance(value, (np.ndarray, np.generic))
-            if not self.on_host and type(value) is not Tracer:
+            if type(value) is np.ndarray:
+                value = self._snapshot(value)
+                self.on_host = True
+            elif type(value) is not Tracer:
                 self.xp = namespace((value,))
+            self.values[v] = value
         return Tracer(self, v, type_)
 
     def record(
@@ -150,7 +163,7 @@ class Trace:
                 v = self.capture(x)
                 inputs.append(v)
                 in_types.append(self.types[v])
-        out_types = infer(primitive, tuple(in_types))
+        out_types = primitive.infer(tuple(in_types))
         types = self.types
         first = len(types)
         if source is None and (source := self.source) is None:
@@ -158,6 +171,8 @@ class Trace:
             while frame is not None and frame.f_globals.get("__name__", "")[:8] == "fungrad.":
                 frame = frame.f_back
             source = frame and (frame.f_code, frame.f_lasti)
+        elif type(source) is int and not self.rewriting:
+            source = resolve_source(source)
         self.sources.append(source)
         if primitive.multiple_results:
             types.extend(out_types)
@@ -170,8 +185,19 @@ class Trace:
             self.equations.append((primitive, tuple(inputs), (first,)))
             result = Tracer(self, first, type_)
         if primitive.can_fail and self.values is not None:
-            self.evaluate()
+            self._try(primitive)
         return result
+
+    def _try(self, primitive: Primitive) -> None:
+        """Evaluate up to the equation recorded last; forget that one if it fails."""
+        try:
+            self.evaluate()
+        except Exception:
+            if self.done == len(self.equations) - 1:
+                _, _, outputs = self.equations.pop()
+                self.sources.pop()
+                del self.types[outputs[0] :]
+            raise
 
     def capture(self, value: Any) -> int:
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
@@ -187,10 +213,9 @@ class Trace:
             self.types.append(type_of(value))
             if type(value) in PYTHON_SCALARS:
                 value = np.asarray(value)[()]
-            if isinstance(value, np.generic):
-                if self.xp is not np:
-                    value = self.xp.asarray(value)
-            else:
+            if self.xp is not np and isinstance(value, (np.generic, np.ndarray)):
+                value = self.xp.asarray(value)
+            elif not isinstance(value, np.generic):
                 snapshot = self._snapshot(value)
                 if snapshot is value:
                     self._captured[id(value)] = (v, value)
@@ -225,13 +250,10 @@ class Trace:
         large = not self.bake and array.nbytes >= COPY_BELOW
         if type(array) is not np.ndarray:
             return array if large else array.copy()
-        if array.base is None:
-            if not array.flags.writeable:
-                return array
-            if large:
-                array.setflags(write=False)
+        if array.base is None and (large or not array.flags.writeable):
+            if hold(array):
                 self._held.append(array)
-                return array
+            return array
         return array.copy()
 
     def lift(self, value: Any) -> Tracer:
@@ -283,6 +305,7 @@ class Trace:
         types = self.types
         return (
             tuple(self.equations),
+            len(self.captures),
             tuple(leading),
             tuple([types[v] for v in leading]),
             tuple(outputs),
@@ -304,7 +327,8 @@ class Trace:
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""
-        culprit = next(x for x in operands if type(x) is Tracer and x.owner is self)
+        mine = [x for x in operands if type(x) is Tracer and x.owner is self]
+        culprit = min(mine, key=lambda x: x.variable)  # later ones were made just now
         maker = next(
             (
                 s
@@ -350,12 +374,17 @@ def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None)
     return trace.record(primitive, operands, source)
 
 
-def trace_of(operands: Iterable[Any]) -> Trace | None:
-    """Return the trace in which an operation on `operands` is recorded; None for arrays."""
+def trace_of(operands: Sequence[Any]) -> Trace | None:
+    """Return the trace in which an operation on `operands` is recorded; None for arrays.
+
+    Raises `LeakedTracerError` if that trace is closed.
+    """
     top = None
     for x in operands:
         if type(x) is Tracer and (top is None or x.owner.level > top.level):
             top = x.owner
+    if top is not None and not top.open:
+        top.raise_leaked(operands)
     return top
 
 
@@ -381,7 +410,7 @@ def record_expr(
     trace. Arrays made on the way become constants; tracers of other traces that the function closes
     over become leading inputs.
     """
-    with Trace(label, bake=True) as trace:
+    with Trace(label, bake=True, rewriting=True) as trace:
         outputs = function(*[trace.new_input(t) for t in types])
         expr = trace.expr([trace.lift(x).variable for x in outputs])
     return expr.check() if check_exprs.get() else expr

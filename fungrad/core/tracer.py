@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.errors import ConcretizationError, api_boundary, here, user_source
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
@@ -77,18 +78,23 @@ class Tracer:
             raise TypeError("len() of unsized object: the array has no axes")
         return self.type.shape[0]
 
+    @api_boundary
     def __bool__(self) -> bool:
         return bool(self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH))
 
+    @api_boundary
     def __float__(self) -> float:
         return float(self._number("float(...)", _CONVERT))
 
+    @api_boundary
     def __int__(self) -> int:
         return int(self._number("int(...)", _CONVERT))
 
+    @api_boundary
     def __complex__(self) -> complex:
         return complex(self._number("complex(...)", _CONVERT))
 
+    @api_boundary
     def __index__(self) -> int:
         if self.type.dtype.kind not in "iu":
             raise TypeError(
@@ -97,14 +103,17 @@ class Tracer:
         value = self._number("its use as a Python integer (an index, a length, a shape)", _INDEX)
         return int(value.__index__())
 
+    @api_boundary
     def item(self, *index: int) -> Any:
         """Return the element as a Python number."""
         return self._number(".item()", _CONVERT).item(*index)
 
+    @api_boundary
     def tolist(self) -> Any:
         """Return the values as nested Python lists."""
         return self._number(".tolist()", _CONVERT).tolist()
 
+    @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
@@ -115,6 +124,13 @@ class Tracer:
         )
 
     def _number(self, what: str, advice: str) -> Any:
+        source = user_source()
+        if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
+            raise TypeError(
+                f"at {here()}\nan element of a NumPy array is set to a tracer of type {self.type}: its "
+                "derivative would be lost. Build the result with fungrad.numpy.stack, concatenate or "
+                "where instead of writing into an array; to store the bare number, write float(...)."
+            )
         value = _resolve(self)
         if type(value) is Tracer:
             raise ConcretizationError(
@@ -125,23 +141,27 @@ class Tracer:
         return value
 
     def __repr__(self) -> str:
+        if not self.owner.open:
+            return f"Tracer<{self.type}> of {self.owner.label}, which has returned"
         value = known_value(self)
         if value is not None:
             return f"Tracer({value!r})"
         return f"Tracer<{self.type}>"
 
     def __str__(self) -> str:
-        value = known_value(self)
+        value = known_value(self) if self.owner.open else None
         return repr(self) if value is None else str(value)
 
     def __format__(self, spec: str) -> str:
-        value = known_value(self)
+        value = known_value(self) if self.owner.open else None
         if value is None:
             return format(repr(self), "" if spec else spec)
         return format(value, spec)
 
     __hash__ = None  # type: ignore[assignment]
 
+
+_STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]  # how `array[i] = tracer` differs from float(tracer)
 
 _BRANCH = (
     "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.interned import Interned
+from fungrad.core.interned import InternedValue
 
 Shape = tuple[int, ...]
 
@@ -18,7 +18,7 @@ float0 = np.dtype([("float0", np.void, 0)])
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ArrayType(metaclass=Interned):
+class ArrayType(InternedValue):
     """Shape and dtype of an array.
 
     `weak` marks a Python scalar or what Python operators make of Python scalars; it gives way to the

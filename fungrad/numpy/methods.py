@@ -77,6 +77,8 @@ class Methods:
 
     def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """Return the array in another shape, given as a tuple or as integers."""
+        if not shape:
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
         return np.reshape(self, _unpacked(shape), order=order, copy=copy)
 
     def transpose(self: Any, *axes: Any) -> Any:

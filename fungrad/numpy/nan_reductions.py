@@ -1,7 +1,7 @@
 """Reductions and cumulative operations that leave out NaNs.
 
-NaNs are replaced by a constant before any arithmetic, so their derivatives are 0, not NaN. Traced, the functions
-do not warn of slices that hold nothing else.
+NaNs are replaced by a constant before any arithmetic, so their derivatives are 0, not NaN. Traced,
+slices that hold nothing else give NaN without a warning.
 """
 
 from __future__ import annotations
@@ -154,6 +154,12 @@ def _counted(found: Any, where: Any) -> Any:
     return apply(e.logical_and, (counted, np.not_equal(mask_of(where, found.shape), False)))
 
 
+def _divided(total: Tracer, number: Any) -> Tracer:
+    """Return a sum divided by a count, NaN where that is not positive."""
+    some = apply(e.greater, (number, 0))
+    return promotion.where(some, divided(total, promotion.where(some, number, 1)), math.nan)
+
+
 def _inexact(dtype: Any) -> None:
     if dtype is not None and is_exact(np.dtype(dtype)):
         raise TypeError("If a is inexact, then dtype must be inexact")
@@ -174,7 +180,7 @@ def nanmean(
         return mean(x, axis, dtype, out, keepdims, where=where)
     _inexact(dtype)
     number = reduce(np.add, _counted(found, where), axis, np.intp, keepdims=keepdims)
-    return divided(sum(x, axis, dtype, out, keepdims, where=where), number)
+    return _divided(sum(x, axis, dtype, out, keepdims, where=where), number)
 
 
 @implements(np.nanvar)
@@ -198,15 +204,14 @@ def nanvar(
     counted = _counted(found, where)
     ddof = degrees_of_freedom(ddof, correction)
     if mean is missing:
-        mean = divided(
+        mean = _divided(
             sum(x, axis, dtype, keepdims=True, where=counted),
             reduce(np.add, counted, axis, np.intp, keepdims=True),
         )
     squares = squared_magnitude(promotion.where(counted, apply(e.sub, (x, mean)), 0))
     total = sum(squares, axis, dtype, out, keepdims)
     freedom = reduce(np.add, counted, axis, np.intp, keepdims=keepdims) - ddof
-    enough = apply(e.greater, (freedom, 0))
-    return promotion.where(enough, divided(total, promotion.where(enough, freedom, 1)), math.nan)
+    return _divided(total, freedom)
 
 
 @implements(np.nanstd)

@@ -30,33 +30,23 @@ def is_operand(x: Any) -> bool:
 def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def forward(self: Tracer, other: Any) -> Any:
         cls = type(other)
-        if cls is Tracer:
-            if other.type is self.type:
-                return bind(primitive, (self, other))
-        elif cls in PYTHON_NUMBERS and self.owner.on_host:
-            strides = scalar_plan(primitive, self.type, cls)  # type: ignore[arg-type]
-            if strides is not None:
-                value = np.array(other, self.type.dtype)
-                return bind(primitive, (self, self.owner.uniform(value, self.type, strides)))
-        if not is_operand(other):
-            return NotImplemented
         try:
-            return apply(primitive, (self, other), True)
+            if cls is Tracer and other.type is self.type:
+                return bind(primitive, (self, other))
+            if cls in PYTHON_NUMBERS and (spread := _spread(primitive, self, other)) is not None:
+                return bind(primitive, (self, spread))
+            return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
             raise
 
     def reflected(self: Tracer, other: Any) -> Any:
-        cls = type(other)
-        if cls in PYTHON_NUMBERS and self.owner.on_host:
-            strides = scalar_plan(primitive, self.type, cls)  # type: ignore[arg-type]
-            if strides is not None:
-                value = np.array(other, self.type.dtype)
-                return bind(primitive, (self.owner.uniform(value, self.type, strides), self))
-        if not is_operand(other):
-            return NotImplemented
         try:
-            return apply(primitive, (other, self), True)
+            if type(other) in PYTHON_NUMBERS:
+                spread = _spread(primitive, self, other)
+                if spread is not None:
+                    return bind(primitive, (spread, self))
+            return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
             raise
@@ -64,9 +54,24 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
     return forward, reflected
 
 
+def _spread(primitive: Elementwise, x: Tracer, number: float) -> Tracer | None:
+    """Return a number as a captured array that takes no memory, where that is the whole promotion."""
+    trace = x.owner
+    if not (trace.on_host and trace.open):
+        return None
+    strides = scalar_plan(primitive, x.type, type(number))
+    if strides is None:
+        return None
+    return trace.uniform(np.array(number, x.type.dtype), x.type, strides)
+
+
 def _unary(primitive: Elementwise) -> Callable[..., Any]:
     def method(self: Tracer) -> Any:
-        return apply(primitive, (self,), True)
+        try:
+            return apply(primitive, (self,), True)
+        except Exception as error:
+            hide_internals(error)
+            raise
 
     return method
 

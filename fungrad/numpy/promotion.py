@@ -150,7 +150,9 @@ def loop_dtypes(
         return ufunc.resolve_dtypes(tuple(asked), signature=signature, casting=casting)[: ufunc.nin]  # type: ignore[arg-type]
     try:
         return ufunc.resolve_dtypes(tuple(asked))[: ufunc.nin]
-    except TypeError:
+    except TypeError as error:
+        if "did not contain a loop" not in str(error):
+            raise  # NumPy says what to do instead
         names = ", ".join(str(t) for t in types)
         raise TypeError(
             f"{ufunc.__name__} is not defined for operands of types {names}: NumPy has no loop for them"

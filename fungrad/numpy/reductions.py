@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -57,13 +58,13 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, tuple):
-        axes = [normalize_axis_index(a, ndim) for a in axis]
+        axes = [normalize_axis_index(operator.index(a), ndim) for a in axis]
         if len({*axes}) != len(axes):
             raise ValueError("duplicate value in 'axis'")
         return tuple(sorted(axes))
     if ndim == 0 and axis in (0, -1):
         return ()  # NumPy lets this pass
-    return (normalize_axis_index(axis, ndim),)
+    return (normalize_axis_index(operator.index(axis), ndim),)
 
 
 def with_axes(x: Tracer, shape: Shape, axes: tuple[int, ...]) -> Tracer:

@@ -331,12 +331,15 @@ def cov(
     x: Any = joined(rows, 0)
     if ddof is None:
         ddof = 0 if bias else 1
-    weights = [as_tracer(w) for w in (fweights, aweights) if w is not None]
-    for w in weights:
-        if w.ndim > 1:
-            raise RuntimeError("cannot handle multidimensional weights")
-        if w.shape[0] != x.shape[1]:
-            raise RuntimeError("incompatible numbers of samples and weights")
+    weights = []
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is not None:
+            w = as_tracer(w)
+            if w.ndim > 1:
+                raise RuntimeError(f"cannot handle multidimensional {name}")
+            if w.shape[0] != x.shape[1]:
+                raise RuntimeError(f"incompatible numbers of samples and {name}")
+            weights.append(w)
     if not weights:
         centred = x - mean(x, 1, keepdims=True)
         return _scaled_product(centred, centred, x.shape[1] - ddof)
@@ -349,7 +352,9 @@ def cov(
 
 
 def _scaled_product(x: Any, y: Any, number: Any) -> Any:
-    return np.squeeze(np.dot(x, np.conjugate(y.T)) * np.true_divide(1, np.maximum(number, 0)))
+    product = np.dot(x, np.conjugate(y.T))
+    result = np.squeeze(product * np.true_divide(1, np.maximum(number, 0)))
+    return cast(result, product.dtype)
 
 
 @implements(np.corrcoef)

@@ -41,7 +41,10 @@ class Sort(Primitive):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         order = ArgSort(self.axis, self.stable)(*operands[: self.num_keys])
-        return tuple(None if t is None else take_along_axis(t, order, self.axis, unique=True) for t in tangents)
+        return tuple(
+            None if t is None else take_along_axis(t, order, self.axis, unique=True)
+            for t in tangents
+        )
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return Sort(self.axis + 1, self.num_keys, self.stable)(

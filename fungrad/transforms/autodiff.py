@@ -17,11 +17,12 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.call import (
     argument_type,
-    arguments_of,
     as_operand,
+    at_places,
     name_of,
     output_variables,
     rewrite,
+    run,
     split_aux,
 )
 from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr, tangent_type
@@ -126,14 +127,12 @@ def jvp(
             return Program(jvp_expr(expr, traced.wrt(expr), done))
 
         program = rewrite(trace, traced.variables, "jvp", build)
-        found = program(*arguments_of(trace), *moved)
-    n = len(traced.variables)
+        found = run(trace, program, *moved)
     outputs, aux, rest = traced.finish(found)
     out_tangents = iter(rest)
     t_outs = [
         next(out_tangents) if t.inexact else np.zeros(t.shape, float0) for t in traced.out_types
     ]
-    assert n  # every function has results, if only an empty tree of them
     result = (outputs, tree.unflatten(traced.out_structure, t_outs))
     return (*result, aux) if has_aux else result
 
@@ -151,7 +150,10 @@ def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: s
                     f"be float0 (np.zeros(shape, fungrad.float0)), not {found.dtype}"
                 )
             continue
-        if found.shape != t.shape or not (found.weak or found.dtype == t.dtype):
+        fits = found.dtype == t.dtype or (
+            found.weak and np.can_cast(found.dtype, t.dtype, "same_kind")
+        )
+        if found.shape != t.shape or not fits:
             raise TypeError(
                 f"{what} {i} has type {found}, but belongs to a value of type {t}; shapes and dtypes must "
                 f"be equal. Convert it with np.broadcast_to and .astype({t.dtype})."
@@ -203,7 +205,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             return Program(forward), Program(transposed), moving
 
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
-        found = forward(*arguments_of(trace))
+        found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
 
     @api_boundary
@@ -221,7 +223,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 strict=True,
             )
         )
-        pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
+        with at_places(trace.sources):
+            pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
         results = [next(pulled) if t.inexact else np.zeros(t.shape, float0) for t in traced.types]
         return tuple(tree.unflatten(traced.structure, results))
 
@@ -283,7 +286,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             return Program(parts.forward), Program(parts.linear), parts.moving
 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
-        found = forward(*arguments_of(trace))
+        found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
 
     @api_boundary
@@ -295,7 +298,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
                 f"{traced.structure}; got {structure}"
             )
         moved = _check_directions(leaves, traced.types, f"{label}: tangent")
-        pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
+        with at_places(trace.sources):
+            pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
         results = [
             pushed[i] if i in pushed else np.zeros(t.shape, t.dtype if t.inexact else float0)[()]
             for i, t in enumerate(traced.out_types)
@@ -348,7 +352,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
             return Program(transpose_expr(inline(expr), expr.captured))
 
         program = rewrite(trace, outputs, "linear_transpose", build)
-        captured = [as_operand(x) for x in arguments_of(trace)]
+        captured = [as_operand(x) for _, x in trace.captures]
         kept = [x.copy() if type(x) is np.ndarray else x for x in captured]
 
     @api_boundary
@@ -360,6 +364,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"got {ct_structure}"
             )
         cts = _check_directions(ct_leaves, out_types, f"{label}: cotangent")
-        return tuple(tree.unflatten(structure, program(*kept, *cts)))
+        with at_places(trace.sources):
+            return tuple(tree.unflatten(structure, program(*kept, *cts)))
 
     return transposed

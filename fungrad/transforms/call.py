@@ -16,9 +16,9 @@ import numpy as np
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program
 from fungrad.core.config import check_exprs
-from fungrad.core.errors import here
+from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
-from fungrad.core.expr import Expr
+from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -26,6 +26,9 @@ from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
 
 programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
+
+BYTES_PER_EQUATION = 512
+"""What constants weigh that a program holds on to through the jitted functions it calls."""
 
 
 @primitive
@@ -36,10 +39,14 @@ class Call(Primitive):
     program: Program = dataclasses.field(repr=False)
 
     multiple_results = True
+    interned = False  # a call is as good as its program, and goes when that goes
 
     @property
     def callee(self) -> Expr:
         return self.program.expr
+
+    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return self.program.expr.output_types
@@ -109,20 +116,43 @@ def rewrite(
     """
 
     def make() -> Any:
-        expr = inline(trace.expr(outputs))
+        recorded = trace.expr(outputs)
+        expr = inline(dataclasses.replace(recorded, sources=range(len(recorded.equations))))
         if check_exprs.get():
             expr.check()
-        return build(expr, trace.known_equations)
+        with at_places(trace.sources):
+            return build(expr, trace.known_equations)
+
+    def weigh(_: Any) -> float:
+        called = [e.primitive.callee for e in map(Equation._make, trace.equations)]
+        held = [x for c in called if c is not None for x in c.constants.values()]
+        return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
     key = (kind, check_exprs.get(), trace.structure(outputs))
-    return programs.get_or_build(key, make, lambda _: len(trace.equations) + 1.0)
+    return programs.get_or_build(key, make, weigh)
 
 
-def arguments_of(trace: Trace) -> list[Any]:
-    """Return the values a rewritten program takes: captured arrays, inputs, known results."""
-    found = [x for _, x in trace.captures]
+def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
+    """Run what was made of a trace on its values: captured arrays, inputs, known results, `more`."""
+    arguments = [x for _, x in trace.captures]
     values = trace.values
     if values is not None:
-        found += [values[v] for v in trace.inputs]
-        found += trace.known
-    return found
+        arguments += [values[v] for v in trace.inputs]
+        arguments += trace.known
+    with at_places(trace.sources):
+        return program(*arguments, *more)
+
+
+class at_places:
+    """Context in which errors of a shared program name the lines of the trace at hand."""
+
+    __slots__ = ("_sources", "_token")
+
+    def __init__(self, sources: Sequence[Source | None]) -> None:
+        self._sources = sources
+
+    def __enter__(self) -> None:
+        self._token = places.set(self._sources)
+
+    def __exit__(self, *_: object) -> None:
+        places.reset(self._token)

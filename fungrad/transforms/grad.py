@@ -18,11 +18,11 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.call import (
     argument_type,
-    arguments_of,
     as_operand,
     name_of,
     output_variables,
     rewrite,
+    run,
     split_aux,
 )
 from fungrad.transforms.transpose import grad_expr
@@ -148,7 +148,7 @@ def _transformed(
                 results = [value, *[aux_leaves[i] for i in aux_at]]
             check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
-            found = rewrite(trace, outputs, ("grad", skip), build)(*arguments_of(trace))
+            found = run(trace, rewrite(trace, outputs, ("grad", skip), build))
         gradients = found[len(outputs) - skip :]
         if len(gradients) != len(leaves):
             moved = iter(gradients)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
@@ -53,7 +54,7 @@ def _split_rows(x: Any, leaves: Sequence[Any], axis: int) -> list[Any]:
         t = type_of(leaf)
         index = (slice(None),) * axis + (slice(start, start + t.size),)
         part = x[index]
-        parts.append(part.reshape(x.shape[:axis] + t.shape + x.shape[axis + 1 :]))
+        parts.append(as_result(part.reshape(x.shape[:axis] + t.shape + x.shape[axis + 1 :])))
         start += t.size
     return parts
 
@@ -91,7 +92,13 @@ def jacfwd(
         of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
         leaves, structure = tree.flatten(chosen)
         for x in leaves:
-            differentiable(argument_type(x, label), holomorphic, False, label)
+            type_ = argument_type(x, label)
+            differentiable(type_, holomorphic, False, label)
+            if type_.dtype.kind == "c" and not holomorphic:
+                raise TypeError(
+                    f"{label} needs real arguments, got {type_}: pass holomorphic=True if the function is "
+                    "holomorphic, or use jacrev for real functions of complex arguments"
+                )
         _, push, *aux = linearize(of_chosen, chosen, has_aux=has_aux)
         directions = tree.unflatten(structure, _basis(leaves))
         columns = vmap(push, out_axes=-1)(directions)

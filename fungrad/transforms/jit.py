@@ -29,9 +29,17 @@ class Entry:
     """A function compiled for one type of arguments."""
 
     def __init__(
-        self, name: str, expr: Expr, captured: list[Any], structure: Any, donated: Sequence[int]
+        self,
+        name: str,
+        expr: Expr,
+        captured: list[Any],
+        in_structure: Any,
+        structure: Any,
+        donated: Sequence[int],
     ) -> None:
         self.traced = expr
+        self.in_types = expr.input_types[expr.captured :]
+        self.in_structure = in_structure
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
@@ -195,8 +203,8 @@ class Jitted:
         outer: list[Entry],
     ) -> Entry:
         with Trace(self._label, bake=True) as trace:
-            args, kwargs = rebuild([trace.new_input(t) for t in types])
-            args, kwargs = list(args), dict(kwargs)
+            called = rebuild([trace.new_input(t) for t in types])
+            args, kwargs = list(called[0]), dict(called[1])
             for where, _, value in static:
                 if isinstance(where, int):
                     args.insert(where, value)
@@ -209,7 +217,8 @@ class Jitted:
         if check_exprs.get():
             expr.check()
         captured = [x for _, x in trace.captures]
-        entry = Entry(self._name, expr, captured, structure, donated)
+        in_structure = tree.structure(called)
+        entry = Entry(self._name, expr, captured, in_structure, structure, donated)
         if captured:  # such a program is only good inside the traces it belongs to: do not keep it
             outer.append(entry)
             raise _ClosesOverTracers
@@ -221,7 +230,7 @@ class Jitted:
         Arguments may be arrays or anything with their `shape` and `dtype`.
         """
         entry, leaves = self._entry(args, kwargs)
-        return Lowered(self._name, entry, [type_of(x) for x in leaves])
+        return Lowered(self._name, entry)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of the program compiled for such arguments."""
@@ -246,10 +255,10 @@ class _ClosesOverTracers(Exception):
 class Lowered:
     """A function traced for one type of arguments. Made by ``jit(f).lower(*args)``."""
 
-    def __init__(self, name: str, entry: Entry, types: list[ArrayType]) -> None:
+    def __init__(self, name: str, entry: Entry) -> None:
         self._name = name
         self._entry = entry
-        self.in_types = tuple(types)
+        self.in_types = entry.in_types
 
     @property
     def expr(self) -> Expr:
@@ -267,16 +276,16 @@ class Lowered:
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""
         self._entry.program.compiled()
-        return Compiled(self._name, self._entry, self.in_types)
+        return Compiled(self._name, self._entry)
 
 
 class Compiled:
     """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
 
-    def __init__(self, name: str, entry: Entry, types: tuple[ArrayType, ...]) -> None:
+    def __init__(self, name: str, entry: Entry) -> None:
         self._name = name
         self._entry = entry
-        self.in_types = types
+        self.in_types = entry.in_types
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -285,9 +294,14 @@ class Compiled:
         Raises
         ------
         TypeError
-            If the arguments have not the types it was compiled for.
+            If the arguments have not the structure and types it was compiled for.
         """
-        leaves = tree.leaves((args, kwargs))
+        leaves, structure = tree.flatten((args, kwargs))
+        if structure != self._entry.in_structure:
+            raise TypeError(
+                f"this program of {self._name} was compiled for arguments of structure "
+                f"{self._entry.in_structure}, and is called with {structure}"
+            )
         types = tuple([argument_type(x, f"compiled {self._name}") for x in leaves])
         if types != self.in_types:
             raise TypeError(

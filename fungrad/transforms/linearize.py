@@ -130,7 +130,7 @@ def split(
     expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Sequence[Any]
 ) -> tuple[list[Any], list[Any], Expr, tuple[int, ...]]:
     """Run `expr` forward in the current trace; return outputs, residuals, linear part, `moving`."""
-    with Trace("linearize", bake=True, ambient=False) as trace:
+    with Trace("linearize", bake=True, rewriting=True, ambient=False) as trace:
         tangents: list[Any] = [None] * len(expr.inputs)
         for i in wrt:
             tangents[i] = trace.new_input(tangent_type(expr.input_types[i]))

@@ -69,7 +69,9 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
         if trace is not None:
             trace.source = source
         if primitive.multilinear and sum(linear[v] for v in inputs) > 1:
-            raise primitive.missing("transpose")  # linear in each operand, but not in several at once
+            raise primitive.missing(
+                "transpose"
+            )  # linear in each operand, but not in several at once
         operands = [Linear(types[v]) if linear[v] else values[v] for v in inputs]
         results = primitive.transpose(ct if primitive.multiple_results else ct[0], *operands)
         for v, x in zip(inputs, results, strict=True):

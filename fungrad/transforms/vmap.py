@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
@@ -15,11 +17,11 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.transforms.call import (
     argument_type,
-    arguments_of,
     as_operand,
     name_of,
     output_variables,
     rewrite,
+    run,
 )
 
 
@@ -194,7 +196,7 @@ def vmap(
             kind = ("vmap", size, sources, targets)
             program = rewrite(trace, outputs, kind, build)
             batches = [as_operand(x) for x, a in zip(leaves, axes, strict=True) if a is not None]
-            found = program(*[as_operand(x) for x in arguments_of(trace)], *batches)
+            found = run(trace, program, *batches)
         return tree.unflatten(out_structure, found)
 
     return mapped
@@ -205,14 +207,14 @@ def _front(axis: Any, type_: ArrayType, label: str, extra: int = 0) -> int | Non
     if axis is None:
         return None
     ndim = type_.ndim + extra
-    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+    if not isinstance(axis, int | np.integer) or not -ndim <= axis < ndim:
         what = "result" if extra else "argument"
         raise ValueError(
             f"{label}: axis {axis} is out of range for the {what} of type {type_}"
             + (" (without the mapped axis)" if extra else "")
             + (". Pass None in in_axes for arguments that are not mapped." if not extra else "")
         )
-    return axis % ndim
+    return int(axis) % ndim
 
 
 def _batch_size(

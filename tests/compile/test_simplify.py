@@ -143,7 +143,12 @@ def test_folding_leaves_errors_where_they_are():
 
 def test_constants_of_one_value_and_different_types():
     def f(x, y):
-        return [add(x, np.float64(1)), add(y, np.float32(1)), mul(x, np.float64(-0.0)), mul(x, np.float64(0.0))]
+        return [
+            add(x, np.float64(1)),
+            add(y, np.float32(1)),
+            mul(x, np.float64(-0.0)),
+            mul(x, np.float64(0.0)),
+        ]
 
     assert names(f, ONE, np.float32(2)) == ["add", "add", "multiply", "multiply"]
     nan = np.float64(np.nan)
@@ -166,7 +171,10 @@ def test_types_of_results_are_kept():
 def test_broadcasts_of_broadcasts():
     f = lambda x: [Broadcast((2, 3, 5, 4), (0, 3))(Broadcast((3, 5), (0,))(x))]
     assert names(f, X) == ["broadcast"]
-    g = lambda x: [Broadcast((3, 2, 5), (1,))(Broadcast((3, 5), (0,))(x)), Broadcast((3, 5), (0,))(x)]
+    g = lambda x: [
+        Broadcast((3, 2, 5), (1,))(Broadcast((3, 5), (0,))(x)),
+        Broadcast((3, 5), (0,))(x),
+    ]
     assert names(g, X) == ["broadcast"] * 2
 
 

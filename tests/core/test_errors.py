@@ -64,10 +64,8 @@ def test_causes_are_cleaned_too(monkeypatch):
 def test_places():
     here = errors.user_source()  # this line
     text = errors.describe_source(here)
-    assert text == (
-        "test_errors.py:69 (in test_places): here = errors.user_source()  # this line"
-    ) or text.startswith("test_errors.py:")
-    assert "(in test_places): here = errors.user_source()  # this line" in text
+    assert text.startswith("test_errors.py:")
+    assert text.endswith(" (in test_places): here = errors.user_source()  # this line")
     assert errors.describe_source(None) == "an unknown line"
     code = compile("x = 1", "<nowhere>", "exec")
     assert errors.describe_source((code, 0)) == "<nowhere>:1 (in <module>)"
@@ -122,8 +120,7 @@ def test_numpy_s_own_conversion_says_what_to_use(wrap):
 
 def test_errors_of_compiled_programs_carry_the_line():
     def f(x, i):
-        y = x[i] * 2.0  # the line
-        return y
+        return x[i] * 2.0  # the line
 
     g = fg.jit(f)
     x = np.ones(3)
@@ -133,20 +130,19 @@ def test_errors_of_compiled_programs_carry_the_line():
             g(x, 7)
         (note,) = error.value.__notes__
         assert "raised by `gather" in note
-        assert "(in f): y = x[i] * 2.0  # the line" in note
+        assert "(in f): return x[i] * 2.0  # the line" in note
     assert g(x, 2) == 2.0
 
 
 def test_errors_of_evaluated_programs_carry_the_line():
     def f(x, i):
-        y = x[i] * 2.0  # the line
-        return y
+        return x[i] * 2.0  # the line
 
     for _ in range(3):  # evaluated, then compiled
         with pytest.raises(IndexError) as error:
             fg.jvp(lambda x: f(x, np.array(7)), (np.ones(3),), (np.ones(3),))
         notes = "\n".join(error.value.__notes__)
-        assert "(in f): y = x[i] * 2.0  # the line" in notes
+        assert "(in f): return x[i] * 2.0  # the line" in notes
 
 
 def test_errors_of_other_primitives_of_a_program():

@@ -120,7 +120,9 @@ def test_inline():
     assert all(e.primitive.callee is None for e in flat.equations)
     np.testing.assert_array_equal(evaluate(flat, [X])[0], evaluate(expr, [X])[0])
     expected = np.sin(np.sin(X) * X) * X
-    np.testing.assert_array_equal(evaluate(flat, [X])[0], expected + np.sin(np.sin(X) * X) * expected)
+    np.testing.assert_array_equal(
+        evaluate(flat, [X])[0], expected + np.sin(np.sin(X) * X) * expected
+    )
     assert inline(flat) is flat
     assert len(flat.sources) == len(flat.equations)
 

@@ -14,7 +14,7 @@ from fungrad.primitives.shaping import Reshape
 from fungrad.primitives.sorting import Sort
 
 F = array_type((2,), np.dtype(float))
-I = array_type((2,), np.dtype(np.int64))  # noqa: E741
+I = array_type((2,), np.dtype(np.int64))
 S = array_type((), np.dtype(float))
 
 # c = a + b; d = -c

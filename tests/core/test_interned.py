@@ -60,7 +60,7 @@ def test_instances_are_collected():
     interned._construct.cache_clear()
     gc.collect()
     assert gone() is None
-    assert not [k for k in interned._instances.keys() if "gone" in k[1]]
+    assert not [k for k in list(interned._instances) if "gone" in k[1]]
 
 
 def test_a_replaced_field():

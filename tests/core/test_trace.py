@@ -270,9 +270,15 @@ def test_large_captured_arrays_are_read_only_during_the_trace():
 
 def test_large_captured_arrays_are_writable_after_exceptions():
     array = np.ones(LARGE)
-    with pytest.raises(ZeroDivisionError), Trace("f") as trace:
-        add(trace.new_input(type_of(array)), array)
-        1 / 0
+
+    def traced():
+        with Trace("f") as trace:
+            add(trace.new_input(type_of(array)), array)
+            assert not array.flags.writeable
+            1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        traced()
     array[0] = 2
 
     def f(x):

@@ -113,7 +113,10 @@ def test_dataclasses_that_cannot_be_registered():
 
 
 def test_map_over_several():
-    assert tree.map(lambda x, y, z: x + y + z, [1, (2,)], [10, (20,)], [100, (200,)]) == [111, (222,)]
+    assert tree.map(lambda x, y, z: x + y + z, [1, (2,)], [10, (20,)], [100, (200,)]) == [
+        111,
+        (222,),
+    ]
     with pytest.raises(ValueError, match=r"[Ee]xpected|length"):
         tree.map(lambda x, y: x, [1, 2], [1, 2, 3])
     assert tree.map(len, [(1, 2), (3,)], is_leaf=lambda x: isinstance(x, tuple)) == [2, 1]
@@ -144,7 +147,7 @@ def test_prefixes(prefix, full, expected):
     ("prefix", "full"), [([0], (1,)), ((0, 1), (1,)), ({"a": 0}, {"b": 1}), ((0,), 5.0)]
 )
 def test_what_is_no_prefix(prefix, full):
-    with pytest.raises(ValueError, match="^axes must be an integer, None, or a tree"):
+    with pytest.raises(ValueError, match=r"^axes must be an integer, None, or a tree"):
         tree.broadcast_prefix(prefix, full, "axes")
 
 
@@ -153,7 +156,10 @@ def test_transforms_over_trees():
         total = batch["x"] * params["layers"][0].w + params["layers"][1].b
         return (total * params["scale"][0]).sum()
 
-    params = {"layers": [Layer(2.0, 1.0, "a"), Layer(3.0, np.ones(2), "b")], "scale": Point(4.0, None)}
+    params = {
+        "layers": [Layer(2.0, 1.0, "a"), Layer(3.0, np.ones(2), "b")],
+        "scale": Point(4.0, None),
+    }
     gradient = fg.grad(loss)(params, {"x": np.array([1.0, 2.0])})
     assert tree.structure(gradient) == tree.structure(params)
     assert float(gradient["layers"][0].w) == 12.0

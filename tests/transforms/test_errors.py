@@ -131,7 +131,7 @@ def test_asking_for_a_value_where_there_is_none(f, transform):
     assert isinstance(error, TypeError)
     message = str(error)
     assert f"test_errors.py:{line_of(f)} (in {f.__name__})" in message
-    assert "needs the value" in message
+    assert re.search("needs the value|depends on its values", message)
     assert re.search(r"fungrad\.numpy|static_argnums|index an array|x\[i\]", message)
     # Which function is traced: the innermost transform that takes away the value.
     assert re.search(r"under `(jit|vmap|make_expr|eval_shape|linear_transpose)\(", message)
@@ -320,7 +320,7 @@ def test_asarray_names_the_line():
 
 def test_tracer_cannot_be_assigned_to():
     error = caught(lambda: fg.grad(set_item)(np.ones(3)), TypeError)
-    assert re.search(r"assign", str(error))
+    assert re.search(r"cannot be changed in place.*fungrad\.numpy\.where", str(error))
     shown = "".join(traceback.format_exception(error))
     assert f", line {line_of(set_item)}, in set_item" in shown
 
