@@ -80,7 +80,7 @@ class SineTimes(Primitive):
 
     def transpose(self, ct, x, y):
         if isinstance(x, Linear) and self.fault != "nonlinear: no error":
-            raise self._missing("transpose", "be transposed")
+            raise self.missing("transpose")
         if isinstance(x, Linear):
             return None, None
         weight = sin(x)

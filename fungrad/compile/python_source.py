@@ -137,10 +137,7 @@ class _Writer:
         lazy = [v for v in dict.fromkeys(inputs) if v in self.lazy]
         of_numpy = isinstance(primitive, Function) and isinstance(primitive.function, str)
         if lazy and of_numpy:
-            shapes = [
-                self.lazy[v][1].with_unit_axes() if v in self.lazy else self.types[v].shape
-                for v in inputs
-            ]
+            shapes = [self._shape_at_hand(v) for v in inputs]
             if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
                 return [self._unbroadcast(v) if v in self.lazy else self._name(v) for v in inputs]
         for v in dict.fromkeys(lazy):  # one may be both operands
@@ -150,6 +147,13 @@ class _Writer:
             self._bound(v) if v in self.expr.constants and not of_numpy else self._name(v)
             for v in inputs
         ]
+
+    def _shape_at_hand(self, v: int) -> tuple[int, ...]:
+        """Return the shape of what stands for variable `v` in a call that broadcasts."""
+        if v not in self.lazy:
+            return self.types[v].shape
+        operand, broadcast = self.lazy[v]
+        return self.types[operand].shape if broadcast.leading else broadcast.with_unit_axes()
 
     def _unbroadcast(self, v: int) -> str:
         operand, broadcast = self.lazy[v]

@@ -131,7 +131,7 @@ class Tracer:
                 "derivative would be lost. Build the result with fungrad.numpy.stack, concatenate or "
                 "where instead of writing into an array; to store the bare number, write float(...)."
             )
-        value = _resolve(self)
+        value = resolve(self)
         if type(value) is Tracer:
             raise ConcretizationError(
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
@@ -177,7 +177,7 @@ _INDEX = (
 )
 
 
-def _resolve(x: Any) -> Any:
+def resolve(x: Any) -> Any:
     """Follow `x` down the traces to its array, or to the tracer that has no value.
 
     Evaluates what is pending on the way.
@@ -196,5 +196,5 @@ def _resolve(x: Any) -> Any:
 
 def known_value(x: Any) -> Any:
     """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
-    value = _resolve(x)
+    value = resolve(x)
     return None if type(value) is Tracer else value

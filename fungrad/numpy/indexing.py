@@ -19,7 +19,7 @@ import numpy as np
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, current_trace, trace_of
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer, known_value, resolve
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
@@ -218,11 +218,11 @@ def _places(mask: Any, shape: Shape) -> Any:
     if tuple(mask.shape) != shape:
         raise IndexError("boolean index did not match indexed array")
     if type(mask) is Tracer:
-        value = known_value(mask)
-        if value is None:
+        value = resolve(mask)
+        if type(value) is Tracer:
             raise ConcretizationError(
                 f"at {here()}\na boolean mask picks a number of elements that depends on its values, "
-                f"and a tracer of type {mask.type} under `{mask.owner.label}` has none: the function "
+                f"and a tracer of type {mask.type} under `{value.owner.label}` has none: the function "
                 "is traced once for all values. Keep the shape instead: choose between elements with "
                 "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
                 "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "

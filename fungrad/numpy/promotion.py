@@ -151,7 +151,7 @@ def loop_dtypes(
     try:
         return ufunc.resolve_dtypes(tuple(asked))[: ufunc.nin]
     except TypeError as error:
-        if "did not contain a loop" not in str(error):
+        if "boolean" in str(error):
             raise  # NumPy says what to do instead
         names = ", ".join(str(t) for t in types)
         raise TypeError(

@@ -15,6 +15,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
+from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import (
     argument_type,
     as_operand,
@@ -160,7 +161,7 @@ def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: s
             )
         operand = as_operand(x)
         if found.dtype != t.dtype:
-            operand = np.asarray(operand).astype(t.dtype)[()] if not hasattr(x, "owner") else x
+            operand = Cast(t.dtype)(operand)
         moved.append(operand)
     return moved
 

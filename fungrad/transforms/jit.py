@@ -229,7 +229,7 @@ class Jitted:
 
         Arguments may be arrays or anything with their `shape` and `dtype`.
         """
-        entry, leaves = self._entry(args, kwargs)
+        entry, _ = self._entry(args, kwargs)
         return Lowered(self._name, entry)
 
     def source(self, *args: Any, **kwargs: Any) -> str:

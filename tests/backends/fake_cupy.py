@@ -123,10 +123,42 @@ def _operator(name: str) -> Any:
     return method
 
 
-for _name in (
-    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul rtruediv "
-    "rfloordiv rmod rpow rmatmul rand ror rxor eq ne lt le gt ge neg pos abs invert"
-).split():
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "radd",
+    "rsub",
+    "rmul",
+    "rtruediv",
+    "rfloordiv",
+    "rmod",
+    "rpow",
+    "rmatmul",
+    "rand",
+    "ror",
+    "rxor",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
 
 
@@ -150,7 +182,11 @@ def make_module() -> types.ModuleType:
             return Ufunc(value)
         return lifted(value) if callable(value) else value
 
-    module.asarray = module.array = asarray  # type: ignore[attr-defined]
+    def array(x: Any, dtype: Any = None, **_: Any) -> ndarray:
+        return ndarray(np.array(x._array if isinstance(x, ndarray) else x, dtype))
+
+    module.asarray = asarray  # type: ignore[attr-defined]
+    module.array = array  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 

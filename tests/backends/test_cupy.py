@@ -69,7 +69,10 @@ def test_gradients(cupy, name, jitted):
 
 def test_batches_and_trees(cupy):
     rng = np.random.default_rng(0)
-    params = [(rng.normal(size=(3, 4)), rng.normal(size=4)), (rng.normal(size=(4, 2)), rng.normal(size=2))]
+    params = [
+        (rng.normal(size=(3, 4)), rng.normal(size=4)),
+        (rng.normal(size=(4, 2)), rng.normal(size=2)),
+    ]
     x = rng.normal(size=(5, 3))
     per_example = fg.vmap(fg.grad(mlp), in_axes=(None, 0))
     expected = per_example(params, x)
@@ -80,5 +83,6 @@ def test_batches_and_trees(cupy):
 
 def test_scalars_are_0d_arrays(cupy):
     value, gradient = fg.value_and_grad(lambda x: x * x * 3.0)(cupy.asarray(2.0))
-    assert isinstance(value, cupy.ndarray) and value.shape == ()
+    assert isinstance(value, cupy.ndarray)
+    assert value.shape == ()
     assert float(gradient) == 12.0

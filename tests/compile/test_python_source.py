@@ -56,7 +56,7 @@ def run_compiled(expr, arguments, donated):
     return results
 
 
-@hypothesis.settings(max_examples=400)
+@hypothesis.settings(max_examples=250)
 @hypothesis.given(programs())
 def test_random_programs(case):
     expr, arguments, donated = case
@@ -67,7 +67,7 @@ def test_random_programs(case):
         assert_same(run_compiled(expr, arguments, ()), expected, 1e-13)
 
 
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=100)
 @hypothesis.given(programs(length=60))
 def test_long_random_programs(case):
     expr, arguments, donated = case
@@ -75,7 +75,7 @@ def test_long_random_programs(case):
         assert_same(run_compiled(expr, arguments, donated), reference(expr, arguments), 1e-11)
 
 
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=100)
 @hypothesis.given(programs())
 def test_random_programs_evaluated(case):
     """The first call of a program is not compiled; its results share no memory either."""

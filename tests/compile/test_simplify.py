@@ -30,7 +30,7 @@ def names(f, *args):
     return [e.primitive.name for e in simple.equations]
 
 
-@hypothesis.settings(max_examples=400)
+@hypothesis.settings(max_examples=200)
 @hypothesis.given(programs(length=25))
 def test_random_programs(case):
     expr, arguments, _ = case

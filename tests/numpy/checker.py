@@ -36,7 +36,8 @@ class Case:
                 return f"{x.dtype}{list(x.shape)}".replace(" ", "")
             if isinstance(x, (list, tuple)):
                 return "(" + ",".join(map(text, x)) + ")"
-            return str(x)
+            # A function's address would differ between the processes of a parallel run.
+            return getattr(x, "__name__", str(x)) if callable(x) else str(x)
 
         words = [text(x) for x in self.args] + [f"{k}={text(x)}" for k, x in self.kwargs.items()]
         return f"{self.name}({','.join(words)})"

@@ -163,7 +163,6 @@ def test_errors_are_numpys():
         (lambda x: x[5], IndexError, "index 5 is out of bounds"),
         (lambda x: x.reshape(), TypeError, r"reshape\(\) takes exactly 1 argument \(0 given\)"),
         (lambda x: x @ 2.0, ValueError, "matmul"),
-        (lambda x: x @ "text", TypeError, "unsupported operand"),
     ]:
         with pytest.raises(kind, match=message):
             f(V)
@@ -174,6 +173,8 @@ def test_errors_are_numpys():
 def test_what_is_left_out_is_no_attribute():
     with pytest.raises(AttributeError, match="view"):
         fg.jit(lambda x: x.view(int))(V)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        fg.jit(lambda x: x @ "text")(V)
 
 
 def test_copies_are_tracers_of_the_same_value():

@@ -181,8 +181,16 @@ def test_as_numpy(case):
 @pytest.mark.parametrize("axis", [0, 1, (0, 2), None])
 @pytest.mark.parametrize(
     "ufunc",
-    ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor"]
-    + ["logaddexp"],
+    [
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logaddexp",
+    ],
 )
 def test_reduce_of_ufuncs(ufunc, axis):
     method = getattr(np, ufunc).reduce
