@@ -129,24 +129,19 @@ def time_interleaved(
     -------
     dict of str to Timing
     """
-    gc.collect()
-    gc.freeze()  # what has been loaded so far need not be looked at in every collection
-    try:
-        loops = {
-            name: 1 if self_timed else calibrate(call, effort.sample_seconds)
-            for name, call in calls.items()
-        }
-        samples: dict[str, list[float]] = {name: [] for name in calls}
-        start = time.perf_counter()
-        for done in range(effort.rounds):
-            late = time.perf_counter() - start > effort.budget_seconds
-            if late and done >= effort.least_rounds:
-                break
-            for name, call in calls.items():
-                gc.collect()  # nobody inherits the garbage of the one before
-                samples[name].append(sample(call, loops[name], self_timed))
-    finally:
-        gc.unfreeze()
+    loops = {
+        name: 1 if self_timed else calibrate(call, effort.sample_seconds)
+        for name, call in calls.items()
+    }
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    start = time.perf_counter()
+    for done in range(effort.rounds):
+        late = time.perf_counter() - start > effort.budget_seconds
+        if late and done >= effort.least_rounds:
+            break
+        gc.collect()
+        for name, call in calls.items():
+            samples[name].append(sample(call, loops[name], self_timed))
     return {
         name: Timing(tuple(samples[name]), loops[name], (first or {}).get(name)) for name in calls
     }

@@ -140,8 +140,8 @@ class _Writer:
             shapes = [self._shape_at_hand(v) for v in inputs]
             if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
                 return [self._unbroadcast(v) if v in self.lazy else self._name(v) for v in inputs]
-        for v in dict.fromkeys(lazy):  # one may be both operands
-            if v in self.lazy:
+        for v in lazy:
+            if v in self.lazy:  # not computed along with another
                 self._materialize(v, source)
         return [
             self._bound(v) if v in self.expr.constants and not of_numpy else self._name(v)

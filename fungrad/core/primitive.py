@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fungrad.core.errors import MissingRuleError, describe_source, here
-from fungrad.core.interned import InternedValue
+from fungrad.core.interned import InternedValue, interned_dataclass
 from fungrad.core.trace import bind, current_trace, infer
 from fungrad.core.types import ArrayType
 
 if TYPE_CHECKING:
     from fungrad.core.expr import Expr
 
-P = TypeVar("P", bound="type[Primitive]")
-
-
-@dataclass_transform(frozen_default=True, eq_default=False)
-def primitive(cls: P) -> P:
-    """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
-    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]
+primitive = interned_dataclass
+"""Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -215,7 +215,7 @@ class Trace:
                 value = np.asarray(value)[()]
             if self.xp is not np and isinstance(value, (np.generic, np.ndarray)):
                 value = self.xp.asarray(value)
-            elif not isinstance(value, np.generic):
+            elif not isinstance(value, np.generic) and not self.rewriting:
                 snapshot = self._snapshot(value)
                 if snapshot is value:
                     self._captured[id(value)] = (v, value)

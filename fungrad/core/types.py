@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.interned import InternedValue
+from fungrad.core.interned import InternedValue, interned_dataclass
 
 Shape = tuple[int, ...]
 
@@ -17,7 +17,7 @@ float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+@interned_dataclass
 class ArrayType(InternedValue):
     """Shape and dtype of an array.
 

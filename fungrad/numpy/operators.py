@@ -59,7 +59,7 @@ def _spread(primitive: Elementwise, x: Tracer, number: float) -> Tracer | None:
     trace = x.owner
     if not (trace.on_host and trace.open):
         return None
-    strides = scalar_plan(primitive, x.type, type(number))
+    strides = scalar_plan(primitive, x.type, type(number))  # type: ignore[arg-type]
     if strides is None:
         return None
     return trace.uniform(np.array(number, x.type.dtype), x.type, strides)

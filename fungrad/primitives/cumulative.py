@@ -47,7 +47,7 @@ class Cumulative(Primitive):
         return LinearRecurrence(self.axis, self.reverse)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(self.axis + 1, self.reverse)(x)  # type: ignore[call-arg]
+        return type(self)(self.axis + 1, self.reverse)(x)
 
 
 @primitive

@@ -32,7 +32,7 @@ class Reduction(Primitive):
         return x.update(shape=without_axes(self, x))
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(tuple(a + 1 for a in self.axes))(x)  # type: ignore[call-arg]
+        return type(self)(tuple(a + 1 for a in self.axes))(x)
 
     def method_call(self, x: str, method: str) -> str:
         """Return the source that calls a method with the axes; for one axis, as a plain number."""
@@ -190,7 +190,7 @@ class Position(Primitive):
         return f"{x}.{self.function}({self.axis})"
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(self.axis + 1)(x)  # type: ignore[call-arg]
+        return type(self)(self.axis + 1)(x)
 
 
 @primitive

@@ -123,7 +123,7 @@ def rewrite(
         with at_places(trace.sources):
             return build(expr, trace.known_equations)
 
-    def weigh(_: Any) -> float:
+    def weigh(_: Any) -> Any:
         called = [e.primitive.callee for e in map(Equation._make, trace.equations)]
         held = [x for c in called if c is not None for x in c.constants.values()]
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
