@@ -100,6 +100,7 @@ def _workload_as_json(result: Result) -> dict[str, Any]:
     return {
         "name": result.workload.name,
         "measures": result.workload.measures,
+        "blas_threads": result.workload.blas_threads,
         "seconds": {
             name: {
                 "median": timing.median,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +50,11 @@ def run(workload: Workload, setting: Setting, effort: Effort) -> Result:
     WrongAnswer
         When the contenders' answers differ in structure, shape, dtype or value.
     """
+    with limited_blas(workload.blas_threads):
+        return _run(workload, setting, effort)
+
+
+def _run(workload: Workload, setting: Setting, effort: Effort) -> Result:
     result = Result(workload)
     calls = build(workload, setting, result.left_out)
     if not calls:
@@ -64,6 +71,16 @@ def run(workload: Workload, setting: Setting, effort: Effort) -> Result:
         check_answers(workload, answers)
     result.timings = time_interleaved(calls, effort, first=first, self_timed=workload.self_timed)
     return result
+
+
+def limited_blas(threads: int | None) -> AbstractContextManager[Any]:
+    """Return a context in which NumPy's matrix products use `threads` threads; None: as ever."""
+    if threads is None or importlib.util.find_spec("threadpoolctl") is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limits
 
 
 def build(workload: Workload, setting: Setting, left_out: dict[str, str]) -> dict[str, Call]:

@@ -107,6 +107,9 @@ class Workload:
         How closely, relatively, all contenders' answers must agree.
     self_timed : bool
         The callables measure themselves and return seconds; there is no answer to compare.
+    blas_threads : int, optional
+        How many threads NumPy's matrix products may use, where that is not left to NumPy. It says
+        nothing about JAX, which has its own.
     """
 
     name: str
@@ -115,3 +118,4 @@ class Workload:
     targets: tuple[Target, ...] = ()
     rtol: float = 1e-9
     self_timed: bool = False
+    blas_threads: int | None = None

@@ -259,9 +259,9 @@ def draw(path: Path, params: Params, digits: Digits, history: History) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows, columns = 2, 4
+    rows, columns = 2, 3
     figure = plt.figure(figsize=(11.0, 4.6), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1.0, 1.05))
+    left, right = figure.subfigures(1, 2, width_ratios=(1.2, 1.0))
 
     curve = left.subplots()
     epochs = np.arange(1, len(history.losses) + 1)
@@ -289,11 +289,14 @@ def draw(path: Path, params: Params, digits: Digits, history: History) -> None:
 
 def main() -> int:
     """Train, compare, look inside, draw; return 0 if the network reads well enough."""
+    from threadpoolctl import threadpool_limits
+
     parser = argparse.ArgumentParser(description="Teach a network to read handwritten digits.")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--picture", type=Path, default=Path("digits.png"))
     options = parser.parse_args()
     digits, start = load_digits(), init_params()
+    threadpool_limits(1, user_api="blas")  # matrices this small only wait for a second thread
 
     # 1. Train with fungrad.
     loss_and_gradients = fg.jit(fg.value_and_grad(loss))

@@ -100,6 +100,8 @@ class _Writer:
 
     def _find_roots(self) -> None:
         for primitive, inputs, outputs in self.expr.equations:
+            if primitive.view and not inputs:
+                continue  # of something of its own, which is not to be written into
             if primitive.view:
                 self.root[outputs[0]] = self.root[inputs[0]]
                 if isinstance(primitive, Broadcast) or inputs[0] in self.repeated:

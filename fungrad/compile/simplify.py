@@ -94,8 +94,8 @@ def share(expr: Expr) -> Expr:
 
 
 def is_one(value: Any) -> bool:
-    """Whether `value` is a scalar 1, and not a boolean."""
-    return value is not None and value.dtype.kind != "b" and bool(value == 1)
+    """Whether `value` is a real 1: a product with it changes no bit, unlike with a complex one."""
+    return value is not None and value.dtype.kind in "iuf" and bool(value == 1)
 
 
 def without_dead_code(expr: Expr) -> Expr:

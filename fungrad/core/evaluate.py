@@ -38,7 +38,8 @@ def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
     given = itertools.chain(expr.constants.items(), zip(expr.inputs, arguments, strict=True))
     for v, x in given:
         # What is made of scalars alone is recorded too: run at once, a broadcast would be an array.
-        values[v] = trace.lift(x) if trace is not None and isinstance(x, np.generic) else x
+        scalar = isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
+        values[v] = trace.lift(x) if trace is not None and scalar else x
     last = last_uses(expr)
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         if inputs or trace is None:

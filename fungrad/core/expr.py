@@ -113,7 +113,7 @@ class Expr:
             found = tuple(self.types[v] for v in outputs)
             if expected != found:
                 raise ExprError(f"{where}: outputs have types {found}, its rule gives {expected}")
-            if any(v in defined for v in outputs):
+            if len(set(outputs)) < len(outputs) or any(v in defined for v in outputs):
                 raise ExprError(f"{where}: an output is defined twice")
             defined.update(outputs)
         missing = [v for v in self.outputs if v not in defined]

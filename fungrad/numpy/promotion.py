@@ -114,9 +114,9 @@ def elementwise_plan(
 def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple[int, ...] | None:
     """Return the strides of a Python scalar spread over an array of `type_` that it combines with.
 
-    None if the array is 0-d, weak or would be converted.
+    None if the array is weak or would be converted.
     """
-    if not type_.shape or type_.weak:
+    if type_.weak:
         return None
     types = (type_, PYTHON_SCALARS[scalar])
     dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)

@@ -159,6 +159,9 @@ real: Function = elementwise(
 )
 imag: Function = elementwise(
     "imag",
+    function=lambda xp, x: (
+        x.imag if x.dtype.kind == "c" else xp.zeros_like(x)
+    ),  # NumPy's is read-only
     dtype=real_dtype,
     linear=(0,),
     transposes=(lambda ct, x: complex_(zeros_like(ct), neg(ct)) if x.dtype.kind == "c" else None,),

@@ -379,6 +379,8 @@ class Iota(Primitive):
     dtype: np.dtype[Any]
     axis: int
 
+    view = True  # of one row: not to be written into
+
     differentiable = False
 
     def abstract_eval(self) -> ArrayType:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
@@ -39,6 +40,7 @@ class _Traced:
             argument_type(x, label, path) for x, path in zip(leaves, leaf_paths(args), strict=True)
         ]
         self.structure = structure
+        self.xp = namespace(leaves)
         self.moving = [i for i, t in enumerate(self.types) if t.inexact]
         tracers = [
             trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
@@ -54,6 +56,12 @@ class _Traced:
             *self.outputs,
             *output_variables(trace, [self.aux_leaves[i] for i in self.aux_at], label),
         ]
+
+    def on_device(self, x: Any) -> Any:
+        """Return `x` as an array of the library of the arguments; a constant may be NumPy's."""
+        if self.xp is np or not isinstance(x, (np.ndarray, np.generic)):
+            return x
+        return self.xp.asarray(x)
 
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
@@ -226,7 +234,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         )
         with at_places(trace.sources):
             pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
-        results = [next(pulled) if t.inexact else np.zeros(t.shape, float0) for t in traced.types]
+        results = [
+            traced.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0)
+            for t in traced.types
+        ]
         return tuple(tree.unflatten(traced.structure, results))
 
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
@@ -301,10 +312,12 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         moved = _check_directions(leaves, traced.types, f"{label}: tangent")
         with at_places(trace.sources):
             pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
-        results = [
-            pushed[i] if i in pushed else np.zeros(t.shape, t.dtype if t.inexact else float0)[()]
-            for i, t in enumerate(traced.out_types)
-        ]
+        for i, t in enumerate(traced.out_types):
+            if not t.inexact:
+                pushed[i] = np.zeros(t.shape, float0)
+            elif i not in pushed:
+                pushed[i] = traced.on_device(np.zeros(t.shape, t.dtype)[()])
+        results = [pushed[i] for i in range(len(traced.out_types))]
         return tree.unflatten(traced.out_structure, results)
 
     return (outputs, derivative, aux) if has_aux else (outputs, derivative)

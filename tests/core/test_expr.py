@@ -62,6 +62,10 @@ def test_a_good_one_is_returned():
         ),
         ({"equations": (Equation(add, (0, 1), (2, 3)),)}, "equation 0, add: outputs have types"),
         ({"equations": (Equation(add, (0, 1), ()),)}, "equation 0, add: outputs have types"),
+        (
+            {"equations": (Equation(Sort(0), (0, 1), (2, 2)),), "outputs": (2,)},
+            "equation 0, sort.*: an output is defined twice",
+        ),
         ({"sources": (None,)}, "sources and equations differ in length"),
         (
             {"equations": (Equation(Sort(0), (0, 1), (2,)),), "outputs": (2,)},

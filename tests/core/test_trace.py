@@ -9,7 +9,7 @@ import pytest
 
 import fungrad as fg
 from fungrad.core.primitive import primitive
-from fungrad.core.trace import COPY_BELOW, Trace, bind, current_trace, record_expr
+from fungrad.core.trace import COPY_BELOW, Trace, bind, current_trace
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import add, cos, mul, neg, sin
 from fungrad.primitives.shaping import ReduceSum, iota

@@ -9,8 +9,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.transforms import jit as jit_module
 from fungrad.transforms import call
+from fungrad.transforms import jit as jit_module
 
 
 class Counted:
