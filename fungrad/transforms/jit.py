@@ -368,9 +368,8 @@ def jit(
     >>> print(f.source(np.zeros(3)))
     def program(a):
         b = np.sin(a)
-        c = np.multiply(b, 2.0)
-        del b
-        return [c]
+        b = np.multiply(b, 2.0, b)
+        return [b]
     <BLANKLINE>
     >>> f.cache_info().misses
     1
