@@ -18,6 +18,7 @@ from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
+from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import Function
 
@@ -63,6 +64,7 @@ class _Writer:
         self.fresh = (n for n in _safe_names())
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
         self.primitives: dict[Primitive, str] = {}
+        self.donated = bool(donated)
         self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
         self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
         self.repeated: set[int] = set()  # views in which one element has several places
@@ -73,6 +75,7 @@ class _Writer:
         expr = self.expr
         self._find_roots()
         parameters = [self._name(v) for v in expr.inputs]
+        given = set(parameters) if not self.donated else set()
         for v, value in expr.constants.items():
             self.names[v] = self._constant(value)
         dying: dict[int, list[int]] = {}
@@ -83,13 +86,17 @@ class _Writer:
             if isinstance(primitive, Broadcast):
                 self.lazy[outputs[0]] = (inputs[0], primitive)
                 continue
+            if self._keeps_dtype(primitive, inputs):  # strong or weak: arrays know no difference
+                if inputs[0] in self.lazy:
+                    self.lazy[outputs[0]] = self.lazy[inputs[0]]
+                else:
+                    self.names[outputs[0]] = self._name(inputs[0])
+                continue
             operands = self._operands(primitive, inputs, outputs, source)
             self._call(number, primitive, operands, inputs, outputs, source)
-            dead = [
-                self.names[v]
-                for v in dying.get(number, ())
-                if v in self.names and v not in self.lazy
-            ]
+            ending = [v for v in dying.get(number, ()) if v in self.names and v not in self.lazy]
+            endings = dict.fromkeys([self.names[v] for v in ending])
+            dead = [n for n in endings if n not in given and n not in self.bindings]
             if dead:
                 self._line(f"del {', '.join(dead)}", None)
         results = [self._result(i, v) for i, v in enumerate(expr.outputs)]
@@ -102,7 +109,7 @@ class _Writer:
         for primitive, inputs, outputs in self.expr.equations:
             if primitive.view and not inputs:
                 continue  # of something of its own, which is not to be written into
-            if primitive.view:
+            if primitive.view or self._keeps_dtype(primitive, inputs):
                 self.root[outputs[0]] = self.root[inputs[0]]
                 if isinstance(primitive, Broadcast) or inputs[0] in self.repeated:
                     self.repeated.add(outputs[0])
@@ -111,6 +118,9 @@ class _Writer:
         self.root_last = list(self.last)
         for v, root in enumerate(self.root):
             self.root_last[root] = max(self.root_last[root], self.last[v])
+
+    def _keeps_dtype(self, primitive: Primitive, inputs: tuple[int, ...]) -> bool:
+        return isinstance(primitive, Cast) and self.types[inputs[0]].dtype == primitive.dtype
 
     def _name(self, v: int) -> str:
         if v not in self.names:
@@ -198,6 +208,10 @@ class _Writer:
                 text = primitive.call_into(self.names[free], *operands)
                 if text is not None:
                     self.names[outputs[0]] = self.names.pop(free)
+        if isinstance(primitive, Cast) and (
+            self.types[inputs[0]].dtype.kind != "c" or primitive.dtype.kind in "bc"
+        ):
+            text = f"{operands[0]}.astype({primitive.dtype.name!r})"
         text = text or primitive.expression(*operands)
         if text is None:
             name = self.primitives.get(primitive)

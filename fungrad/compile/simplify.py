@@ -9,8 +9,11 @@ import numpy as np
 
 from fungrad.core.backend import execute
 from fungrad.core.expr import Equation, Expr
-from fungrad.primitives.elementwise import add, mul
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import array_type
+from fungrad.primitives.elementwise import add, mul, neg
 from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.ufunc import Elementwise
 
 
 def simplify(expr: Expr) -> Expr:
@@ -19,78 +22,127 @@ def simplify(expr: Expr) -> Expr:
 
 
 def share(expr: Expr) -> Expr:
-    """Compute equal things once, scalars of constants now, and drop products with one.
+    """Compute equal things once and what is constant now; drop what changes nothing.
 
-    Two equations are equal if their primitives and inputs are; primitives are pure. A broadcast of a
-    broadcast becomes one.
+    Two equations are equal if their primitives and inputs are; primitives are pure.
     """
-    same: dict[int, int] = {}  # variable -> the variable to use instead
-    constants = dict(expr.constants)
-    scalars: dict[Any, int] = {}
-    broadcasts: dict[int, tuple[Broadcast, tuple[int, ...]]] = {}
-    uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
+    return _Sharing(expr).run()
 
-    def constant(v: int, value: Any) -> None:
-        if np.ndim(value) or not isinstance(value, np.generic):
-            return
-        key = (value.dtype, value.tobytes(), expr.types[v].weak)
-        same[v] = scalars.setdefault(key, v)
-        if same[v] != v:
-            constants.pop(v, None)
-        else:
-            constants[v] = value
-        uniform[v] = value
 
-    for v, value in expr.constants.items():
-        constant(v, value)
-    computed: dict[Any, tuple[int, ...]] = {}
-    equations, sources = [], []
-    for (primitive, ins, outputs), source in expr.located():
-        inputs = tuple([same.get(v, v) for v in ins])
+class _Sharing:
+    """One pass over the equations, with what is known of the variables so far."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self.types = list(expr.types)
+        self.same: dict[int, int] = {}  # variable -> the variable to use instead
+        self.constants: dict[int, Any] = {}
+        self.scalars: dict[Any, int] = {}  # dtype and bits -> the variable of a constant
+        self.uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
+        self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
+        for v, value in expr.constants.items():
+            self._add_constant(v, value)
+
+    def run(self) -> Expr:
+        computed: dict[Any, tuple[int, ...]] = {}
+        equations, sources = [], []
+        for (primitive, ins, outputs), source in self.expr.located():
+            inputs = tuple([self.same.get(v, v) for v in ins])
+            if len(outputs) == 1:
+                found = self._simpler(primitive, inputs, outputs[0])
+                if found is None:
+                    continue
+                primitive, inputs = found
+                self.made_by[outputs[0]] = found
+            commutes = primitive is mul or primitive is add
+            key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
+            known = computed.setdefault(key, outputs)
+            if known is not outputs:
+                self.same.update(zip(outputs, known, strict=True))
+                continue
+            equations.append(Equation(primitive, inputs, outputs))
+            sources.append(source)
+        return dataclasses.replace(
+            self.expr,
+            equations=tuple(equations),
+            sources=tuple(sources),
+            types=self.types,
+            constants=self.constants,
+            outputs=tuple([self.same.get(v, v) for v in self.expr.outputs]),
+        )
+
+    def _simpler(
+        self, primitive: Primitive, inputs: tuple[int, ...], out: int
+    ) -> tuple[Primitive, tuple[int, ...]] | None:
+        """Return what computes `out`; None if it is now known to equal another variable."""
+        if inputs and all(v in self.uniform for v in inputs):
+            value = self._fold(primitive, inputs)
+            if value is not None:
+                if not self.types[out].shape:
+                    self._add_constant(out, value)
+                    return None
+                self.uniform[out] = value
+                shape = self.types[out].shape
+                if not self.types[out].weak:
+                    return Broadcast(shape, tuple(range(len(shape)))), (self._constant(value),)
         if primitive is mul:
             x, y = inputs
-            kept = x if is_one(uniform.get(y)) else y if is_one(uniform.get(x)) else None
-            if kept is not None and expr.types[kept] is expr.types[outputs[0]]:
-                same[outputs[0]] = kept
-                continue
-        elif isinstance(primitive, Broadcast):
-            if inputs[0] in broadcasts:
-                inner, inputs = broadcasts[inputs[0]]
-                primitive = inner.then(primitive)
-            broadcasts[outputs[0]] = (primitive, inputs)
-            if inputs[0] in uniform:
-                uniform[outputs[0]] = uniform[inputs[0]]
-        elif isinstance(primitive, Reshape) and inputs[0] in uniform:
-            uniform[outputs[0]] = uniform[inputs[0]]
-        elif (
-            inputs
-            and not primitive.multiple_results
-            and not expr.types[outputs[0]].shape
-            and all(v in constants and not expr.types[v].shape for v in inputs)
-        ):
-            with np.errstate(all="ignore"):  # the program itself may never get here
-                try:
-                    folded = execute(primitive, [constants[v] for v in inputs])
-                except (ArithmeticError, ValueError):
-                    folded = None
-            if isinstance(folded, np.generic) and np.isfinite(folded):
-                constant(outputs[0], folded)
-                continue
-        commutes = primitive is mul or primitive is add
-        key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
-        known = computed.setdefault(key, outputs)
-        if known is not outputs:
-            same.update(zip(outputs, known, strict=True))
-            continue
-        equations.append(Equation(primitive, inputs, outputs))
-        sources.append(source)
-    return dataclasses.replace(
-        expr,
-        equations=tuple(equations),
-        sources=tuple(sources),
-        constants=constants,
-        outputs=tuple([same.get(v, v) for v in expr.outputs]),
-    )
+            if self._is_one(y) and self._replace(out, x):
+                return None
+            if self._is_one(x) and self._replace(out, y):
+                return None
+        before, operands = self.made_by.get(inputs[0], (None, ())) if inputs else (None, ())
+        if isinstance(primitive, Broadcast) and isinstance(before, Broadcast):
+            return before.then(primitive), operands
+        if isinstance(primitive, Reshape):
+            if isinstance(before, Reshape):
+                inputs = operands
+            if self._replace(out, inputs[0]):
+                return None
+        if primitive is neg and before is neg and self._replace(out, operands[0]):
+            return None
+        return primitive, inputs
+
+    def _replace(self, out: int, v: int) -> bool:
+        """Use `v` instead of `out`, if their types are equal; return whether they are."""
+        if self.types[out] is not self.types[v]:
+            return False
+        self.same[out] = v
+        return True
+
+    def _fold(self, primitive: Primitive, inputs: tuple[int, ...]) -> Any:
+        """Return the value of all elements of the result, if it can be told; else None."""
+        if isinstance(primitive, (Broadcast, Reshape)):
+            return self.uniform[inputs[0]]
+        if not isinstance(primitive, Elementwise):
+            return None
+        with np.errstate(all="ignore"):  # the program itself may never get here
+            try:
+                value = execute(primitive, [self.uniform[v] for v in inputs])
+            except (ArithmeticError, ValueError):
+                return None
+        return value if isinstance(value, np.generic) and np.isfinite(value) else None
+
+    def _add_constant(self, v: int, value: Any) -> None:
+        """Make `v` a constant, or the one there is already of a scalar `value`."""
+        if not isinstance(value, np.generic):
+            self.constants[v] = value
+            return
+        key = (value.dtype, value.tobytes(), self.types[v].weak)
+        self.same[v] = self.scalars.setdefault(key, v)
+        if self.same[v] == v:
+            self.constants[v] = value
+        self.uniform[v] = value
+
+    def _constant(self, value: Any) -> int:
+        """Return the variable of a scalar constant."""
+        v = len(self.types)
+        self.types.append(array_type((), value.dtype))
+        self._add_constant(v, value)
+        return self.same[v]
+
+    def _is_one(self, v: int) -> bool:
+        return is_one(self.uniform.get(v))
 
 
 def is_one(value: Any) -> bool:

@@ -21,6 +21,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.call import Call, argument_type, as_operand, name_of, output_variables
 
+QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
+
 CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
@@ -110,11 +112,11 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
-        if self._plain and len(args) == 1 and type(args[0]) is np.ndarray and not kwargs:
+        if self._plain and len(args) == 1 and type(args[0]) in QUICK_TYPES and not kwargs:
             x = args[0]  # the commonest call, by the shortest way
             entry = self._entries.get((tree.LEAF, type_of(x)))
             if entry is not None:
-                found = entry.program.on_numpy(x)
+                found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                 return found[0] if entry.single else tree.unflatten(entry.structure, found)
         return self._call(args, kwargs)
 
