@@ -80,3 +80,28 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+_NOT_YET = {
+    "cond": "control flow inside jit",
+    "fori_loop": "control flow inside jit",
+    "lax": "jax.lax",
+    "scan": "control flow inside jit",
+    "switch": "control flow inside jit",
+    "while_loop": "control flow inside jit",
+    "custom_jvp": "derivative rules of functions",
+    "custom_vjp": "derivative rules of functions",
+    "checkpoint": "recomputation in the backward pass",
+    "remat": "recomputation in the backward pass",
+    "random": "jax.random",
+    "scipy": "jax.scipy",
+    "nn": "jax.nn",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _NOT_YET:
+        raise AttributeError(
+            f"fungrad has no {name!r} yet ({_NOT_YET[name]}). Python's own `if`, `for` and `while` work under "
+            "grad, vjp and jvp; under jit, write choices with fungrad.numpy.where."
+        )
+    raise AttributeError(f"module 'fungrad' has no attribute {name!r}")

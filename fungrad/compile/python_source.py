@@ -61,7 +61,7 @@ class _Writer:
         self.body: list[str] = []
         self.lines: list[tuple[Primitive, Source | None] | None] = []
         self.names: dict[int, str] = {}
-        self.fresh = (n for n in _safe_names())
+        self.fresh = _safe_names()
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
         self.primitives: dict[Primitive, str] = {}
         self.donated = bool(donated)
@@ -132,7 +132,7 @@ class _Writer:
         self.lines.append(origin)
 
     def _constant(self, value: Any) -> str:
-        if isinstance(value, np.generic) and value.dtype.char in "?ldD" and np.isfinite(value):
+        if isinstance(value, np.generic) and value.dtype.char in "?ld" and np.isfinite(value):
             return repr(value.item())
         name = f"constant{len(self.bindings)}"
         self.bindings[name] = value

@@ -99,11 +99,11 @@ def is_internal(frame: types.FrameType) -> bool:
 
 
 def user_source(depth: int = 1) -> Source | None:
-    """Return the place of the innermost frame that is not fungrad's own."""
+    """Return the place of the innermost frame that is not of fungrad, NumPy or SciPy."""
     frame: types.FrameType | None = sys._getframe(depth)
     while frame is not None:
-        name = frame.f_globals.get("__name__")
-        if name is None or name[:8] != "fungrad.":
+        name = frame.f_globals.get("__name__") or ""
+        if name.partition(".")[0] not in ("fungrad", "numpy", "scipy"):
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
@@ -157,9 +157,11 @@ def hide_internals(error: BaseException) -> None:
     """
     if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
         seen: BaseException | None = error
-        while seen is not None:
+        done = set()
+        while seen is not None and id(seen) not in done:
+            done.add(id(seen))
             seen.__traceback__ = _without_internals(seen.__traceback__)
-            seen = seen.__cause__ or seen.__context__
+            seen = seen.__cause__ if seen.__cause__ is not None else seen.__context__
 
 
 def api_boundary(function: F) -> F:

@@ -11,7 +11,6 @@ until Python asks for a value; then all pending equations are run once and their
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import itertools
 import sys
@@ -27,15 +26,11 @@ from fungrad.core.errors import LeakedTracerError, Source, describe_source, here
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.hold import hold, release
 from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import current_trace as current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 
 if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
-
-current_trace: contextvars.ContextVar[Trace | None] = contextvars.ContextVar(
-    "current_trace", default=None
-)
-"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
 
 _levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
 
@@ -75,6 +70,7 @@ class Trace:
         "bake",
         "captures",
         "constants",
+        "depends_on",
         "done",
         "equations",
         "inputs",
@@ -115,6 +111,7 @@ class Trace:
         self.captures: list[tuple[int, Any]] = []
         self.constants: dict[int, Any] = {}
         self.values: dict[int, Any] | None = {} if known else None
+        self.depends_on = self.level  # the lowest level of which Python saw a value
         self.on_host = False  # whether the inputs are known to be NumPy's
         self.xp: ModuleType = np  # the array library of known inputs
         self.done = 0  # how many equations have been evaluated
@@ -129,6 +126,9 @@ class Trace:
 
     def __exit__(self, *_: object) -> None:
         current_trace.reset(self._token)
+        outer = current_trace.get()
+        if outer is not None:
+            outer.depends_on = min(outer.depends_on, self.depends_on)
         self.open = False
         for array in self._held:
             release(array)
@@ -141,9 +141,9 @@ class Trace:
         if self.values is not None:
             if type(value) is np.ndarray:
                 value = self._snapshot(value)
-                self.on_host = True
-            elif type(value) is not Tracer:
+            elif type(value) is not Tracer and self.xp is np:
                 self.xp = namespace((value,))
+            self.on_host = self.xp is np and type(value) is not Tracer
             self.values[v] = value
         return Tracer(self, v, type_)
 
@@ -185,10 +185,10 @@ class Trace:
             self.equations.append((primitive, tuple(inputs), (first,)))
             result = Tracer(self, first, type_)
         if primitive.can_fail and self.values is not None:
-            self._try(primitive)
+            self._try()
         return result
 
-    def _try(self, primitive: Primitive) -> None:
+    def _try(self) -> None:
         """Evaluate up to the equation recorded last; forget that one if it fails."""
         try:
             self.evaluate()
@@ -247,14 +247,16 @@ class Trace:
 
         A large array of CuPy, which has no read-only arrays, is taken as it is under a lazy trace.
         """
-        large = not self.bake and array.nbytes >= COPY_BELOW
-        if type(array) is not np.ndarray:
+        large = array.nbytes >= COPY_BELOW
+        if self.bake:  # the program outlives the trace, and whatever holds the array now
+            return array.copy()
+        if not isinstance(array, np.ndarray):
             return array if large else array.copy()
-        if array.base is None and (large or not array.flags.writeable):
+        if type(array) is np.ndarray and array.base is None and large:
             if hold(array):
                 self._held.append(array)
             return array
-        return array.copy()
+        return np.array(array)
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace."""
@@ -275,12 +277,12 @@ class Trace:
             primitive, inputs, outputs = self.equations[self.done]
             source = self.sources[self.done]
             program = primitive.callee
+            known: list[Any] = []  # kept only when all went well
             if program is None:
                 results = bind(primitive, [values[v] for v in inputs], source)
                 if not primitive.multiple_results:
                     results = (results,)
-                self.known.extend(results)
-                self.known_equations += 1
+                known.extend(results)
             else:
                 own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
                 own.update(program.constants)
@@ -289,9 +291,10 @@ class Trace:
                     if not equation.primitive.multiple_results:
                         found = (found,)
                     own.update(zip(equation.outputs, found, strict=True))
-                    self.known.extend(found)
-                self.known_equations += len(program.equations)
+                    known.extend(found)
                 results = tuple([own[v] for v in program.outputs])
+            self.known.extend(known)
+            self.known_equations += 1 if program is None else len(program.equations)
             values.update(zip(outputs, results, strict=True))
             self.done += 1
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import contextvars
 import dis
-from typing import TYPE_CHECKING, Any, NoReturn
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fungrad.core.errors import ConcretizationError, api_boundary, here, user_source
+from fungrad.core.errors import (
+    ConcretizationError,
+    api_boundary,
+    here,
+    is_internal,
+    user_source,
+)
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
+
+
+current_trace: contextvars.ContextVar[Trace | None] = contextvars.ContextVar(
+    "current_trace", default=None
+)
+"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
 
 
 class Tracer:
@@ -84,7 +98,7 @@ class Tracer:
 
     @api_boundary
     def __float__(self) -> float:
-        return float(self._number("float(...)", _CONVERT))
+        return float(self._written(float))
 
     @api_boundary
     def __int__(self) -> int:
@@ -92,7 +106,7 @@ class Tracer:
 
     @api_boundary
     def __complex__(self) -> complex:
-        return complex(self._number("complex(...)", _CONVERT))
+        return complex(self._written(complex))
 
     @api_boundary
     def __index__(self) -> int:
@@ -114,17 +128,41 @@ class Tracer:
         return self._number(".tolist()", _CONVERT).tolist()
 
     @api_boundary
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if not self.type.inexact:  # no derivative can be lost
+            value = self._number("NumPy (to index an array, say)", _TAKE)
+            return np.asarray(value, dtype)
         raise TypeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
             "from the array would be lost to the transform. Use the function of the same name in "
-            "fungrad.numpy (fnp.asarray, fnp.stack, fnp.array for lists that hold tracers), or, if a "
-            "constant is what you want, np.asarray(value) of fungrad.stop_gradient outside the "
-            "transformed function."
+            "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers); if a constant is what "
+            "you want, x.tolist() gives the values."
         )
 
+    def _written(self, builtin: Any) -> Any:
+        """Return the value for `float` or `complex`, if that is what is written in the user's code.
+
+        Compiled code, such as math.sqrt, converts its arguments too; there it would be an accident.
+        """
+        caller = sys._getframe(3)  # beyond __float__ and api_boundary
+        name = builtin.__name__
+        if (
+            self.type.inexact
+            and not is_internal(caller)
+            and dis.opname[caller.f_code.co_code[caller.f_lasti]].startswith("CALL")
+            and name not in caller.f_code.co_names
+            and not any(x is builtin for x in caller.f_locals.values())
+        ):
+            raise TypeError(
+                f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
+                f"{self.type} to a Python number: its derivative would be lost. Use the function of "
+                "fungrad.numpy (fnp.sqrt instead of math.sqrt); if a constant is meant, write "
+                f"{name}(x)."
+            )
+        return self._number(f"{name}(...)", _CONVERT)
+
     def _number(self, what: str, advice: str) -> Any:
-        source = user_source()
+        source = user_source() if self.type.inexact else None
         if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
             raise TypeError(
                 f"at {here()}\nan element of a NumPy array is set to a tracer of type {self.type}: its "
@@ -136,7 +174,7 @@ class Tracer:
             raise ConcretizationError(
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
                 f"under `{value.owner.label}` has none: the function is traced once for "
-                f"all values. {advice}"
+                f"all values. {_MAPPED if value.owner.label.startswith('vmap') else advice}"
             )
         return value
 
@@ -155,7 +193,7 @@ class Tracer:
     def __format__(self, spec: str) -> str:
         value = known_value(self) if self.owner.open else None
         if value is None:
-            return format(repr(self), "" if spec else spec)
+            return repr(self)
         return format(value, spec)
 
     __hash__ = None  # type: ignore[assignment]
@@ -166,6 +204,14 @@ _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]  # how `array[i] = tracer` differs fro
 _BRANCH = (
     "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "
     "is not an array, name the argument in static_argnums or static_argnames of jit."
+)
+_TAKE = (
+    "To index a NumPy array with a traced one, write fungrad.numpy.take(array, index, axis=0), or pass "
+    "the array as an argument of the transformed function; for a mask, use fungrad.numpy.where."
+)
+_MAPPED = (
+    "It differs between the calls that are mapped over. Write a choice with fungrad.numpy.where and an index "
+    "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
 )
 _CONVERT = (
     "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
@@ -182,10 +228,13 @@ def resolve(x: Any) -> Any:
 
     Evaluates what is pending on the way.
     """
+    current = current_trace.get()
     while type(x) is Tracer:
         trace = x.owner
         if not trace.open:
             trace.raise_leaked((x,))
+        if current is not None and trace.level < current.depends_on:
+            current.depends_on = trace.level
         if trace.values is None:
             return x
         if x.variable not in trace.values:

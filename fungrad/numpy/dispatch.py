@@ -226,7 +226,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             x = Reshape((*x.shape, *[1] * y.ndim))(x)
             return traced_functions[function](x, y, **kwargs)
         name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
-        _no_rule(f"numpy.{name}")
+        _no_rule(f"numpy.{name}" if getattr(np, function.__name__, None) is function else name)
     except Exception as error:
         hide_internals(error)
         raise

@@ -12,7 +12,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.transforms.call import argument_type, name_of, output_variables
+from fungrad.transforms.call import argument_types, name_of, output_variables
 
 
 class ShapeDtypeStruct:
@@ -56,7 +56,8 @@ class ShapeDtypeStruct:
 def _trace_abstractly(label: str, fun: Any, args: Any, kwargs: Any) -> tuple[Expr, Any]:
     leaves, structure = tree.flatten((args, kwargs))
     with Trace(label, bake=True) as trace:
-        tracers = [trace.new_input(argument_type(x, label)) for x in leaves]
+        types = argument_types(leaves, (args, kwargs), label)
+        tracers = [trace.new_input(t) for t in types]
         new_args, new_kwargs = tree.unflatten(structure, tracers)
         out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))
         return trace.expr(output_variables(trace, out_leaves, label)), out_structure

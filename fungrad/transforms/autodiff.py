@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,6 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
-from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -19,6 +19,7 @@ from fungrad.core.types import ArrayType, float0
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import (
     argument_type,
+    argument_types,
     as_operand,
     at_places,
     name_of,
@@ -36,9 +37,7 @@ class _Traced:
 
     def __init__(self, trace: Trace, label: str, fun: Any, args: Sequence[Any], has_aux: bool):
         leaves, structure = tree.flatten(tuple(args))
-        self.types = [
-            argument_type(x, label, path) for x, path in zip(leaves, leaf_paths(args), strict=True)
-        ]
+        self.types = argument_types(leaves, tuple(args), label)
         self.structure = structure
         self.xp = namespace(leaves)
         self.moving = [i for i, t in enumerate(self.types) if t.inexact]
@@ -75,13 +74,6 @@ class _Traced:
             self.aux_leaves[i] = x
         aux = tree.unflatten(self.aux_structure, self.aux_leaves)
         return outputs, aux, list(found[n + len(self.aux_at) :])
-
-
-def leaf_paths(args: Any) -> list[str]:
-    """Return where each leaf of `args` is, as `[0]['w']`; cheap when there is nothing nested."""
-    if all(type(x) is np.ndarray or type(x) is Tracer for x in args):
-        return [f" {i}" for i in range(len(args))]
-    return [f" {path}" for path, _ in tree.leaves_with_paths(tuple(args))]
 
 
 @api_boundary
@@ -216,6 +208,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
         found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
+    sources = trace.sources  # the trace itself would keep all values alive
 
     @api_boundary
     def pullback(ct: Any) -> tuple[Any, ...]:
@@ -232,7 +225,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 strict=True,
             )
         )
-        with at_places(trace.sources):
+        with at_places(sources):
             pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
         results = [
             traced.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0)
@@ -248,15 +241,7 @@ def _ignoring_aux(parts: Linearized, n: int) -> Linearized:
     forward, linear, moving = parts
     kept = [i for i, m in enumerate(moving) if m < n]
     outputs = tuple([linear.outputs[i] for i in kept])
-    narrowed = Expr(
-        linear.inputs,
-        linear.equations,
-        outputs,
-        linear.types,
-        linear.constants,
-        linear.captured,
-        linear.sources,
-    )
+    narrowed = dataclasses.replace(linear, outputs=outputs)
     return Linearized(forward, narrowed, tuple([moving[i] for i in kept]))
 
 
@@ -300,6 +285,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
         found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
+    sources = trace.sources  # the trace itself would keep all values alive
 
     @api_boundary
     def derivative(*tangents: Any) -> Any:
@@ -310,7 +296,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
                 f"{traced.structure}; got {structure}"
             )
         moved = _check_directions(leaves, traced.types, f"{label}: tangent")
-        with at_places(trace.sources):
+        with at_places(sources):
             pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
         for i, t in enumerate(traced.out_types):
             if not t.inexact:
@@ -350,7 +336,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     """
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
-    types = [argument_type(x, label) for x in leaves]
+    types = argument_types(leaves, primals, label)
     for t in types:
         if not t.inexact:
             raise TypeError(
@@ -363,7 +349,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         out_types = [trace.types[v] for v in outputs]
 
         def build(expr: Expr, done: int) -> Program:
-            return Program(transpose_expr(inline(expr), expr.captured))
+            return Program(transpose_expr(expr, expr.captured))
 
         program = rewrite(trace, outputs, "linear_transpose", build)
         captured = [as_operand(x) for _, x in trace.captures]

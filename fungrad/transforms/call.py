@@ -15,6 +15,7 @@ import numpy as np
 
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program
+from fungrad.core import tree
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
@@ -59,6 +60,12 @@ class Call(Primitive):
         return f"call[{self.name}]"
 
 
+def check_callable(fun: Any, transform: str) -> None:
+    """Raise a TypeError if `fun` is no function."""
+    if not callable(fun):
+        raise TypeError(f"{transform} takes a function, not {fun!r} of type {type(fun).__name__}")
+
+
 def name_of(function: Any) -> str:
     """Return how to speak of `function` in messages."""
     return getattr(function, "__name__", None) or type(function).__name__
@@ -66,15 +73,41 @@ def name_of(function: Any) -> str:
 
 def as_operand(x: Any) -> Any:
     """Return a leaf as what programs run on: Python numbers become NumPy scalars."""
-    return np.asarray(x)[()] if type(x) in PYTHON_SCALARS else x
+    if type(x) not in PYTHON_SCALARS:
+        return x
+    try:
+        return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
+    except OverflowError:
+        raise OverflowError(
+            f"the Python integer {x} does not fit into int64; pass a float, or name the argument in "
+            "static_argnums of jit"
+        ) from None
 
 
-def argument_type(x: Any, transform: str, path: str = "") -> ArrayType:
-    """Return the type of an argument's leaf, or raise a TypeError that says which leaf it is."""
+def argument_type(x: Any, label: str) -> ArrayType:
+    """Return the type of `x`, or raise a TypeError that starts with `label`."""
     try:
         return type_of(x)
     except TypeError as error:
-        raise TypeError(f"{transform}: argument{path}: {error}") from None
+        raise TypeError(f"{label}: {error}") from None
+
+
+def argument_types(leaves: Sequence[Any], arguments: Any, label: str) -> list[ArrayType]:
+    """Return the types of the leaves of a tree of arguments.
+
+    Raises a TypeError that says which leaf it is that has none.
+    """
+    try:
+        return [type_of(x) for x in leaves]
+    except TypeError:
+        pass
+    for path, x in tree.leaves_with_paths(arguments):
+        try:
+            type_of(x)
+        except TypeError as error:
+            static = " Name it in static_argnames if it is a setting." if label[:3] == "jit" else ""
+            raise TypeError(f"{label}: argument {path or 'itself'}: {error}{static}") from None
+    raise TypeError(f"{label}: an argument has no type")
 
 
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:

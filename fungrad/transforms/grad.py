@@ -18,7 +18,9 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.call import (
     argument_type,
+    argument_types,
     as_operand,
+    check_callable,
     name_of,
     output_variables,
     rewrite,
@@ -114,6 +116,7 @@ def _transformed(
     allow_int: bool,
     with_value: bool,
 ) -> Callable[..., Any]:
+    check_callable(fun, "grad")
     label = f"grad({name_of(fun)})"
     skip = 0 if with_value else 1
     single = isinstance(argnums, (int, np.integer))
@@ -130,8 +133,7 @@ def _transformed(
         leaves, structure = tree.flatten(wanted)
         with Trace(label, known=True) as trace:
             traced = []
-            for x in leaves:
-                type_ = argument_type(x, label)
+            for x, type_ in zip(leaves, argument_types(leaves, wanted, label), strict=True):
                 if differentiable(type_, holomorphic, allow_int, label):
                     x = trace.new_input(type_, as_operand(x))
                 traced.append(x)
@@ -183,7 +185,7 @@ def as_positions(argnums: Any) -> tuple[int, ...]:
 
 def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
     """Return `positions` counted from the front; raise if there is no such argument."""
-    if all(0 <= i < count for i in positions):
+    if len(positions) == 1 and 0 <= positions[0] < count:
         return positions
     for i in positions:
         if not -count <= i < count:
@@ -192,7 +194,10 @@ def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, .
                 f"but the call has {count}. Arguments passed by keyword cannot be differentiated: "
                 "pass them by position."
             )
-    return tuple([i % count for i in positions])
+    result = tuple([i % count for i in positions])
+    if len(set(result)) < len(result):
+        raise ValueError(f"{label}: argnums={positions} names an argument twice")
+    return result
 
 
 def differentiable(type_: ArrayType, holomorphic: bool, allow_int: bool, label: str) -> bool:

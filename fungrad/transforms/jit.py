@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -13,13 +14,20 @@ from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.config import check_exprs
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
-from fungrad.transforms.call import Call, argument_type, as_operand, name_of, output_variables
+from fungrad.transforms.call import (
+    Call,
+    argument_types,
+    as_operand,
+    check_callable,
+    name_of,
+    output_variables,
+)
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
@@ -71,12 +79,20 @@ def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
     return all(
         type(leaves[i]) is np.ndarray
         and leaves[i].flags.writeable
+        and leaves[i].dtype.isnative
         and not any(
             j != i and type(x) is np.ndarray and np.may_share_memory(leaves[i], x)
             for j, x in enumerate(leaves)
         )
         for i in donated
     )
+
+
+def exactly(value: Any) -> Any:
+    """Return what tells apart equal values that a program may treat differently."""
+    if isinstance(value, tuple):
+        return (type(value), *[exactly(x) for x in value])
+    return (type(value), str(value)) if isinstance(value, (float, complex)) else type(value)
 
 
 class Jitted:
@@ -106,6 +122,21 @@ class Jitted:
         self._plain = not (static_argnums or static_argnames or donate_argnums or donate_argnames)
         self._entries: LRUCache[Entry] = LRUCache(CACHE_SIZE)
 
+    def __reduce__(self) -> Any:
+        """Pickle by name, as functions are, if that name leads here; else with the function."""
+        module = sys.modules.get(self.__module__)
+        name = getattr(self, "__qualname__", "")
+        if getattr(module, name, None) is self:
+            return name
+        options = (
+            self._static_argnums,
+            self._static_argnames,
+            self._donate_argnums,
+            self._donate_argnames,
+            self._inline,
+        )
+        return type(self), (self._fun, *options)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, so that methods can be jitted."""
         return self if instance is None else functools.partial(self, instance)
@@ -114,10 +145,14 @@ class Jitted:
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
         if self._plain and len(args) == 1 and type(args[0]) in QUICK_TYPES and not kwargs:
             x = args[0]  # the commonest call, by the shortest way
-            entry = self._entries.get((tree.LEAF, type_of(x)))
-            if entry is not None:
-                found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
-                return found[0] if entry.single else tree.unflatten(entry.structure, found)
+            try:
+                entry = self._entries.get((tree.LEAF, type_of(x)))
+                if entry is not None:
+                    found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
+                    return found[0] if entry.single else tree.unflatten(entry.structure, found)
+            except Exception as error:
+                hide_internals(error)
+                raise
         return self._call(args, kwargs)
 
     @api_boundary
@@ -139,7 +174,7 @@ class Jitted:
             leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
             rebuild = functools.partial(tree.unflatten, structure)
             shape_of_call = (structure, static)
-        types = [argument_type(x, self._label) for x in leaves]
+        types = argument_types(leaves, (dynamic_args, dynamic_kwargs), self._label)
         leaves = [as_operand(x) for x in leaves]
         if len(types) == 1 and not static:
             key: Hashable = (shape_of_call, types[0])
@@ -178,8 +213,8 @@ class Jitted:
                     "static_argnums and static_argnames."
                 ) from None
         dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
-        # The type is part of the key: 1, 1.0 and True are equal but not the same argument.
-        keyed = tuple([(where, type(value), value) for where, value in static])
+        # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
+        keyed = tuple([(where, exactly(value), value) for where, value in static])
         return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
@@ -221,7 +256,9 @@ class Jitted:
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
         entry = Entry(self._name, expr, captured, in_structure, structure, donated)
-        if captured:  # such a program is only good inside the traces it belongs to: do not keep it
+        if (
+            captured or trace.depends_on < trace.level
+        ):  # such a program is only good inside the traces it belongs to: do not keep it
             outer.append(entry)
             raise _ClosesOverTracers
         return entry
@@ -277,7 +314,7 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""
-        self._entry.program.compiled()
+        (self._entry.donating or self._entry.program).compiled()
         return Compiled(self._name, self._entry)
 
 
@@ -304,7 +341,7 @@ class Compiled:
                 f"this program of {self._name} was compiled for arguments of structure "
                 f"{self._entry.in_structure}, and is called with {structure}"
             )
-        types = tuple([argument_type(x, f"compiled {self._name}") for x in leaves])
+        types = tuple(argument_types(leaves, (args, kwargs), f"compiled {self._name}"))
         if types != self.in_types:
             raise TypeError(
                 f"this program of {self._name} was compiled for arguments of types {self.in_types}, "
@@ -385,8 +422,7 @@ def jit(
             donate_argnames=donate_argnames,
             inline=inline,
         )
-    if not callable(fun):
-        raise TypeError(f"jit takes a function, not {fun!r} of type {type(fun).__name__}")
+    check_callable(fun, "jit")
     static = _resolve(fun, _integers(static_argnums), _strings(static_argnames), "static_argnums")
     donate = _resolve(fun, _integers(donate_argnums), _strings(donate_argnames), "donate_argnums")
     return Jitted(fun, *static, *donate, inline)

@@ -16,8 +16,9 @@ from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.transforms.call import (
-    argument_type,
+    argument_types,
     as_operand,
+    check_callable,
     name_of,
     output_variables,
     rewrite,
@@ -150,6 +151,7 @@ def vmap(
     >>> fg.vmap(fnp.dot, in_axes=(0, None))(a, b)
     array([6., 6., 6.])
     """
+    check_callable(fun, "vmap")
     if spmd_axis_name is not None:
         raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
     label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
@@ -167,13 +169,15 @@ def vmap(
         leaves, structure = tree.flatten((args, kwargs))
         axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
         axes += [0] * (len(leaves) - len(axes))
-        types = [argument_type(x, label) for x in leaves]
+        types = argument_types(leaves, (args, kwargs), label)
         axes = [_front(a, t, label) for a, t in zip(axes, types, strict=True)]
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         with Trace(label) as trace:
             traced = list(leaves)
             for i, (axis, t) in enumerate(zip(axes, types, strict=True)):
-                if axis is not None:
+                if axis is None and type(leaves[i]) is np.ndarray:
+                    traced[i] = trace.lift(leaves[i])  # so that it can be indexed by a mapped one
+                elif axis is not None:
                     shape = t.shape[:axis] + t.shape[axis + 1 :]
                     traced[i] = trace.new_input(t.update(shape=shape))
             new_args, new_kwargs = tree.unflatten(structure, traced)

@@ -1,5 +1,6 @@
 """Each error's words, that it names the user's line, and that its traceback shows only user code."""
 
+import math
 import re
 import traceback
 from pathlib import Path
@@ -715,3 +716,58 @@ def test_nothing_is_left_open_after_errors():
                 transform(f)(np.ones(3))
             assert current_trace.get() is None
     assert fg.grad(lambda x: x * x)(3.0) == 6
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * math.sqrt(x),
+        lambda x: x * math.atan2(x, 1.0),
+        lambda x: sum(v * math.exp(v) for v in [x, x]),
+        lambda x: x * np.float64(x),
+    ],
+)
+def test_compiled_functions_do_not_lose_a_derivative(f):
+    with pytest.raises(TypeError, match="would be lost"):
+        fg.grad(f)(4.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x * float(x), lambda x: x * next(map(float, [x])), lambda x: x * complex(x).real],
+)
+def test_a_number_that_is_asked_for_is_a_constant(f):
+    assert fg.grad(f)(4.0) == 4.0
+
+
+def test_arguments_that_cannot_be_traced_are_named():
+    def f(p, n):
+        return p["a"]
+
+    with pytest.raises(TypeError, match=r"jit\(f\): argument \[0\]\[0\]\['b'\].*static_argnames"):
+        fg.jit(f)({"a": 1.0, "b": "text"}, 3)
+    with pytest.raises(TypeError, match="'s' of type str"):
+        fg.grad(lambda p: p["a"])({"a": 1.0, "b": "s"})
+    with pytest.raises(ValueError, match="twice"):
+        fg.grad(lambda x: x, (0, 0))(1.0)
+    with pytest.raises(OverflowError, match="int64"):
+        fg.jit(lambda x: x)(2**70)
+    for transform in (fg.grad, fg.vmap, fg.jit):
+        with pytest.raises(TypeError, match="takes a function"):
+            transform(3.0)
+    with pytest.raises(AttributeError, match="no 'scan' yet"):
+        _ = fg.scan
+
+
+def test_indexing_a_numpy_array_with_a_tracer():
+    w = np.arange(4.0)
+    x = np.array([3.0, 1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(
+        fg.grad(lambda x: (w[np.argsort(x)] * x).sum())(x), w[np.argsort(x)]
+    )
+    np.testing.assert_array_equal(fg.grad(lambda x: (w[x > 1] * x[x > 1]).sum())(x), w * (x > 1))
+    np.testing.assert_array_equal(
+        fg.vmap(lambda e, i: e[i], (None, 0))(w, np.array([1, 3])), [1, 3]
+    )
+    with pytest.raises(fg.ConcretizationError, match=r"fungrad\.numpy\.take"):
+        fg.jit(lambda i: w[i])(np.array([1, 2]))

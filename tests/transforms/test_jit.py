@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -755,3 +756,59 @@ def test_the_constants_of_functions_that_are_gone_are_freed(use):
         tracemalloc.stop()
     bound = 0 if use is fg.jit else call.programs.maxweight * call.BYTES_PER_EQUATION
     assert kept < bound + 16_000_000  # of 160 MB
+
+
+def test_a_function_that_branches_on_a_value_outside_is_traced_anew():
+    state = {}
+    inner = fg.jit(lambda x: x * 2 if state["w"] > 0 else x * 3)
+
+    def f(w):
+        state["w"] = w
+        return inner(1.0) * w
+
+    g = fg.grad(f)
+    assert [g(1.0), g(-1.0), g(1.0)] == [2, 3, 2]
+
+
+def test_a_constant_is_a_copy_although_an_outer_trace_holds_the_array():
+    w = np.ones(10_000)
+    f = fg.jit(lambda x: fnp.sum(w * x))
+    fg.grad(lambda x: fnp.sum(w * x) + f(x))(np.float64(2.0))
+    w[:] = 5
+    assert f(np.float64(2.0)) == 20_000
+
+
+def test_static_arguments_are_told_apart_exactly():
+    f = fg.jit(lambda x, s: fnp.copysign(x, s), static_argnums=1)
+    assert [f(1.0, 0.0), f(1.0, -0.0)] == [1, -1]
+    g = fg.jit(lambda x, s: x * s[0], static_argnums=1)
+    assert [g(np.int64(2), s).dtype for s in ((1,), (1.0,))] == [np.int64, np.float64]
+
+
+def test_complex_constants_keep_their_signs():
+    z = np.array([complex(0, -0.0)])
+
+    def f(z):
+        return fnp.sqrt(fnp.add(z, complex(-1, -0.0)))
+
+    np.testing.assert_array_equal(fg.jit(f)(z), f(z))
+
+
+def test_an_error_that_is_caught_in_a_call_leaves_no_half_done_work():
+    h = fg.jit(lambda x: fnp.log(x * 1.0 - 1.0) + x)
+
+    def f(x):
+        y = h(x)
+        try:
+            with np.errstate(divide="raise"):
+                bool(y > 0)
+        except FloatingPointError:
+            pass
+        return y * 0 + x * x * x if x < 0 else x * x
+
+    with np.errstate(divide="ignore"):
+        assert fg.grad(f)(1.0) == 2
+
+
+def test_jitted_functions_can_be_pickled():
+    assert pickle.loads(pickle.dumps(fg.jit(np.sin)))(1.0) == np.sin(1.0)
