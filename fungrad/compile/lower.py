@@ -13,6 +13,7 @@ import numpy as np
 from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
+from fungrad.core.collection import no_collection
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
@@ -65,7 +66,8 @@ class Program:
     @functools.cached_property
     def expr(self) -> Expr:
         """The program, simplified."""
-        return simplify(self._given)
+        with no_collection():
+            return simplify(self._given)
 
     @functools.cached_property
     def source(self) -> PythonSource:

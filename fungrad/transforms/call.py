@@ -16,6 +16,7 @@ import numpy as np
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
@@ -149,11 +150,11 @@ def rewrite(
     """
 
     def make() -> Any:
-        recorded = trace.expr(outputs)
-        expr = inline(dataclasses.replace(recorded, sources=range(len(recorded.equations))))
-        if check_exprs.get():
-            expr.check()
-        with at_places(trace.sources):
+        with no_collection(), at_places(trace.sources):
+            recorded = trace.expr(outputs)
+            expr = inline(dataclasses.replace(recorded, sources=range(len(recorded.equations))))
+            if check_exprs.get():
+                expr.check()
             return build(expr, trace.known_equations)
 
     def weigh(_: Any) -> Any:
