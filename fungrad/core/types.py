@@ -105,6 +105,11 @@ def type_of(value: Any) -> ArrayType:
         return type_
     dtype = getattr(value, "dtype", None)
     shape = getattr(value, "shape", None)
+    if cls.__name__ == "MaskedArray":
+        raise TypeError(
+            "a masked array cannot be traced: its mask would be lost. Pass x.filled(0) and the mask as two "
+            "arrays, and choose with fungrad.numpy.where."
+        )
     if isinstance(dtype, np.dtype) and isinstance(shape, tuple):
         return array_type(shape, dtype)
     raise TypeError(

@@ -182,15 +182,14 @@ class Jitted:
             key = (shape_of_call, tuple(types))
         entry = self._entries.get(key)
         if entry is None:
-            outer: list[Entry] = []
 
             def build() -> Entry:
-                return self._trace(rebuild, static, types, self._donated(args, kwargs), outer)
+                return self._trace(rebuild, static, types, self._donated(args, kwargs))
 
             try:
                 entry = self._entries.get_or_build(key, build)
-            except _ClosesOverTracers:
-                entry = outer[0]
+            except _NotToBeCached as found:
+                entry = found.entry
         return entry, leaves
 
     def _split(
@@ -237,7 +236,6 @@ class Jitted:
         static: tuple[Any, ...],
         types: Sequence[ArrayType],
         donated: Sequence[int],
-        outer: list[Entry],
     ) -> Entry:
         with Trace(self._label, bake=True) as trace:
             called = rebuild([trace.new_input(t) for t in types])
@@ -256,11 +254,9 @@ class Jitted:
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
         entry = Entry(self._name, expr, captured, in_structure, structure, donated)
-        if (
-            captured or trace.depends_on < trace.level
-        ):  # such a program is only good inside the traces it belongs to: do not keep it
-            outer.append(entry)
-            raise _ClosesOverTracers
+        if captured or trace.depends_on < trace.level:
+            # The program is only good inside the traces it belongs to.
+            raise _NotToBeCached(entry)
         return entry
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -287,8 +283,11 @@ class Jitted:
         return f"<{self._label}>"
 
 
-class _ClosesOverTracers(Exception):
-    """Carries an entry that must not be cached out of the cache."""
+class _NotToBeCached(Exception):
+    """Carries an entry past the cache."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
 
 
 class Lowered:

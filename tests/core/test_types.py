@@ -91,3 +91,8 @@ def test_sizes():
     t = array_type((2, 0, 3), F64)
     assert (t.ndim, t.size) == (3, 0)
     assert (array_type((), F64).ndim, array_type((), F64).size) == (0, 1)
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="mask would be lost"):
+        type_of(np.ma.array([1.0, 2.0], mask=[True, False]))
