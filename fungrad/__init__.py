@@ -15,6 +15,7 @@ Looking inside
     `eval_shape`, `ShapeDtypeStruct`: types without values.
 Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
+    `fungrad.scipy`: SciPy's functions likewise.
     `fungrad.tree`: nested tuples, lists, dicts, ... of arrays.
 
 >>> import numpy as np
@@ -25,6 +26,7 @@ array([0.        , 1.38177329])
 """
 
 import fungrad.numpy as numpy
+import fungrad.scipy as scipy
 from fungrad.core import tree
 from fungrad.core.config import checking
 from fungrad.core.errors import (
@@ -37,6 +39,7 @@ from fungrad.core.errors import (
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
+from fungrad.numpy.dispatch import provide as _provide
 from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
 from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
 from fungrad.transforms.grad import grad, value_and_grad
@@ -74,12 +77,15 @@ __all__ = [
     "make_expr",
     "make_jaxpr",
     "numpy",
+    "scipy",
     "stop_gradient",
     "tree",
     "value_and_grad",
     "vjp",
     "vmap",
 ]
+
+_provide("fungrad.scipy.special", when="scipy.special")
 
 _NOT_YET = {
     "cond": "control flow inside jit",
@@ -93,7 +99,6 @@ _NOT_YET = {
     "checkpoint": "recomputation in the backward pass",
     "remat": "recomputation in the backward pass",
     "random": "jax.random",
-    "scipy": "jax.scipy",
     "nn": "jax.nn",
 }
 

@@ -4,6 +4,7 @@ For plain arrays every function is NumPy's own. For tracers it records what the 
 signature, dtypes and errors. Names, also those of dtypes and constants, are NumPy's.
 """
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -423,9 +424,30 @@ methods.install()
 operators.install()
 
 
+# Modules that few programs need; each is imported when one of its names is asked for, or when one of
+# NumPy's functions that it has a rule for meets a tracer.
+_LAZY: dict[str, tuple[str, ...]] = {
+    "fft": (),
+    "linalg": (),
+}
+_HOME = {name: module for module, names in _LAZY.items() for name in (names or (module,))}
+__all__ += _HOME
+for _module in _LAZY:
+    dispatch.provide(f"fungrad.numpy.{_module}", when="numpy")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     import difflib
 
+    if name in _HOME:
+        module = importlib.import_module(f"fungrad.numpy.{_HOME[name]}")
+        found = module if name == _HOME[name] else getattr(module, name)
+        globals()[name] = found
+        return found
     if name in np.__all__:
         raise AttributeError(
             f"fungrad.numpy has no {name!r} yet; numpy.{name} works on plain arrays, outside of transformed "

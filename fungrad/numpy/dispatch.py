@@ -7,7 +7,9 @@ tracers, through NumPy's protocols `__array_ufunc__` and `__array_function__`.
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -31,6 +33,26 @@ Function = Callable[..., Any]
 
 traced_functions: dict[Any, Function] = {}
 """For each NumPy function, what it does with tracers."""
+
+
+_providers: dict[str, list[str]] = {}
+
+
+def provide(module: str, *, when: str) -> None:
+    """Say that `module` holds rules for functions of `when`; it is imported when one is asked for.
+
+    So rules that few programs use cost nothing at import.
+    """
+    _providers.setdefault(when, []).append(module)
+
+
+def rule_of(function: Any) -> Function | None:
+    """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
+    if function not in traced_functions:
+        for when in [name for name in _providers if name in sys.modules]:
+            for module in _providers[when]:
+                importlib.import_module(module)
+    return traced_functions.get(function)
 
 
 def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Function]:
@@ -213,18 +235,18 @@ accumulations: dict[Any, Function] = {}
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc of which some operand is a tracer (NEP 13)."""
     try:
-        if method == "__call__" and function in traced_functions:
-            return traced_functions[function](*inputs, **kwargs)
+        if method == "__call__" and (traced := rule_of(function)) is not None:
+            return traced(*inputs, **kwargs)
         if method == "reduce" and function in reductions:
             kwargs.setdefault("axis", 0)
             return reductions[function](*inputs, **kwargs)
         if method == "accumulate" and function in accumulations:
             kwargs.setdefault("axis", 0)
             return accumulations[function](*inputs, **kwargs)
-        if method == "outer" and function in traced_functions:
+        if method == "outer" and (traced := rule_of(function)) is not None:
             x, y = [strong(operand) for operand in inputs]
             x = Reshape((*x.shape, *[1] * y.ndim))(x)
-            return traced_functions[function](x, y, **kwargs)
+            return traced(x, y, **kwargs)
         name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
         _no_rule(f"numpy.{name}" if getattr(np, function.__name__, None) is function else name)
     except Exception as error:
@@ -234,8 +256,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
 
 def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function of which some argument is a tracer (NEP 18)."""
-    traced = traced_functions.get(function)
     try:
+        traced = rule_of(function)
         if traced is None:
             module = getattr(function, "__module__", "numpy")
             _no_rule(f"{module}.{function.__name__}")

@@ -4,14 +4,28 @@ from tests.samples import (
     contraction,
     cumulative,
     elementwise,
+    fft,
     indexing,
+    linalg,
     reductions,
     shaping,
     sorting,
+    special,
 )
 from tests.samples.row import Sample
 
-MODULES = (contraction, cumulative, elementwise, indexing, reductions, shaping, sorting)
+MODULES = (
+    contraction,
+    cumulative,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    reductions,
+    shaping,
+    sorting,
+    special,
+)
 
 
 def rows() -> list[Sample]:

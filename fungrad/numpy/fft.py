@@ -1,0 +1,1 @@
+"""NumPy's discrete Fourier transforms, `numpy.fft`, for tracers too."""

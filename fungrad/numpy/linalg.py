@@ -1,0 +1,1 @@
+"""NumPy's linear algebra, `numpy.linalg`, for tracers too."""

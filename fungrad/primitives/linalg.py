@@ -1,0 +1,1 @@
+"""Linear algebra: factorizations and solutions of matrices, batched over leading axes."""

@@ -1,0 +1,5 @@
+"""Rows for primitives/linalg.py."""
+
+from tests.samples.row import Sample
+
+ROWS: list[Sample] = []

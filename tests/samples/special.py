@@ -1,0 +1,5 @@
+"""Rows for primitives/special.py."""
+
+from tests.samples.row import Sample
+
+ROWS: list[Sample] = []
