@@ -8,6 +8,8 @@ Derivatives
     `jvp`, `linearize`: forward mode. `vjp`, `linear_transpose`: reverse mode. `stop_gradient`.
 Batches
     `vmap`: map a function over an axis of its arguments.
+Updates
+    `at`: changed copies of an array, ``at(x)[i].set(v)``.
 Speed
     `jit`: compile once for each type of the arguments.
 Looking inside
@@ -34,11 +36,13 @@ from fungrad.core.errors import (
     ExprError,
     FungradError,
     LeakedTracerError,
+    LostDerivativeError,
     MissingRuleError,
 )
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
+from fungrad.numpy.at import at
 from fungrad.numpy.dispatch import provide as _provide
 from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
 from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
@@ -58,9 +62,11 @@ __all__ = [
     "ExprError",
     "FungradError",
     "LeakedTracerError",
+    "LostDerivativeError",
     "MissingRuleError",
     "ShapeDtypeStruct",
     "Tracer",
+    "at",
     "checking",
     "eval_shape",
     "float0",

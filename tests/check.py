@@ -54,7 +54,7 @@ def checks_of(sample: Sample) -> list[str]:
     """Return the names of the checks that apply to a row."""
     names = ["impl", "abstract", "source"]
     results = outputs(sample, sample.operands)
-    if "jvp" not in sample.gaps and inexact_positions(sample.operands):
+    if "jvp" not in sample.gaps and moving(sample):
         reverse = "transpose" not in sample.gaps
         names += ["jvp", "vjp"] if reverse else ["jvp"]
         if sample.primitive.differentiable and any(map(is_inexact, results)):
@@ -63,7 +63,7 @@ def checks_of(sample: Sample) -> list[str]:
         names += ["transpose"] if linear_groups(sample) else []
         names += ["nonlinear"] if nonlinear_positions(sample) else []
     names += ["batch"] if "batch" not in sample.gaps else []
-    names += ["gaps"] if sample.gaps else []
+    names += ["gaps"] if sample.gaps or sample.fixed else []
     return names
 
 
@@ -125,6 +125,8 @@ def check_source(sample: Sample) -> None:
                 assert not shared, f"a result shares memory with operand {i}"
         for i, x in enumerate(operands):
             if x.ndim and (is_inexact(x) or isinstance(primitive, Elementwise)):
+                if sample.matrices:  # repeated rows or columns would make them singular
+                    continue
                 for axis in {0, x.ndim - 1} if x.size else ():
                     _check_broadcast_operand(sample, i, axis)
         scalars = [i for i in positions if not operands[i].ndim]
@@ -267,6 +269,10 @@ def check_nonlinear(sample: Sample) -> None:
 @check
 def check_gaps(sample: Sample) -> None:
     """The rules that the row declares missing raise `MissingRuleError`."""
+    for i in sample.fixed:
+        f, xs = restricted(sample, (i,))
+        with pytest.raises(fg.MissingRuleError, match="differentiate by the other arguments"):
+            fg.jvp(f, xs, directions(xs, 1))
     f, xs = restricted(sample, inexact_positions(sample.operands))
     for gap in sample.gaps:
         try:
@@ -322,6 +328,7 @@ def check_batch(sample: Sample) -> None:
 
 def _check_batches_of_batches(sample: Sample) -> None:
     apply = function_of(sample.primitive)
+    order = not sample.matrices
     n = len(sample.operands)
     everything = tuple(range(n))
     for inner, outer in {
@@ -336,7 +343,8 @@ def _check_batches_of_batches(sample: Sample) -> None:
         operands, in_inner, in_outer = [], [], []
         for i, x in enumerate(sample.operands):
             grid = [
-                [varied(x, 3 * k + m) for m in range(mapped[1][i])] for k in range(mapped[0][i])
+                [varied(x, 3 * k + m, order) for m in range(mapped[1][i])]
+                for k in range(mapped[0][i])
             ]
             array = np.array(grid, x.dtype)  # [outer, inner, ...]
             array = array if i in inner else array[:, 0]
@@ -350,7 +358,7 @@ def _check_batches_of_batches(sample: Sample) -> None:
                 outputs(
                     sample,
                     [
-                        varied(x, 3 * (k if i in outer else 0) + (m if i in inner else 0))
+                        varied(x, 3 * (k if i in outer else 0) + (m if i in inner else 0), order)
                         for i, x in enumerate(sample.operands)
                     ],
                 )
@@ -382,10 +390,10 @@ def check_backend(sample: Sample, xp: ModuleType) -> None:
         if "batch" not in sample.gaps:
             batch = [xp.asarray(np.stack([x, x])) for x in sample.operands]
             compare(fg.vmap(apply)(*batch), [np.stack([x, x]) for x in expected], "vmap")
-    if not inexact_positions(sample.operands) or sample.gaps & {"jvp", "transpose"}:
+    if not moving(sample) or sample.gaps & {"jvp", "transpose"}:
         return
-    f, xs = restricted(sample, inexact_positions(sample.operands))
-    on_device, _ = restricted(sample, inexact_positions(sample.operands), dict(enumerate(device)))
+    f, xs = restricted(sample, moving(sample))
+    on_device, _ = restricted(sample, moving(sample), dict(enumerate(device)))
     value, pull = fg.vjp(f, *xs)
     cts = directions(value, 1)
     _, pull_there = fg.vjp(on_device, *[xp.asarray(x) for x in xs])
@@ -444,8 +452,8 @@ def restricted(
 
 
 def functions(sample: Sample) -> Iterator[tuple[Function, Arrays]]:
-    """Yield the primitive as a function of all its inexact operands, and of each alone."""
-    positions = inexact_positions(sample.operands)
+    """Yield the primitive as a function of all operands that can vary, and of each alone."""
+    positions = moving(sample)
     yield restricted(sample, positions)
     if len(positions) > 1:
         for i in positions:
@@ -484,6 +492,11 @@ def with_constants(expr: Expr, values: dict[int, Any]) -> Expr:
 
 def inexact_positions(operands: Sequence[Any]) -> tuple[int, ...]:
     return tuple(i for i, x in enumerate(operands) if is_inexact(x))
+
+
+def moving(sample: Sample) -> tuple[int, ...]:
+    """Return the positions of the operands to differentiate by."""
+    return tuple(i for i in inexact_positions(sample.operands) if i not in sample.fixed)
 
 
 def linear_groups(sample: Sample) -> list[tuple[int, ...]]:
@@ -553,9 +566,12 @@ def precisions(operands: Arrays) -> Iterator[Arrays]:
         yield tuple(x.astype(single.get(x.dtype, x.dtype)) for x in operands)
 
 
-def varied(x: np.ndarray, k: int) -> np.ndarray:
-    """Return other values of the kind of `x`, a different set for each `k`; `x` itself for 0."""
-    x = np.asarray(np.roll(x, k) if np.ndim(x) else x)
+def varied(x: np.ndarray, k: int, order: bool = True) -> np.ndarray:
+    """Return other values of the kind of `x`, a different set for each `k`; `x` itself for 0.
+
+    `order` tells whether they may be in another order.
+    """
+    x = np.asarray(np.roll(x, k) if order and np.ndim(x) else x)
     if not is_inexact(x) or not np.isfinite(x).all():
         return x
     return np.asarray(x * (1 - 0.01 * k), x.dtype)
@@ -563,7 +579,8 @@ def varied(x: np.ndarray, k: int) -> np.ndarray:
 
 def example(sample: Sample, k: int, subset: Sequence[int]) -> list[np.ndarray]:
     """Return operands of which those in `subset` are varied."""
-    return [varied(x, k) if i in subset else x for i, x in enumerate(sample.operands)]
+    order = not sample.matrices
+    return [varied(x, k, order) if i in subset else x for i, x in enumerate(sample.operands)]
 
 
 def directions(xs: Iterable[Any], seed: int) -> Arrays:

@@ -64,6 +64,21 @@ class LeakedTracerError(FungradError, RuntimeError):
     """
 
 
+class LostDerivativeError(FungradError, TypeError):
+    """A traced number would become a plain one, and its derivative be lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> try:
+    ...     fg.grad(lambda x: np.asarray(x).sum())(np.ones(3))
+    ... except fg.LostDerivativeError:
+    ...     print("use fungrad.numpy.asarray")
+    use fungrad.numpy.asarray
+    """
+
+
 class MissingRuleError(FungradError, NotImplementedError):
     """A primitive has no rule for what a transform asks of it.
 
@@ -150,10 +165,11 @@ def _without_internals(traceback: types.TracebackType | None) -> types.Traceback
     return result
 
 
-def hide_internals(error: BaseException) -> None:
+def hide_internals(error: BaseException) -> BaseException | None:
     """Drop fungrad's own frames from the traceback of `error` and of what caused it.
 
-    Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them.
+    Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
+    place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence".
     """
     if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
         seen: BaseException | None = error
@@ -162,6 +178,9 @@ def hide_internals(error: BaseException) -> None:
             done.add(id(seen))
             seen.__traceback__ = _without_internals(seen.__traceback__)
             seen = seen.__cause__ if seen.__cause__ is not None else seen.__context__
+    cause = error.__cause__
+    of_numpy = isinstance(error, ValueError) and isinstance(cause, LostDerivativeError)
+    return cause if of_numpy else None
 
 
 def api_boundary(function: F) -> F:
@@ -172,7 +191,9 @@ def api_boundary(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            hide_internals(error)
+            cause = hide_internals(error)
+            if cause is not None:
+                raise cause.with_traceback(error.__traceback__) from None
             raise
 
     return wrapper  # type: ignore[return-value]

@@ -40,6 +40,13 @@ class Linear:
         return len(self.type.shape)
 
 
+def place_of_use() -> str:
+    """Describe the user's line of the equation that a rule is running for."""
+    trace = current_trace.get()
+    source = trace.source if trace else None  # of the equation that is being rewritten
+    return here() if source is None else describe_source(source)
+
+
 class Primitive(InternedValue):
     """An operation the transforms know. Subclasses are declared with `@primitive`.
 
@@ -153,11 +160,9 @@ class Primitive(InternedValue):
             "transpose": "be transposed: it is not linear in what it is differentiated by",
             "batch": "be vectorised by vmap",
         }[rule]
-        trace = current_trace.get()
-        source = trace.source if trace else None  # of the equation that is being rewritten
         return MissingRuleError(
             f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
-            f"it was used at {here() if source is None else describe_source(source)}"
+            f"it was used at {place_of_use()}"
         )
 
     def __repr__(self) -> str:

@@ -22,10 +22,11 @@ import numpy as np
 
 from fungrad.core.backend import execute, namespace
 from fungrad.core.config import check_exprs
+from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.hold import hold, release
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.tracer import current_trace as current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 
@@ -64,6 +65,7 @@ class Trace:
 
     __slots__ = (
         "_captured",
+        "_constants",
         "_held",
         "_token",
         "ambient",
@@ -117,8 +119,9 @@ class Trace:
         self.done = 0  # how many equations have been evaluated
         self.known: list[Any] = []  # their results in order, those inside calls included
         self.known_equations = 0  # how many equations, those inside calls included, gave them
-        self._captured: dict[int, tuple[int, Any]] = {}  # id -> (variable, the object itself)
+        self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> (variable, the object itself)
         self._held: list[np.ndarray[Any, Any]] = []
+        self._constants: Constants | None = None
 
     def __enter__(self) -> Trace:
         self._token = current_trace.set(self if self.ambient else current_trace.get())
@@ -145,7 +148,9 @@ class Trace:
                 self.xp = namespace((value,))
             self.on_host = self.xp is np and type(value) is not Tracer
             self.values[v] = value
-        return Tracer(self, v, type_)
+        tracer = Tracer(self, v, type_)
+        tracer.memory = ARGUMENT
+        return tracer
 
     def record(
         self, primitive: Primitive, operands: Sequence[Any], source: Source | None = None
@@ -201,14 +206,19 @@ class Trace:
 
     def capture(self, value: Any) -> int:
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
-        known = self._captured.get(id(value))
+        traced = type(value) is Tracer
+        # An array may be assigned to later: what is captured of a tracer is its present variable.
+        key = (value.owner.level, value.variable) if traced else id(value)
+        known = self._captured.get(key)
         if known is not None:
             return known[0]
         v = len(self.types)
-        if type(value) is Tracer:
+        if traced:
             if not value.owner.open:
                 value.owner.raise_leaked((value,))
             self.types.append(value.type)
+            value = Tracer(value.owner, value.variable, value.type)
+            self._captured[key] = (v, value)
         else:
             self.types.append(type_of(value))
             if type(value) in PYTHON_SCALARS:
@@ -218,13 +228,11 @@ class Trace:
             elif not isinstance(value, np.generic) and not self.rewriting:
                 snapshot = self._snapshot(value)
                 if snapshot is value:
-                    self._captured[id(value)] = (v, value)
+                    self._captured[key] = (v, value)
                 value = snapshot
             if self.bake:
                 self.constants[v] = value
                 return v
-        if type(value) is Tracer:
-            self._captured[id(value)] = (v, value)
         self.captures.append((v, value))
         if self.values is not None:
             self.values[v] = value
@@ -257,6 +265,12 @@ class Trace:
                 self._held.append(array)
             return array
         return np.array(array)
+
+    def constant(self, variable: int) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None."""
+        if self._constants is None:
+            self._constants = Constants()
+        return self._constants.value(self, variable)
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace."""

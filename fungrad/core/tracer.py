@@ -11,6 +11,7 @@ import numpy as np
 
 from fungrad.core.errors import (
     ConcretizationError,
+    LostDerivativeError,
     api_boundary,
     here,
     is_internal,
@@ -26,6 +27,10 @@ current_trace: contextvars.ContextVar[Trace | None] = contextvars.ContextVar(
     "current_trace", default=None
 )
 """The innermost open trace of this thread or task: where values made from nothing are recorded."""
+
+
+ARGUMENT = object()
+"""The `memory` of a tracer that stands for an argument: it belongs to the caller."""
 
 
 class Tracer:
@@ -46,11 +51,12 @@ class Tracer:
     6.0
     """
 
-    __slots__ = ("__weakref__", "owner", "type", "variable")
+    __slots__ = ("__weakref__", "memory", "owner", "type", "variable")
 
     owner: Trace
-    variable: int
+    variable: int  # what it stands for now; an assignment to elements makes it another one
     type: ArrayType
+    memory: Any  # not set for an array of its own that nothing views; see fungrad.numpy.views
 
     def __init__(self, owner: Trace, variable: int, type_: ArrayType) -> None:
         self.owner = owner
@@ -132,7 +138,7 @@ class Tracer:
         if not self.type.inexact:  # no derivative can be lost
             value = self._number("NumPy (to index an array, say)", _TAKE)
             return np.asarray(value, dtype)
-        raise TypeError(
+        raise LostDerivativeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
             "from the array would be lost to the transform. Use the function of the same name in "
             "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers); if a constant is what "
@@ -153,7 +159,7 @@ class Tracer:
             and name not in caller.f_code.co_names
             and not any(x is builtin for x in caller.f_locals.values())
         ):
-            raise TypeError(
+            raise LostDerivativeError(
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
                 f"{self.type} to a Python number: its derivative would be lost. Use the function of "
                 "fungrad.numpy (fnp.sqrt instead of math.sqrt); if a constant is meant, write "
@@ -164,10 +170,11 @@ class Tracer:
     def _number(self, what: str, advice: str) -> Any:
         source = user_source() if self.type.inexact else None
         if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
-            raise TypeError(
+            raise LostDerivativeError(
                 f"at {here()}\nan element of a NumPy array is set to a tracer of type {self.type}: its "
-                "derivative would be lost. Build the result with fungrad.numpy.stack, concatenate or "
-                "where instead of writing into an array; to store the bare number, write float(...)."
+                "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "
+                "function, or copy it there with fungrad.numpy.array(a): such an array takes traced elements. "
+                "To store the bare number, write float(...)."
             )
         value = resolve(self)
         if type(value) is Tracer:
@@ -226,6 +233,8 @@ _INDEX = (
 def resolve(x: Any) -> Any:
     """Follow `x` down the traces to its array, or to the tracer that has no value.
 
+    Where arguments have no values, what is computed from constants alone still has one.
+
     Evaluates what is pending on the way.
     """
     current = current_trace.get()
@@ -236,7 +245,8 @@ def resolve(x: Any) -> Any:
         if current is not None and trace.level < current.depends_on:
             current.depends_on = trace.level
         if trace.values is None:
-            return x
+            constant = trace.constant(x.variable)
+            return x if constant is None else constant
         if x.variable not in trace.values:
             trace.evaluate()
         x = trace.values[x.variable]

@@ -50,8 +50,7 @@ class ArrayType(InternedValue):
     @property
     def inexact(self) -> bool:
         """Whether derivatives with respect to such an array exist: it is real or complex."""
-        kind = self.dtype.kind
-        return kind in "fc" or (kind == "V" and self.dtype != float0)
+        return kind_of(self.dtype) in "fc"
 
     def update(self, **changes: Any) -> ArrayType:
         """Return the type with some of its fields changed."""
@@ -63,11 +62,34 @@ class ArrayType(InternedValue):
         return f"{self.dtype.name}[{dims}]{'*' if self.weak else ''}"
 
 
+_WIDEST = (("u", np.uint64), ("i", np.int64), ("f", np.float64), ("c", np.complex128))
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """Return what kind of numbers a dtype holds: "b", "i", "u", "f" or "c"; other letters for no numbers.
+
+    Unlike ``dtype.kind`` it knows the dtypes that other packages add to NumPy, such as bfloat16 and the
+    8-bit floating-point dtypes of ml_dtypes, most of which call themselves "V". Their kind is that of
+    the first dtype below that holds all their numbers, as NumPy's casting rules tell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kind_of(np.dtype(np.float16)), kind_of(np.dtype("M8[D]"))
+    ('f', 'M')
+    """
+    added = 2  # what `isbuiltin` is for dtypes that are not NumPy's
+    if dtype.kind == "V" and dtype.isbuiltin == added:
+        return next((kind for kind, wide in _WIDEST if np.can_cast(dtype, wide)), "V")
+    return dtype.kind
+
+
 # np.dtype objects differ in metadata and byte order; those two are never part of a type.
 @functools.lru_cache(maxsize=1 << 14)
 def array_type(shape: Shape, dtype: np.dtype[Any], weak: bool = False) -> ArrayType:
     """Return the `ArrayType` of `shape` and `dtype`; refuse dtypes that hold no numbers."""
-    if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype.fields and dtype != float0):
+    if kind_of(dtype) not in "biufc" and dtype != float0:
         raise TypeError(
             f"arrays of dtype {dtype} cannot be traced: fungrad works with booleans, integers, "
             "floating-point and complex numbers. Convert the array, for example with "

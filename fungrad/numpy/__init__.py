@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy import (
+    False_,
+    True_,
     bool,
     bool_,
+    byte,
     cdouble,
     complex64,
     complex128,
@@ -37,32 +40,43 @@ from numpy import (
     int32,
     int64,
     int_,
+    intc,
     integer,
     intp,
     isdtype,
     isscalar,
     issubdtype,
     iterable,
+    long,
+    longlong,
     min_scalar_type,
     nan,
     ndarray,
+    ndindex,
     newaxis,
     number,
     pi,
     printoptions,
     promote_types,
     set_printoptions,
+    short,
     signedinteger,
     single,
+    ubyte,
     uint,
     uint8,
     uint16,
     uint32,
     uint64,
+    uintc,
+    uintp,
+    ulong,
+    ulonglong,
     unsignedinteger,
+    ushort,
 )
 
-from fungrad.numpy import dispatch, methods, operators
+from fungrad.numpy import dispatch, methods, operators, ufunc_methods
 from fungrad.numpy.choosing import choose, piecewise, select, take, take_along_axis
 from fungrad.numpy.creation import (
     array,
@@ -121,6 +135,7 @@ from fungrad.numpy.elementwise import (
     where,
 )
 from fungrad.numpy.flipping import flip, fliplr, flipud, roll, rot90
+from fungrad.numpy.in_place import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from fungrad.numpy.joining import (
     append,
     array_split,
@@ -279,6 +294,14 @@ from fungrad.numpy.products import (
     vecdot,
     vecmat,
 )
+from fungrad.numpy.quantiles import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from fungrad.numpy.ranges import arange, geomspace, linspace, logspace
 from fungrad.numpy.reductions import (
     all,
@@ -298,7 +321,7 @@ from fungrad.numpy.reductions import (
     var,
 )
 from fungrad.numpy.repeating import delete, insert, repeat, resize, tile
-from fungrad.numpy.searching import digitize, interp, isin, searchsorted, unique
+from fungrad.numpy.searching import digitize, interp, searchsorted
 from fungrad.numpy.selecting import argwhere, compress, extract, flatnonzero, nonzero, trim_zeros
 from fungrad.numpy.shape import (
     astype,
@@ -325,28 +348,19 @@ from fungrad.numpy.shape import (
     transpose,
 )
 from fungrad.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
-from fungrad.numpy.statistics import (
-    average,
-    corrcoef,
-    cov,
-    median,
-    nanmedian,
-    nanpercentile,
-    nanquantile,
-    percentile,
-    quantile,
-)
+from fungrad.numpy.statistics import average, corrcoef, cov
 
 # fmt: off
 __all__ = [  # noqa: RUF022 - in groups
     # Constants, dtypes and settings: NumPy's own
-    "bool", "bool_", "cdouble", "complex128", "complex64", "complexfloating", "csingle",
+    "False_", "True_", "bool", "bool_", "byte", "cdouble", "complex128", "complex64", "complexfloating", "csingle",
     "double", "dtype", "e", "errstate", "euler_gamma", "finfo", "float16", "float32", "float64",
     "floating", "generic", "get_printoptions", "half", "iinfo", "inexact", "inf", "int16",
-    "int32", "int64", "int8", "int_", "integer", "intp", "isdtype", "isscalar", "issubdtype",
-    "iterable", "min_scalar_type", "nan", "ndarray", "newaxis", "number", "pi", "printoptions",
-    "promote_types", "set_printoptions", "signedinteger", "single", "uint", "uint16", "uint32",
-    "uint64", "uint8", "unsignedinteger",
+    "int32", "int64", "int8", "int_", "intc", "integer", "intp", "isdtype", "isscalar", "issubdtype",
+    "iterable", "long", "longlong", "min_scalar_type", "nan", "ndarray", "ndindex", "newaxis", "number", "pi", "printoptions",
+    "promote_types", "set_printoptions", "short", "signedinteger", "single", "ubyte", "uint",
+    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong",
+    "unsignedinteger", "ushort",
     # Making arrays
     "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
     "diag_indices", "diag_indices_from", "empty", "empty_like", "eye", "fromfunction", "full",
@@ -378,8 +392,10 @@ __all__ = [  # noqa: RUF022 - in groups
     "argwhere", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros",
     # Sorting
     "argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex",
+    # Changing an array
+    "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask",
     # Searching
-    "digitize", "interp", "isin", "searchsorted", "unique",
+    "digitize", "interp", "searchsorted",
     # Products
     "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot",
     "vecmat",
@@ -420,6 +436,7 @@ __all__ = [  # noqa: RUF022 - in groups
 # fmt: on
 
 dispatch.install()
+ufunc_methods.install()
 methods.install()
 operators.install()
 
@@ -427,12 +444,28 @@ operators.install()
 # Modules that few programs need; each is imported when one of its names is asked for, or when one of
 # NumPy's functions that it has a rule for meets a tracer.
 _LAZY: dict[str, tuple[str, ...]] = {
+    "bits": ("packbits", "unpackbits"),
+    "conversions": (
+        *("array2string", "array_repr", "array_str", "asarray_chkfinite", "common_type"),
+        "real_if_close",
+    ),
     "fft": (),
+    "histograms": ("bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
+    "index_tricks": ("c_", "ix_", "ndenumerate", "r_", "ravel_multi_index", "unravel_index"),
     "linalg": (),
+    "polynomials": (
+        *("poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub"),
+        *("polyval", "roots"),
+    ),
+    "sets": (
+        *("intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all"),
+        *("unique_counts", "unique_inverse", "unique_values"),
+    ),
+    "vectorizing": ("apply_along_axis", "apply_over_axes", "vectorize"),
 }
 _HOME = {name: module for module, names in _LAZY.items() for name in (names or (module,))}
 __all__ += _HOME
-for _module in _LAZY:
+for _module in (*_LAZY, "sliding"):
     dispatch.provide(f"fungrad.numpy.{_module}", when="numpy")
 
 
@@ -449,10 +482,10 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     if name in np.__all__:
-        raise AttributeError(
-            f"fungrad.numpy has no {name!r} yet; numpy.{name} works on plain arrays, outside of transformed "
-            "functions"
-        )
+        from fungrad.numpy.exclusions import EXCLUDED
+
+        reason = EXCLUDED.get(name, f"numpy.{name} works outside of transformed functions")
+        raise AttributeError(f"fungrad.numpy has no {name!r}: {reason}")
     close = difflib.get_close_matches(name, __all__, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module 'fungrad.numpy' has no attribute {name!r}{hint}")

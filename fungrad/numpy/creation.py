@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.trace import current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implements, in_trace, summary_of, traced_functions
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.shape import (
     as_shape,
@@ -20,11 +22,52 @@ from fungrad.primitives import shaping
 
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
 
-zeros, ones, empty, eye, identity, tri = np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri
 indices, fromfunction = np.indices, np.fromfunction
 diag_indices, diag_indices_from = np.diag_indices, np.diag_indices_from
 tril_indices, triu_indices, mask_indices = np.tril_indices, np.triu_indices, np.mask_indices
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
+
+
+def _plain(numpy_function: Any) -> Any:
+    """Return a function that makes an array of numbers; while a function is traced, a traced one."""
+
+    @functools.wraps(numpy_function)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return in_trace(numpy_function(*args, **kwargs), args)
+
+    return _public(function, numpy_function)
+
+
+def _uniform(numpy_function: Any, value: int) -> Any:
+    """Return a function that makes arrays of one value."""
+
+    @functools.wraps(numpy_function)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        trace = current_trace.get()
+        if trace is None or trace.rewriting:
+            return numpy_function(*args, **kwargs)
+        if type(kwargs.get("like")) is Tracer:
+            del kwargs["like"]
+        made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
+        if made.dtype.kind not in "biufc":
+            return numpy_function(*args, **kwargs)
+        return trace.lift(shaping.full(type_of(made), value))
+
+    return _public(function, numpy_function)
+
+
+def _public(function: Any, numpy_function: Any) -> Any:
+    traced_functions[numpy_function] = function  # for like=tracer
+    function.__doc__ = (
+        f"{summary_of(numpy_function)}\n\nThis is `numpy.{numpy_function.__name__}`; while a function is "
+        "traced it makes a traced array, whose elements can be set to others.\n"
+    )
+    return function
+
+
+zeros, ones, empty = _uniform(np.zeros, 0), _uniform(np.ones, 1), _uniform(np.empty, 0)
+eye, identity, tri = _plain(np.eye), _plain(np.identity), _plain(np.tri)
+
 
 # Conversion
 
@@ -36,7 +79,7 @@ def _converted(x: Any, dtype: Any, ndmin: int = 0) -> Tracer:
     return reshaped(result, (1,) * (ndmin - result.ndim) + result.shape)
 
 
-@implements(np.array)
+@implements(np.array, creates=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -52,7 +95,7 @@ def array(
     return same_array(_converted(object, dtype, ndmin))
 
 
-@implements(np.asarray)
+@implements(np.asarray, view=True, creates=True)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -66,7 +109,7 @@ def asarray(
     return _converted(a, dtype)
 
 
-@implements(np.asanyarray)
+@implements(np.asanyarray, view=True, creates=True)
 def asanyarray(
     a: Any,
     dtype: Any = None,
@@ -80,13 +123,13 @@ def asanyarray(
     return _converted(a, dtype)
 
 
-@implements(np.ascontiguousarray)
+@implements(np.ascontiguousarray, view=True, creates=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """Tracers have no layout in memory."""
     return _converted(a, dtype, 1)
 
 
-@implements(np.asfortranarray)
+@implements(np.asfortranarray, view=True, creates=True)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """Tracers have no layout in memory."""
     return _converted(a, dtype, 1)
@@ -113,7 +156,7 @@ def has_axes(x: Any) -> bool:
     return bool(type_of(as_array(x)).shape)
 
 
-@implements(np.full)
+@implements(np.full, creates=True)
 def full(
     shape: Any,
     fill_value: Any,
@@ -126,7 +169,7 @@ def full(
     return _full(shape, fill_value, dtype)
 
 
-@implements(np.full_like)
+@implements(np.full_like, creates=True)
 def full_like(
     a: Any,
     fill_value: Any,
@@ -141,7 +184,7 @@ def full_like(
     return _full(type_.shape if shape is None else shape, fill_value, dtype or type_.dtype)
 
 
-@implements(np.zeros_like)
+@implements(np.zeros_like, creates=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -154,7 +197,7 @@ def zeros_like(
     return full_like(as_tracer(a), 0, dtype, shape=shape)
 
 
-@implements(np.ones_like)
+@implements(np.ones_like, creates=True)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -167,7 +210,7 @@ def ones_like(
     return full_like(as_tracer(a), 1, dtype, shape=shape)
 
 
-@implements(np.empty_like)
+@implements(np.empty_like, creates=True)
 def empty_like(
     prototype: Any,
     /,

@@ -60,8 +60,8 @@ def _logaddexp_reduce(
 
 
 for _ufunc in ACCUMULATIONS:
-    dispatch.accumulations[_ufunc] = functools.partial(accumulate, _ufunc)
-dispatch.reductions[np.logaddexp] = _logaddexp_reduce
+    dispatch.ufunc_methods["accumulate"][_ufunc] = functools.partial(accumulate, _ufunc)
+dispatch.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
 
 
 def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

@@ -58,6 +58,7 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = missing, append: Any
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     x = as_tracer(ary)
+    np.subtract(x, x)  # raises NumPy's error for booleans
     parts = [_steps(reshaped(x, (x.size,)), 0)]
     for name, values, place in (("to_begin", to_begin, 0), ("to_end", to_end, 2)):
         if values is not None:

@@ -7,26 +7,32 @@ tracers, through NumPy's protocols `__array_ufunc__` and `__array_function__`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.errors import here, hide_internals
-from fungrad.core.trace import bind
+from fungrad.core.errors import LostDerivativeError, here, hide_internals
+from fungrad.core.trace import bind, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import (
     apply,
+    as_tracer_of,
+    broadcast_to,
+    cast,
     elementwise_plan,
     has_tracer,
     scalar_plan,
     strong,
     ufunc_operands,
 )
+from fungrad.numpy.views import assign, check_writable, own, same_array, views_of
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
+from fungrad.primitives.elementwise import numpy_ufunc, select
 from fungrad.primitives.shaping import Reshape
 
 Function = Callable[..., Any]
@@ -55,8 +61,16 @@ def rule_of(function: Any) -> Function | None:
     return traced_functions.get(function)
 
 
-def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Function]:
+def implements(
+    numpy_function: Any,
+    *aliases: Any,
+    view: bool = False,
+    writable: bool = True,
+    creates: bool = False,
+) -> Callable[[Function], Function]:
     """Decorate what a NumPy function does when some argument is a tracer.
+
+    An argument `out` is dealt with here: the result is assigned to it.
 
     Parameters
     ----------
@@ -64,6 +78,14 @@ def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Funct
         The function of NumPy; called as it is when no argument is a tracer.
     *aliases
         Other functions of NumPy that do the same.
+    view
+        Whether the result shows the elements of the first argument, as NumPy's does; otherwise it is an
+        array of its own.
+    writable
+        Whether one may write through the view.
+    creates
+        Whether the function makes a new array of numbers. Such an array is a traced one while a function is
+        traced, so that traced values can be assigned to elements of it.
 
     Returns
     -------
@@ -71,7 +93,28 @@ def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Funct
         A decorator that returns the public function.
     """
 
-    def decorate(traced: Function) -> Function:
+    def decorate(rule: Function) -> Function:
+        place = _place_of_out(rule)
+
+        @functools.wraps(rule)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            out = None
+            if place is not None:
+                if "out" in kwargs:
+                    out = kwargs.pop("out")
+                elif len(args) > place:
+                    out, args = args[place], (*args[:place], None, *args[place + 1 :])
+                if out is not None:
+                    out = writable_out(rule.__name__, out)
+                    if not (has_tracer(args) or has_tracer(kwargs.values())):
+                        return store(out, numpy_function(*args, **kwargs), exactly=True)
+            result = rule(*args, **kwargs)
+            if out is not None:
+                return store(out, result, exactly=True)
+            if view and kwargs.get("copy") is not True:
+                return views_of(args[0], result, writable) if args else result
+            return own(result, args)
+
         def function(*args: Any, **kwargs: Any) -> Any:
             if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
                 try:
@@ -79,7 +122,8 @@ def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Funct
                 except Exception as error:
                     hide_internals(error)
                     raise
-            return numpy_function(*args, **kwargs)
+            result = numpy_function(*args, **kwargs)
+            return in_trace(result, args) if creates else result
 
         for f in (numpy_function, *aliases):
             traced_functions[f] = traced
@@ -88,31 +132,104 @@ def implements(numpy_function: Any, *aliases: Any) -> Callable[[Function], Funct
     return decorate
 
 
+def _place_of_out(rule: Function) -> int | None:
+    """Return the position of the parameter `out`, beyond all if it has none; None if there is none."""
+    parameters = inspect.signature(rule).parameters
+    if "out" not in parameters:
+        return None
+    named = parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY
+    return sys.maxsize if named else list(parameters).index("out")
+
+
+def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
+    """Return a new array as a tracer of the function that is being traced, if one is."""
+    trace = current_trace.get()
+    if trace is None or trace.rewriting:
+        return result
+    if type(result) is tuple:  # of linspace(retstep=True)
+        return (in_trace(result[0], args), *result[1:])
+    if type(result) is not np.ndarray or result.dtype.kind not in "biufc":
+        return result
+    return result if args and result is args[0] else trace.lift(result)
+
+
+def writable_out(name: str, out: Any) -> Tracer:
+    """Return the argument `out` of a function, if its result can be assigned to it."""
+    if type(out) is tuple and len(out) == 1:  # as ufuncs may be given it
+        (out,) = out
+    if type(out) is not Tracer:
+        raise LostDerivativeError(
+            f"at {here()}\n{name}: a traced result cannot be written into `out`, "
+            f"{'a NumPy array' if isinstance(out, np.ndarray) else f'a {type(out).__name__}'}: its derivative "
+            "would be lost. Make the array inside of the traced function with fungrad.numpy.zeros, or copy "
+            "it there with fungrad.numpy.array(a); then `out=` and a += x work. Or use the result: a = a + x."
+        )
+    check_writable(out)
+    return out
+
+
+def store(
+    out: Tracer, result: Any, casting: Any = "same_kind", mask: Any = True, exactly: bool = False
+) -> Tracer:
+    """Assign a result to `out`, where `mask` holds, as ufuncs do; return `out`.
+
+    `exactly` is for functions that do not broadcast their result to `out`.
+    """
+    new = as_tracer_of(out.owner, result)
+    if not np.can_cast(new.dtype, out.dtype, casting):
+        raise TypeError(
+            f"Cannot cast output from {new.dtype!r} to {out.dtype!r} with casting rule '{casting}': make the "
+            "array of the wider dtype, or write a = a + x in place of a += x"
+        )
+    if new.shape != out.shape and (
+        exactly or np.broadcast_shapes(new.shape, out.shape) != out.shape
+    ):
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {new.shape}"
+        )
+    new = broadcast_to(cast(new, out.dtype, out.type.weak), out.shape)
+    if mask is not True:
+        keep = broadcast_to(as_tracer_of(out.owner, mask), out.shape)
+        new = select(keep, new, same_array(out))
+    assign(out, new)
+    return out
+
+
 def _documented(function: Function, numpy_function: Any, traced: Function) -> Function:
     name = numpy_function.__name__
     function.__name__ = function.__qualname__ = name
     function.__module__ = traced.__module__
-    summary = next(
-        (line.strip() for line in (numpy_function.__doc__ or "").splitlines()[1:] if line.strip()),
-        "",
-    )
-    if isinstance(numpy_function, np.ufunc):
-        summary = (numpy_function.__doc__ or "\n\n").split("\n\n")[1].replace("\n", " ").strip()
-    function.__doc__ = f"{summary}\n\nThis is `numpy.{name}`, for tracers too.\n" + (
-        f"\n{inspect.cleandoc(traced.__doc__)}\n" if traced.__doc__ else ""
+    summary = summary_of(numpy_function)
+    function.__doc__ = (
+        f"{summary}\n\nThis is `{_full_name(numpy_function)}`, for tracers too.\n"
+        + (f"\n{inspect.cleandoc(traced.__doc__)}\n" if traced.__doc__ else "")
     )
     function.__wrapped__ = traced  # type: ignore[attr-defined]
     return function
 
 
+def _full_name(function: Any) -> str:
+    """Return the name of a function of NumPy or SciPy as users write it."""
+    name = function.__name__
+    if isinstance(function, np.ufunc):  # which do not tell their module
+        homes = [m for m in ("numpy", "scipy.special") if m in sys.modules]
+        found = [m for m in homes if getattr(sys.modules[m], name, None) is function]
+        return ".".join([*found[:1], name])
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module.partition('._')[0]}.{name}"
+
+
+def summary_of(numpy_function: Any) -> str:
+    """Return the first sentence of NumPy's documentation."""
+    text = numpy_function.__doc__ or "\n\n"
+    if isinstance(numpy_function, np.ufunc):
+        return " ".join(text.split("\n\n")[1].split())
+    return next((line.strip() for line in text.splitlines()[1:] if line.strip()), "")
+
+
 def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
     """Raise for arguments of a NumPy function that mean nothing for tracers, where they are given."""
     given = [k for k, x in arguments.items() if x is not None]
-    if "out" in given:
-        raise TypeError(
-            f"{name}: a traced function makes new arrays, it cannot write into `out`. Use the result "
-            "instead; for a NumPy array `a` and traced `x`, write a = a + x in place of a += x."
-        )
     if given:
         raise TypeError(
             f"{name}: the arguments {given} cannot be used on traced arrays; leave them out"
@@ -139,7 +256,20 @@ def _application(primitive: ElementwiseFunction) -> Function:
                     return bind(primitive, (x, x.owner.uniform(value, x.type, strides)))
         return apply(primitive, (x, y))
 
-    return of_one if getattr(np, primitive.function).nin == 1 else of_two  # type: ignore[arg-type]
+    def of_any(*operands: Any) -> Any:
+        return apply(primitive, operands)
+
+    ufunc = numpy_ufunc(primitive.function)
+    return {1: of_one, 2: of_two}.get(ufunc.nin if ufunc else 0, of_any)
+
+
+def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
+    """Return what the `count` results of a ufunc are to be written into."""
+    given = list(out) if isinstance(out, tuple) else [out]
+    if len(given) != count and out is not None:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    targets = [None if x is None else writable_out(name, x) for x in given]
+    return targets + [None] * (count - len(targets))
 
 
 UFUNC_ATTRIBUTES = (
@@ -159,7 +289,7 @@ UFUNC_ATTRIBUTES = (
 
 
 def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None) -> Any:
-    """Return the public function of a NumPy ufunc.
+    """Return the public function of a ufunc of NumPy or SciPy.
 
     For tracers it takes `dtype`, `casting` and ``where=True``; `out` cannot be written to, and
     `order` and `subok` mean nothing.
@@ -172,11 +302,11 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         What it does with operands of which at least one is a tracer; by default, apply the primitive.
     """
     if isinstance(function, ElementwiseFunction):
-        numpy_function: np.ufunc = getattr(np, function.function)  # type: ignore[arg-type]
-        apply_rule = rule or _application(function)
+        numpy_function, apply_rule = numpy_ufunc(function.function), rule or _application(function)
     else:
-        assert rule is not None
         numpy_function, apply_rule = function, rule
+    if numpy_function is None or apply_rule is None:
+        raise TypeError(f"{function!r} is no ufunc, or has no rule")
     name, nin = numpy_function.__name__, numpy_function.nin
 
     def traced(
@@ -195,11 +325,25 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                     f"{len(operands)} were given"
                 )
             operands, out = operands[:nin], operands[nin:]
-        if out is not None or where is not True:
-            not_for_tracers(name, {"out": out, "where": None if where is True else where})
+        targets = _targets(name, numpy_function.nout, out)
+        if where is not True and None in targets:
+            raise TypeError(
+                f"at {here()}\n{name}: with `where`, elements that are left out keep what `out` holds, so give "
+                f"`out` too; or write fungrad.numpy.where(mask, fungrad.numpy.{name}(...), other)"
+            )
         if dtype is not None or casting != "same_kind":
             operands = tuple(ufunc_operands(numpy_function, operands, dtype, casting))
-        return apply_rule(*operands)
+        result = apply_rule(*operands) if has_tracer(operands) else numpy_function(*operands)
+        if out is None:
+            return result
+        results = result if numpy_function.nout > 1 else (result,)
+        stored = tuple(
+            [
+                r if target is None else store(target, r, casting, where)
+                for target, r in zip(targets, results, strict=True)
+            ]
+        )
+        return stored if numpy_function.nout > 1 else stored[0]
 
     traced.__qualname__ = name
 
@@ -218,40 +362,55 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
 
     traced_functions[numpy_function] = traced
     result = _documented(function_, numpy_function, traced)
-    result.__module__ = "fungrad.numpy.math"
+    of_numpy = getattr(np, name, None) is numpy_function
+    result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"
     # The methods are NumPy's own: with tracers they come back through __array_ufunc__.
     for attribute in UFUNC_ATTRIBUTES:
         setattr(result, attribute, getattr(numpy_function, attribute))
     return result
 
 
-reductions: dict[Any, Function] = {}
-"""For each ufunc, the function its `reduce` is."""
-
-accumulations: dict[Any, Function] = {}
-"""For each ufunc, the function its `accumulate` is."""
+ufunc_methods: dict[str, dict[Any, Function]] = {
+    "reduce": {},
+    "accumulate": {},
+    "reduceat": {},
+    "at": {},
+}
+"""For each method of ufuncs, and for each ufunc, what the method does when an operand is a tracer."""
 
 
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Run a NumPy ufunc of which some operand is a tracer (NEP 13)."""
+    """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
     try:
-        if method == "__call__" and (traced := rule_of(function)) is not None:
-            return traced(*inputs, **kwargs)
-        if method == "reduce" and function in reductions:
-            kwargs.setdefault("axis", 0)
-            return reductions[function](*inputs, **kwargs)
-        if method == "accumulate" and function in accumulations:
-            kwargs.setdefault("axis", 0)
-            return accumulations[function](*inputs, **kwargs)
-        if method == "outer" and (traced := rule_of(function)) is not None:
+        rule = rule_of(function)
+        if rule is not None and method == "__call__":
+            return rule(*inputs, **kwargs)
+        if rule is not None and method == "outer":
             x, y = [strong(operand) for operand in inputs]
-            x = Reshape((*x.shape, *[1] * y.ndim))(x)
-            return traced(x, y, **kwargs)
+            x = Reshape((*x.shape, *[1] * y.ndim))(x) if y.ndim else x
+            return rule(x, y, **kwargs)
+        if function in ufunc_methods.get(method, ()):
+            return _run_method(function, method, inputs, kwargs)
         name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
-        _no_rule(f"numpy.{name}" if getattr(np, function.__name__, None) is function else name)
+        name = f"numpy.{name}" if getattr(np, function.__name__, None) is function else name
+        _no_rule(name, [f.__name__ for f in ufunc_methods.get(method, ())])
     except Exception as error:
         hide_internals(error)
         raise
+
+
+def _run_method(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    rule = ufunc_methods[method][function]
+    if method == "at":
+        return rule(*inputs)
+    out = kwargs.pop("out", None)
+    target = None if out is None else writable_out(f"{function.__name__}.{method}", out[0])
+    if target is None or has_tracer(inputs) or has_tracer(kwargs.values()):
+        kwargs.setdefault("axis", 0)
+        result = rule(*inputs, **kwargs)
+    else:
+        result = getattr(function, method)(*inputs, **kwargs)
+    return result if target is None else store(target, result, exactly=True)
 
 
 def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -259,18 +418,18 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
     try:
         traced = rule_of(function)
         if traced is None:
-            module = getattr(function, "__module__", "numpy")
-            _no_rule(f"{module}.{function.__name__}")
+            _no_rule(_full_name(function))
         return traced(*args, **kwargs)
     except Exception as error:
         hide_internals(error)
         raise
 
 
-def _no_rule(name: str) -> NoReturn:
+def _no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
+    instead = f" That method works for {', '.join(sorted(others))}." if others else ""
     raise TypeError(
-        f"at {here()}\n{name} has no rule for traced arrays. Write it with functions of fungrad.numpy, or "
-        "keep it outside of the transformed function."
+        f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of "
+        "fungrad.numpy, or keep it outside of the transformed function."
     )
 
 

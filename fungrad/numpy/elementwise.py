@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
@@ -52,7 +52,7 @@ def clip(
         raise ValueError(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
         )
-    x, low, high = as_array(a), a_min, a_max
+    x, low, high = strong(a), a_min, a_max
     dtype = type_of(x).dtype
     if dtype.kind in "iu":
         # A Python integer beyond the dtype's range is no bound; it could not be converted.
@@ -104,6 +104,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         return same_array(x)
     if decimals == 0:
         return apply(e.rint, (x,))
+    if x.dtype.kind == "b":
+        raise TypeError("booleans cannot be rounded to decimals: convert them with .astype(int)")
     # As NumPy computes it; 10 to a negative power would not be exact.
     scale, unscale = (e.mul, e.div) if decimals > 0 else (e.div, e.mul)
     factor = 10.0 ** (decimals if decimals > 0 else -decimals)
@@ -122,13 +124,13 @@ def fix(x: Any, out: Any = None) -> Any:
 # Complex parts
 
 
-@implements(np.real)
+@implements(np.real, view=True)
 def real(val: Any) -> Any:
     x = as_tracer(val)
     return e.real(x) if x.dtype.kind == "c" else same_array(x)
 
 
-@implements(np.imag)
+@implements(np.imag, view=True)
 def imag(val: Any) -> Any:
     return e.imag(as_tracer(val))
 
@@ -189,7 +191,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: b
     x, y = as_array(a), as_array(b)
     if type(y) is int:
         y = float(y)
-    elif not isinstance(y, float | complex) and is_exact(y.dtype):
+    elif not isinstance(y, bool | float | complex) and is_exact(y.dtype):
         y = cast(as_tracer(y), np.dtype(np.float64))
     finite: Any = np.isfinite(y)
     # No difference of infinities, which would warn.

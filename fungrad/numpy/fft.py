@@ -1,1 +1,281 @@
-"""NumPy's discrete Fourier transforms, `numpy.fft`, for tracers too."""
+"""NumPy's discrete Fourier transforms, `numpy.fft`, for tracers too.
+
+The functions of several axes do what NumPy's do one axis after the other, so results are the same.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.promotion import as_tracer, cast
+from fungrad.primitives.elementwise import real_dtype
+from fungrad.primitives.fft import FFT, SWAPPED, InverseRealFFT, RealFFT
+from fungrad.primitives.shaping import pad
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+def _checked_norm(norm: Any) -> str:
+    norm = "backward" if norm is None else norm
+    if norm not in SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return str(norm)
+
+
+def _complex(x: Tracer) -> Tracer:
+    return cast(x, np.result_type(x.dtype, 1j))  # type: ignore[no-any-return]
+
+
+def _at_least_single(x: Tracer) -> Tracer:
+    """Return real numbers in the precision in which NumPy transforms them."""
+    return cast(x, real_dtype(np.result_type(x.dtype, 1j)))  # type: ignore[no-any-return]
+
+
+def resized(x: Tracer, axes: Sequence[int], lengths: Sequence[int]) -> Tracer:
+    """Return `x` with zeros behind it, or cut off, so that `axes` have these lengths."""
+    high = [0] * x.ndim
+    for axis, n in zip(axes, lengths, strict=True):
+        if n < 1:
+            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+        high[axis] = n - x.shape[axis]
+    return pad(x, [0] * x.ndim, high)  # type: ignore[no-any-return]
+
+
+def _axis(x: Tracer, n: Any, axis: Any) -> tuple[int, int]:
+    """Return the axis and the length of a transform; None is that of the axis."""
+    axis = normalize_axis_index(axis, x.ndim)
+    return axis, x.shape[axis] if n is None else operator.index(n)
+
+
+def _axes(x: Tracer, s: Any, axes: Any, half: bool = False) -> tuple[list[int], list[int]]:
+    """Return the axes of a transform of several, and their lengths.
+
+    Without `s`, the last length is that of which `half` of the frequencies are given.
+    """
+    given = s is not None
+    if axes is None:
+        if given:
+            message = "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0)"
+            warnings.warn(message, DeprecationWarning, stacklevel=3)
+        axes = range(-len(s) if given else -x.ndim, 0)
+    axes = [normalize_axis_index(a, x.ndim) for a in axes]
+    lengths = list(s) if given else [x.shape[a] for a in axes]
+    if len(lengths) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    if half and not given:
+        lengths[-1] = (x.shape[axes[-1]] - 1) * 2
+    if None in lengths:
+        message = "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0"
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
+        default = [x.shape[a] for a in axes]
+        if half:
+            default[-1] = (default[-1] - 1) * 2
+        lengths = [d if n is None else n for n, d in zip(lengths, default, strict=True)]
+    lengths = [operator.index(n) for n in lengths]
+    return axes, [x.shape[a] if n == -1 else n for n, a in zip(lengths, axes, strict=True)]
+
+
+def _transformed(x: Tracer, axes: list[int], lengths: list[int], inverse: bool, norm: Any) -> Any:
+    norm = _checked_norm(norm)
+    if not axes:
+        return x
+    x = x if x.dtype.kind == "c" else _at_least_single(x)
+    if len({*axes}) == len(axes):
+        return FFT(tuple(axes), inverse, norm)(resized(x, axes, lengths))
+    for axis, n in zip(axes[::-1], lengths[::-1], strict=True):  # an axis may occur twice
+        x = FFT((axis,), inverse, norm)(resized(x, [axis], [n]))
+    return x
+
+
+def _from_half(x: Any, axis: int, n: int, norm: Any) -> Any:
+    dtype = np.result_type(real_dtype(x.dtype), 1.0)  # of the result: float16 for float16
+    x = resized(_complex(x), [axis], [n // 2 + 1 if n > 0 else n])
+    return cast(InverseRealFFT(axis, n, _checked_norm(norm))(x), dtype)
+
+
+def _real(x: Tracer, name: str) -> Tracer:
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"{name} takes real numbers, and these are {x.dtype}: give x.real, or use fft"
+        )
+    return _at_least_single(x)
+
+
+def _real_fft(x: Tracer, axis: int, n: int, norm: Any, name: str) -> Any:
+    x = resized(_real(x, name), [axis], [n])
+    return RealFFT(axis, _checked_norm(norm))(x)
+
+
+# One axis
+
+
+def _one_axis(a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
+    x = as_tracer(a)
+    axis, n = _axis(x, n, axis)
+    return _transformed(x, [axis], [n], inverse, norm)
+
+
+@implements(np.fft.fft)
+def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    return _one_axis(a, n, axis, norm, False)
+
+
+@implements(np.fft.ifft)
+def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    return _one_axis(a, n, axis, norm, True)
+
+
+@implements(np.fft.rfft)
+def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    x = as_tracer(a)
+    return _real_fft(x, *_axis(x, n, axis), norm, "rfft")
+
+
+@implements(np.fft.irfft)
+def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    x = as_tracer(a)
+    axis, length = _axis(x, n, axis)
+    return _from_half(x, axis, 2 * (length - 1) if n is None else length, norm)
+
+
+@implements(np.fft.hfft)
+def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    x = as_tracer(a)
+    axis, length = _axis(x, n, axis)
+    length = 2 * (length - 1) if n is None else length
+    return _from_half(np.conjugate(x), axis, length, SWAPPED[_checked_norm(norm)])
+
+
+@implements(np.fft.ihfft)
+def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    x = as_tracer(a)
+    axis, length = _axis(x, n, axis)
+    return np.conjugate(_real_fft(x, axis, length, SWAPPED[_checked_norm(norm)], "ihfft"))
+
+
+# Several axes
+
+
+def _several_axes(a: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
+    x = as_tracer(a)
+    return _transformed(x, *_axes(x, s, axes), inverse, norm)
+
+
+@implements(np.fft.fftn)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _several_axes(a, s, axes, norm, False)
+
+
+@implements(np.fft.ifftn)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _several_axes(a, s, axes, norm, True)
+
+
+@implements(np.fft.fft2)
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _several_axes(a, s, axes, norm, False)
+
+
+@implements(np.fft.ifft2)
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _several_axes(a, s, axes, norm, True)
+
+
+def _real_axes(a: Any, s: Any, axes: Any, norm: Any) -> Any:
+    x = as_tracer(a)
+    which, lengths = _axes(x, s, axes)
+    x = _real_fft(x, which[-1], lengths[-1], norm, "rfftn")
+    return _transformed(x, which[:-1], lengths[:-1], False, norm)
+
+
+def _half_axes(a: Any, s: Any, axes: Any, norm: Any) -> Any:
+    x = as_tracer(a)
+    which, lengths = _axes(x, s, axes, half=True)
+    if len(which) > 1:
+        x = _transformed(x, which[:-1], lengths[:-1], True, norm)
+    return _from_half(x, which[-1], lengths[-1], norm)
+
+
+@implements(np.fft.rfftn)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _real_axes(a, s, axes, norm)
+
+
+@implements(np.fft.rfft2)
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _real_axes(a, s, axes, norm)
+
+
+@implements(np.fft.irfftn)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _half_axes(a, s, axes, norm)
+
+
+@implements(np.fft.irfft2)
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _half_axes(a, s, axes, norm)
+
+
+# The order of the frequencies
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    x = as_tracer(x)
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    elif isinstance(axes, (int, np.integer)):
+        axes = (axes,)
+    return np.roll(x, [sign * (x.shape[a] // 2) for a in axes], tuple(axes))
+
+
+@implements(np.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(x, axes, 1)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(x, axes, -1)
+
+
+def _frequencies(n: Any, d: Any, counted: Any) -> Any:
+    return counted * (1.0 / (n * as_tracer(d)))
+
+
+@implements(np.fft.fftfreq)
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """Differentiable in the sample spacing `d`."""
+    return _frequencies(n, d, np.rint(np.fft.fftfreq(n, 1.0 / n, device=device)))
+
+
+@implements(np.fft.rfftfreq)
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """Differentiable in the sample spacing `d`."""
+    return _frequencies(n, d, np.rint(np.fft.rfftfreq(n, 1.0 / n, device=device)))

@@ -25,14 +25,14 @@ from fungrad.primitives.shaping import (
 )
 
 
-@implements(np.flip)
+@implements(np.flip, view=True)
 def flip(m: Any, axis: Any = None) -> Any:
     x = as_tracer(m)
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     return reversed_axes(x, tuple(sorted(axes)))
 
 
-@implements(np.fliplr)
+@implements(np.fliplr, view=True)
 def fliplr(m: Any) -> Any:
     x = as_tracer(m)
     if x.ndim < 2:
@@ -40,7 +40,7 @@ def fliplr(m: Any) -> Any:
     return reversed_axes(x, (1,))
 
 
-@implements(np.flipud)
+@implements(np.flipud, view=True)
 def flipud(m: Any) -> Any:
     x = as_tracer(m)
     if x.ndim < 1:
@@ -48,7 +48,7 @@ def flipud(m: Any) -> Any:
     return reversed_axes(x, (0,))
 
 
-@implements(np.rot90)
+@implements(np.rot90, view=True)
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     x = as_tracer(m)
     if len(axes) != 2:

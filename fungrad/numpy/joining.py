@@ -144,7 +144,7 @@ def block(arrays: Any) -> Any:
 # Splitting
 
 
-@implements(np.array_split)
+@implements(np.array_split, view=True)
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     x = as_tracer(ary)
     axis = normalize_axis_index(axis, x.ndim)
@@ -164,7 +164,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     return parts
 
 
-@implements(np.split)
+@implements(np.split, view=True)
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     x = as_tracer(ary)
     if not is_sequence(indices_or_sections):
@@ -181,17 +181,17 @@ def _split_along(name: str, dimensions: int, axis: int, ary: Any, where: Any) ->
     return split(x, where, axis if x.ndim > 1 else 0)
 
 
-@implements(np.hsplit)
+@implements(np.hsplit, view=True)
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     return _split_along("hsplit", 1, 1, ary, indices_or_sections)
 
 
-@implements(np.vsplit)
+@implements(np.vsplit, view=True)
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     return _split_along("vsplit", 2, 0, ary, indices_or_sections)
 
 
-@implements(np.dsplit)
+@implements(np.dsplit, view=True)
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return _split_along("dsplit", 3, 2, ary, indices_or_sections)
 
@@ -204,7 +204,7 @@ def _plain_unstack(x: Any, /, *, axis: int = 0) -> Any:
 _plain_unstack.__name__ = "unstack"
 
 
-@implements(getattr(np, "unstack", _plain_unstack))  # NumPy has it since 2.1
+@implements(getattr(np, "unstack", _plain_unstack), view=True)  # NumPy has it since 2.1
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     x = as_tracer(x)
     if x.ndim == 0:

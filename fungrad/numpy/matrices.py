@@ -82,7 +82,7 @@ def triu_indices_from(arr: Any, k: Any = 0) -> Any:
     return np.triu_indices_from(standin(arr), k)
 
 
-@implements(np.diag)
+@implements(np.diag, view=True, writable=False)
 def diag(v: Any, k: Any = 0) -> Any:
     x = as_tracer(v)
     if x.ndim == 2:
@@ -106,7 +106,7 @@ def diagflat(v: Any, k: Any = 0) -> Any:
     return diag(reshaped(x, (x.size,)), k)
 
 
-@implements(np.diagonal)
+@implements(np.diagonal, view=True, writable=False)
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     x = as_tracer(a)
     if x.ndim < 2:

@@ -5,19 +5,24 @@ Most are NumPy's function of the same name with the tracer as first argument.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import here, hide_internals
 from fungrad.core.tracer import Tracer
+from fungrad.numpy import in_place
+from fungrad.numpy.at import at
 from fungrad.numpy.dispatch import traced_functions
-from fungrad.numpy.indexing import getitem
+from fungrad.numpy.in_place import put
+from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
-from fungrad.numpy.shape import same_array
+from fungrad.numpy.views import assign, check_writable, same_array, view_of
 from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import Reshape
 
 FUNCTIONS = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "conj", "conjugate"),
@@ -26,19 +31,6 @@ FUNCTIONS = (
     *("trace", "var"),
 )
 """The methods that are NumPy's function of that name."""
-
-IN_PLACE = {
-    "__setitem__": "choose with fungrad.numpy.where(mask, new, old), or build a list of the parts and "
-    "join them with fungrad.numpy.stack or fungrad.numpy.concatenate",
-    "__delitem__": "use fungrad.numpy.delete",
-    "fill": "use fungrad.numpy.full_like(x, value)",
-    "itemset": "choose with fungrad.numpy.where(mask, new, old)",
-    "partition": "use x = fungrad.numpy.partition(x, kth)",
-    "put": "choose with fungrad.numpy.where(mask, new, old)",
-    "resize": "use x = fungrad.numpy.resize(x, shape)",
-    "sort": "use x = fungrad.numpy.sort(x)",
-}
-"""The methods that would change the array, and what to write instead."""
 
 
 def _is_function(name: str) -> Callable[..., Any]:
@@ -52,18 +44,6 @@ def _is_function(name: str) -> Callable[..., Any]:
             raise
 
     method.__doc__ = f"Return ``numpy.{name}`` of the array."
-    return method
-
-
-def _is_in_place(name: str, instead: str) -> Callable[..., Any]:
-    what = "x[...] = value" if name == "__setitem__" else f".{name}()"
-
-    def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(
-            f"at {here()}\na tracer cannot be changed in place, as `{what}` would do: {instead}."
-        )
-
-    method.__doc__ = "Raise: a tracer cannot be changed in place."
     return method
 
 
@@ -87,7 +67,7 @@ class Methods:
 
     def flatten(self: Any, order: Any = "C") -> Any:
         """Return the elements in one axis."""
-        return np.ravel(self, order)
+        return same_array(np.ravel(self, order))  # type: ignore[arg-type]
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Return the array limited to the range from `min` to `max`."""
@@ -105,8 +85,10 @@ class Methods:
         subok: bool = True,
         copy: bool = True,
     ) -> Any:
-        """Return the array in another dtype; `order`, `subok` and `copy` mean nothing."""
+        """Return the array in another dtype; `order` and `subok` mean nothing."""
         wanted = np.dtype(dtype)
+        if wanted == self.dtype and not copy:
+            return self
         if not np.can_cast(self.dtype, wanted, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule "
@@ -131,27 +113,75 @@ class Methods:
         """The real parts."""
         return np.real(self)
 
+    @real.setter
+    def real(self: Any, value: Any) -> None:
+        _assign_all(np.real(self), value)
+
     @property
     def imag(self: Any) -> Any:
         """The imaginary parts."""
         return np.imag(self)
 
+    @imag.setter
+    def imag(self: Any, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        _assign_all(np.imag(self), value)
+
     @property
     def flat(self: Any) -> Any:
-        """The elements in one axis, for iteration and indexing."""
-        return np.ravel(self)
+        """The elements in one axis, for iteration, indexing and assignment."""
+        return view_of(self, Reshape((self.size,))(self), always=True)
+
+    @flat.setter
+    def flat(self: Any, value: Any) -> None:
+        put(self, np.arange(self.size), value)
+
+    @property
+    def at(self: Any) -> Any:
+        """``x.at[i].set(v)`` and its like: `fungrad.at`."""
+        return at(self)
+
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+        """Return the array itself; its bytes cannot be read as another dtype."""
+        if dtype is None or (isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray)):
+            return self
+        if np.dtype(dtype) == self.dtype:
+            return self
+        raise TypeError(
+            f"at {here()}\na traced array of dtype {self.dtype} has no bytes that could be read as "
+            f"{np.dtype(dtype)}; x.astype converts the numbers, x.real and x.imag view parts of complex ones"
+        )
 
     def __getitem__(self: Any, key: Any) -> Any:
         try:
-            return getitem(self, key)
+            result = getitem(self, key)
+            return view_of(self, result) if result.type.shape else result
         except Exception as error:
             hide_internals(error)
             raise
 
+    def __setitem__(self: Any, key: Any, value: Any) -> None:
+        try:
+            check_writable(self)
+            assign(self, setitem_functional(self, key, value))
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    def __delitem__(self: Any, key: Any) -> None:
+        raise ValueError("cannot delete array elements; use fungrad.numpy.delete")
+
+    def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+        """Raise: the shape of an array that is traced does not change."""
+        raise ValueError(
+            "a traced array cannot be resized in place; use x = fungrad.numpy.resize(x, shape)"
+        )
+
     def __iter__(self: Any) -> Iterator[Any]:
         if not self.type.shape:
             raise TypeError("iteration over a 0-d array")
-        return (getitem(self, i) for i in range(self.type.shape[0]))
+        return (self[i] for i in range(self.type.shape[0]))
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(np.any(np.equal(self, value)))
@@ -172,14 +202,18 @@ class Methods:
         return same_array(self)
 
 
+def _assign_all(target: Tracer, value: Any) -> None:
+    target[...] = value  # type: ignore[index]
+
+
 def install() -> None:
     """Give tracers the methods; to be called when all functions are declared."""
     for name in FUNCTIONS:
         setattr(Tracer, name, _is_function(name))
-    for name, instead in IN_PLACE.items():
-        setattr(Tracer, name, _is_in_place(name, instead))
+    for name, method in in_place.METHODS.items():
+        setattr(Tracer, name, method)
     for name, method in vars(Methods).items():
         if callable(method) or isinstance(method, property):
             setattr(Tracer, name, method)
-    for name in (*FUNCTIONS, *IN_PLACE):
+    for name in (*FUNCTIONS, *in_place.METHODS):
         getattr(Tracer, name).__name__ = name

@@ -11,6 +11,7 @@ from fungrad.core.errors import hide_internals
 from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
+from fungrad.numpy.dispatch import store, writable_out
 from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
@@ -63,6 +64,26 @@ def _spread(primitive: Elementwise, x: Tracer, number: float) -> Tracer | None:
     if strides is None:
         return None
     return trace.uniform(np.array(number, x.type.dtype), x.type, strides)
+
+
+def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], Any]:
+    """Return what ``x += y`` does, given what ``x + y`` does.
+
+    A 0-d array, which NumPy's results are scalars in place of, is not changed: the name gets the new one.
+    """
+
+    def method(self: Tracer, other: Any) -> Any:
+        if not self.type.shape:
+            return forward(self, other)
+        try:
+            writable_out("an in-place operator", self)
+            result = forward(self, other)
+            return result if result is NotImplemented else store(self, result)
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    return method
 
 
 def _unary(primitive: Elementwise) -> Callable[..., Any]:
@@ -123,19 +144,19 @@ _UNARY = {"neg": e.neg, "pos": e.positive, "abs": e.absolute, "invert": e.invert
 
 def install() -> None:
     """Give tracers their operators."""
+    methods: dict[str, Callable[..., Any]] = {}
     for name, primitive in _BINARY.items():
-        forward, reflected = _binary(primitive)
-        setattr(Tracer, f"__{name}__", forward)
-        setattr(Tracer, f"__r{name}__", reflected)
+        methods[name], methods[f"r{name}"] = _binary(primitive)
     for name, primitive in _COMPARISONS.items():
-        setattr(Tracer, f"__{name}__", _binary(primitive)[0])
+        methods[name] = _binary(primitive)[0]
     for name, primitive in _UNARY.items():
-        setattr(Tracer, f"__{name}__", _unary(primitive))
-    others = {
+        methods[name] = _unary(primitive)
+    methods |= {
         "pow": _pow,
         "rpow": _binary(e.power)[1],
         "divmod": _divmod,
         "rdivmod": _rdivmod,
     }
-    for name, method in others.items():
+    methods |= {f"i{name}": _in_place(methods[name]) for name in (*_BINARY, "pow")}
+    for name, method in methods.items():
         setattr(Tracer, f"__{name}__", method)

@@ -6,6 +6,7 @@ NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_uf
 from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
+
+COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+"""The primitives that take Python integers of any size, beyond the range of the other operand too."""
 
 
 def has_tracer(arguments: Iterable[Any]) -> bool:
@@ -77,6 +81,11 @@ def as_tracer(x: Any) -> Tracer:
     return trace.lift(x)
 
 
+def as_tracer_of(trace: Trace, x: Any) -> Tracer:
+    """Return `x`, a tracer of any trace or what converts to an array, as a tracer of `trace`."""
+    return trace.lift(strong(x))
+
+
 def standin(x: Any) -> np.ndarray[Any, Any]:
     """Return an array of the type of `x` that takes no memory: to ask NumPy for its error."""
     type_ = type_of(x)
@@ -114,9 +123,9 @@ def elementwise_plan(
 def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple[int, ...] | None:
     """Return the strides of a Python scalar spread over an array of `type_` that it combines with.
 
-    None if the array is weak or would be converted.
+    None if the array is weak or would be converted, or if NumPy looks at the scalar's value.
     """
-    if type_.weak:
+    if type_.weak or (type_.dtype.kind in "iu" and primitive.name in COMPARISONS):
         return None
     types = (type_, PYTHON_SCALARS[scalar])
     dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)
@@ -215,12 +224,26 @@ def convert(trace: Trace, x: Any, dtype: np.dtype[Any], weak: bool = False) -> T
     return trace.lift(x)
 
 
+def _comparable(x: Any, y: Any) -> list[Any]:
+    """Return the operands of a comparison; a Python integer beyond the range of the other is infinite."""
+    for number, other in ((x, y), (y, x)):
+        dtype = type_of(other).dtype
+        if type(number) is int and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            if not limits.min <= number <= limits.max:
+                infinity = math.inf if number > 0 else -math.inf
+                return [infinity if z is number else z for z in (x, y)]
+    return [x, y]
+
+
 def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
     """Apply an elementwise primitive to operands of which at least one is a tracer.
 
     `keep_weak` is for operators, which make of weak operands a weak result, as Python does.
     """
     operands = [as_array(x) for x in operands]
+    if primitive.name in COMPARISONS:
+        operands = _comparable(*operands)
     plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
     if plan is None:
         return bind(primitive, operands)

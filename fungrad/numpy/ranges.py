@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.core.trace import current_trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import (
@@ -18,7 +18,7 @@ from fungrad.numpy.promotion import (
     as_array,
     as_tracer,
     cast,
-    promote,
+    result_dtype,
 )
 from fungrad.numpy.shape import (
     broadcast_arrays,
@@ -32,7 +32,7 @@ from fungrad.primitives.shaping import (
 )
 
 
-@implements(np.arange)
+@implements(np.arange, creates=True)
 def arange(
     start_or_stop: Any = None,
     /,
@@ -69,13 +69,14 @@ def _count(length: int, dtype: Any) -> Tracer:
     return trace.lift(np.arange(length, dtype=dtype))
 
 
-def _ends(start: Any, stop: Any) -> list[Any]:
-    """Return both as tracers of one shape and floating-point dtype."""
-    ends = [apply(e.mul, (as_tracer(x), 1.0)) for x in (start, stop)]
-    return promote(*broadcast_arrays(*ends))
+def _ends(start: Any, stop: Any, least: ArrayType) -> Any:
+    """Return both as tracers of one shape and of the dtype they have in common with `least`."""
+    ends = [as_array(x) for x in (start, stop)]
+    dtype = result_dtype(*[type_of(x) for x in ends], least)
+    return broadcast_arrays(*[cast(as_tracer(x), dtype) for x in ends])
 
 
-@implements(np.linspace)
+@implements(np.linspace, creates=True)
 def linspace(
     start: Any,
     stop: Any,
@@ -90,7 +91,7 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    begin, end = _ends(start, stop)
+    begin, end = _ends(start, stop, PYTHON_SCALARS[float])
     exact = begin.dtype
     div = num - 1 if endpoint else num
     step = (end - begin) / div if div > 0 else (end - begin) * np.asarray(np.nan, exact)[()]
@@ -107,7 +108,7 @@ def linspace(
     return (result, step) if retstep else result
 
 
-@implements(np.logspace)
+@implements(np.logspace, creates=True)
 def logspace(
     start: Any,
     stop: Any,
@@ -117,13 +118,15 @@ def logspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Any:
-    begin, end, base = broadcast_arrays(as_tracer(start), as_tracer(stop), as_tracer(base))
-    exponents = linspace(begin, end, num, endpoint=endpoint, axis=axis)
-    powers = apply(e.power, (expand_dims(base, axis), exponents))
+    if np.ndim(base):
+        start, stop, base = broadcast_arrays(as_tracer(start), as_tracer(stop), as_tracer(base))
+        base = expand_dims(base, axis)
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
+    powers = apply(e.power, (base, exponents))
     return powers if dtype is None else cast(powers, np.dtype(dtype))
 
 
-@implements(np.geomspace)
+@implements(np.geomspace, creates=True)
 def geomspace(
     start: Any,
     stop: Any,
@@ -134,7 +137,7 @@ def geomspace(
 ) -> Any:
     """Where an end is 0, traced calls give NaN instead of raising an error."""
     num = operator.index(num)
-    begin, end = _ends(start, stop)
+    begin, end = _ends(start, stop, array_type((), np.dtype(np.float64)))
     sign = e.sign(begin)
     logs = [e.log10(e.div(x, sign)) for x in (begin, end)]
     powers = apply(e.power, (10, linspace(*logs, num, endpoint)))

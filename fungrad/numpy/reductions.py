@@ -144,7 +144,7 @@ def merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
 
 
 for _ufunc in REDUCTIONS:
-    dispatch.reductions[_ufunc] = functools.partial(reduce, _ufunc)
+    dispatch.ufunc_methods["reduce"][_ufunc] = functools.partial(reduce, _ufunc)
 
 
 # Sums, products, extrema, truth

@@ -1,11 +1,10 @@
-"""Searching in what is sorted, interpolating between it, and sets."""
+"""Searching in what is sorted, and interpolating between it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy import promotion
@@ -20,21 +19,25 @@ from fungrad.numpy.promotion import (
     cast,
     promote,
 )
-from fungrad.numpy.selecting import value_needed
 from fungrad.numpy.shape import (
-    reshaped,
     reversed_axes,
 )
-from fungrad.numpy.sorting import sort
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import (
     slice_axis,
     zeros_like,
 )
 from fungrad.primitives.sorting import ArgSort
 
-# Searching
+
+def _safely(x: Any, dtype: Any) -> Tracer:
+    """Return `x` as a tracer of `dtype`, which must hold all its numbers."""
+    x, wanted = as_tracer(x), np.dtype(dtype)
+    if not np.can_cast(x.dtype, wanted, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule 'safe'"
+        )
+    return cast(x, wanted)  # type: ignore[no-any-return]
 
 
 def _comes_before(x: Any, y: Any) -> Any:
@@ -55,10 +58,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError("object too deep for desired array")
     if sorter is not None:
         places = getitem(places, sorter)
-    return _search(places, values, side)
+    return search(places, values, side)
 
 
-def _search(places: Any, values: Any, side: str) -> Any:
+def search(places: Any, values: Any, side: str) -> Any:
     """Return for each value the number of places that it comes after."""
     n = len(places)
     found: Any = cast(zeros_like(values), np.dtype(np.int64))
@@ -83,6 +86,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     x, edges = as_tracer(x), as_array(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    _safely(edges, np.float64)
     value = known_value(edges) if type(edges) is Tracer else edges
     rising = True
     if value is not None:
@@ -97,40 +101,14 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     return apply(e.sub, (len(edges), searchsorted(falling, x, "right" if right else "left")))
 
 
-@implements(np.isin)
-def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    kind: Any = None,
-) -> Any:
-    x, tests = promote(as_tracer(element), as_tracer(test_elements))
-    tests = reshaped(tests, (tests.size,))
-    n = tests.size
-    if n == 0:
-        found = cast(zeros_like(x), np.dtype(bool))
-    elif n <= 16:
-        shape = (*x.shape, n)
-        pairs = (reshaped(x, (*x.shape, 1)), tests)
-        found = ReduceOr((x.ndim,))(e.equal(*[broadcast_to(y, shape) for y in pairs]))
-    else:
-        tests = sort(tests)
-        at = apply(e.minimum, (_search(tests, x, "left"), n - 1))
-        found = e.equal(getitem(tests, at), x)
-    return e.logical_not(found) if invert else found
-
-
 @implements(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """Differentiable in all of `x`, `xp` and `fp`."""
-    at, knots, values = [as_tracer(y) for y in (x, xp, fp)]
     real = np.dtype(np.float64)
-    at, knots = cast(at, real), cast(knots, real)
-    values = cast(values, np.dtype(np.complex128) if values.dtype.kind == "c" else real)
+    at, knots, values = _safely(x, real), _safely(xp, real), as_tracer(fp)
+    values = _safely(values, np.complex128 if values.dtype.kind == "c" else real)
     if knots.ndim != 1 or values.ndim != 1:
         raise ValueError("object too deep for desired array: data points are 1-d")
     if knots.shape != values.shape:
@@ -154,7 +132,7 @@ def interp(
     if n == 1:
         between = broadcast_to(getitem(values, 0), at.shape)
     else:
-        i = apply(e.clamp, (1, _search(knots, at, "right"), n - 1))
+        i = apply(e.clamp, (1, search(knots, at, "right"), n - 1))
         before = apply(e.sub, (i, 1))
         x0, x1, y0, y1 = (getitem(y, j) for y in (knots, values) for j in (before, i))
         same = e.equal(x0, x1)
@@ -166,36 +144,3 @@ def interp(
     above = apply(e.greater, (at, getitem(knots, n - 1)))
     result = promotion.where(below, first if left is None else left, between)
     return promotion.where(above, last if right is None else right, result)
-
-
-# Sets
-
-
-@implements(np.unique)
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-) -> Any:
-    """The values must be known when the function is traced."""
-    x: Any = as_tracer(ar)
-    advice = (
-        "Call it outside of jit and vmap, or work with all elements, sorted by fungrad.numpy.sort."
-    )
-    value = value_needed(x, "unique", advice)
-    _, first, inverse, counts = np.unique(value, True, True, True, axis=axis, equal_nan=equal_nan)
-    if axis is None:
-        found = getitem(reshaped(x, (x.size,)), first)
-    else:
-        found = getitem(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (first,))
-    extra = [
-        y
-        for y, wanted in ((first, return_index), (inverse, return_inverse), (counts, return_counts))
-        if wanted
-    ]
-    return (found, *extra) if extra else found

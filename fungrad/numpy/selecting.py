@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.errors import ConcretizationError, api_boundary, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
@@ -46,7 +48,7 @@ def value_needed(x: Tracer, what: str, advice: str) -> Any:
     return np.asarray(value)
 
 
-_SIZE = (
+SIZE_NEEDED = (
     "Give a fixed size=n (and fill_value), or keep the shape: choose with fungrad.numpy.where(condition, "
     "x, y), or leave elements out of a reduction with its argument where=condition."
 )
@@ -55,8 +57,26 @@ _SIZE = (
 def _true_positions(condition: Any, what: str) -> np.ndarray[Any, Any]:
     """Return the positions of the nonzero elements of a flattened array."""
     x = as_array(condition)
-    value = value_needed(x, what, _SIZE) if type(x) is Tracer else np.asarray(x)
+    value = value_needed(x, what, SIZE_NEEDED) if type(x) is Tracer else np.asarray(x)
     return value.reshape(-1).nonzero()[0]
+
+
+def extended(numpys: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a public function that has more arguments than NumPy's.
+
+    Parameters
+    ----------
+    numpys
+        The function with NumPy's arguments, made by `implements`. Its documentation is put in front.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        public = api_boundary(function)
+        public.__doc__ = f"{numpys.__doc__}\n{inspect.cleandoc(function.__doc__ or '')}\n"
+        public.__name__ = public.__qualname__ = numpys.__name__
+        return public
+
+    return decorate
 
 
 @implements(np.nonzero)
@@ -76,10 +96,10 @@ def _flatnonzero(a: Any) -> Any:
 
 @implements(np.argwhere)
 def _argwhere(a: Any) -> Any:
-    return np.argwhere(value_needed(as_tracer(a), "argwhere", _SIZE))
+    return np.argwhere(value_needed(as_tracer(a), "argwhere", SIZE_NEEDED))
 
 
-def _first_true(condition: Any, size: int) -> Any:
+def first_true(condition: Any, size: int) -> Any:
     """Return the first `size` positions of nonzero elements of a flattened array, -1 for the rest."""
     x = as_array(condition)
     if type(x) is not Tracer:
@@ -103,7 +123,7 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     if size is None:
         return _nonzero(a)
     lengths = np.shape(a)
-    found = _first_true(a, operator.index(size))
+    found = first_true(a, operator.index(size))
     place = np.maximum(found, 0)
     axes: list[Any] = []
     fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(lengths),))

@@ -14,6 +14,8 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, standin
+from fungrad.numpy.views import same_array as same_array
+from fungrad.numpy.views import view_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Permute, Reshape, Reverse
 
@@ -44,11 +46,6 @@ def permuted(x: Tracer, axes: tuple[int, ...]) -> Tracer:
 def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     """Reverse along axes, if any."""
     return Reverse(axes)(x) if axes else x
-
-
-def same_array(x: Tracer) -> Tracer:
-    """Return another tracer of the same value, for functions that return a copy."""
-    return Tracer(x.owner, x.variable, x.type)
 
 
 # What an array says of itself
@@ -89,7 +86,7 @@ def _without_unknown(wanted: Shape, total: int) -> Shape:
     return tuple(total // known if n < 0 else n for n in wanted)
 
 
-@implements(np.reshape)
+@implements(np.reshape, view=True)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
     """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
     x = as_tracer(a)
@@ -99,14 +96,14 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any
     return reshaped(x, wanted)
 
 
-@implements(np.ravel)
+@implements(np.ravel, view=True)
 def ravel(a: Any, order: Any = "C") -> Any:
     """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
     x = as_tracer(a)
     return reshaped(_transposed(x) if order == "F" else x, (x.size,))
 
 
-@implements(np.expand_dims)
+@implements(np.expand_dims, view=True)
 def expand_dims(a: Any, axis: Any) -> Any:
     x = as_tracer(a)
     count = x.ndim + (len(axis) if is_sequence(axis) else 1)
@@ -115,7 +112,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return reshaped(x, tuple([1 if i in new else next(lengths) for i in range(count)]))
 
 
-@implements(np.squeeze)
+@implements(np.squeeze, view=True)
 def squeeze(a: Any, axis: Any = None) -> Any:
     x = as_tracer(a)
     if axis is None:
@@ -130,21 +127,22 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def _each(function: Any, arys: tuple[Any, ...]) -> Any:
-    results = tuple([function(as_tracer(x)) for x in arys])
+    arrays = [as_tracer(x) for x in arys]
+    results = tuple([view_of(x, function(x)) for x in arrays])
     return results[0] if len(results) == 1 else results
 
 
-@implements(np.atleast_1d)
+@implements(np.atleast_1d, view=True)
 def atleast_1d(*arys: Any) -> Any:
     return _each(lambda x: reshaped(x, x.shape or (1,)), arys)
 
 
-@implements(np.atleast_2d)
+@implements(np.atleast_2d, view=True)
 def atleast_2d(*arys: Any) -> Any:
     return _each(lambda x: reshaped(x, (1,) * (2 - x.ndim) + x.shape), arys)
 
 
-@implements(np.atleast_3d)
+@implements(np.atleast_3d, view=True)
 def atleast_3d(*arys: Any) -> Any:
     def to_3d(x: Tracer) -> Tracer:
         shapes = {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}
@@ -160,7 +158,7 @@ def _transposed(x: Tracer) -> Tracer:
     return permuted(x, tuple(range(x.ndim))[::-1])
 
 
-@implements(np.transpose, np.permute_dims)
+@implements(np.transpose, np.permute_dims, view=True)
 def transpose(a: Any, axes: Any = None) -> Any:
     x = as_tracer(a)
     if axes is None:
@@ -177,7 +175,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 permute_dims = transpose
 
 
-@implements(np.matrix_transpose)
+@implements(np.matrix_transpose, view=True)
 def matrix_transpose(x: Any, /) -> Any:
     x = as_tracer(x)
     if x.ndim < 2:
@@ -185,7 +183,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@implements(np.moveaxis)
+@implements(np.moveaxis, view=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     x = as_tracer(a)
     sources = normalize_axis_tuple(source, x.ndim, "source")
@@ -200,7 +198,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return permuted(x, tuple(order))
 
 
-@implements(np.swapaxes)
+@implements(np.swapaxes, view=True)
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     x = as_tracer(a)
     i = normalize_axis_index(axis1, x.ndim, "axis1")
@@ -210,7 +208,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     return permuted(x, tuple(order))
 
 
-@implements(np.rollaxis)
+@implements(np.rollaxis, view=True)
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     x = as_tracer(a)
     n = x.ndim
@@ -228,7 +226,7 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
 broadcast_shapes = np.broadcast_shapes
 
 
-@implements(np.broadcast_to)
+@implements(np.broadcast_to, view=True, writable=False)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     x, shape = as_tracer(array), as_shape(shape)
     try:
@@ -238,11 +236,11 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         raise
 
 
-@implements(np.broadcast_arrays)
+@implements(np.broadcast_arrays, view=True, writable=False)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_tracer(x) for x in args]
     common = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple([promotion.broadcast_to(x, common) for x in arrays])
+    return tuple([view_of(x, promotion.broadcast_to(x, common), False) for x in arrays])
 
 
 @implements(np.meshgrid)
@@ -263,7 +261,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 # Copies
 
 
-@implements(np.copy)
+@implements(np.copy, creates=True)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return same_array(as_tracer(a))
 

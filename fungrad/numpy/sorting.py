@@ -92,4 +92,5 @@ def sort_complex(a: Any) -> Any:
     x: Any = sort(as_tracer(a))
     if x.dtype.kind == "c":
         return x
-    return cast(x, np.dtype(np.complex64 if x.dtype.char in "bhBH" else np.complex128))
+    char = {"b": "F", "h": "F", "B": "F", "H": "F", "g": "G"}.get(x.dtype.char, "D")
+    return cast(x, np.dtype(char))

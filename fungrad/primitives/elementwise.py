@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, elementwise
 from fungrad.primitives.ufunc import Elementwise as Elementwise
@@ -108,7 +108,7 @@ class Cast(Elementwise):
     @property
     def differentiable(self) -> bool:
         """Whether the dtype has tangents."""
-        return self.dtype.kind in "fc"
+        return kind_of(self.dtype) in "fc"
 
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
         return ArrayType(types[0].shape, self.dtype, self.weak)

@@ -1,1 +1,175 @@
-"""Linear algebra: factorizations and solutions of matrices, batched over leading axes."""
+"""Solutions of linear systems and inverses, batched over leading axes.
+
+The derivatives of both are in M. Giles, "Collected matrix derivative results for forward and reverse mode
+algorithmic differentiation" (2008).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import neg
+from fungrad.primitives.shaping import Reshape, move_axis
+from fungrad.primitives.stacks import (
+    OfMatrices,
+    Triangle,
+    adjoint,
+    identity_like,
+    matmul,
+    symmetrized,
+    transposed,
+)
+
+
+class LinearSystem(OfMatrices):
+    """Solves ``a x = b`` for matrices b; linear in b."""
+
+    can_fail = True
+
+    def abstract_eval(self, a: ArrayType, b: ArrayType) -> ArrayType:
+        self.check_stacks(a, b)
+        self.check_square(a)
+        if b.shape[-2] != a.shape[-1]:
+            raise ValueError(f"{self.name}: {a} and {b} do not fit together")
+        return b.update(weak=False)
+
+    def matrix(self, a: Any) -> Any:
+        """Return the part of `a` that counts."""
+        return a
+
+    def of_transposed(self) -> LinearSystem:
+        """Return the primitive that solves for the transposed matrix."""
+        return self
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t_a, t_b), (a, _) = tangents, operands
+        if t_a is None:
+            return self(a, t_b)
+        moved = neg(matmul(self.matrix(t_a), out))
+        return self(a, moved if t_b is None else t_b + moved)
+
+    def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
+        if isinstance(a, Linear):
+            raise self.missing("transpose")
+        return None, self.of_transposed()(transposed(a), ct)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        a, b = operands
+        if batched[0]:
+            return super().batch(size, batched, *operands)
+        # One matrix for the whole batch: it is factorized once, the batch is more columns.
+        *stack, n, k = b.shape[1:]
+        wide = Reshape((*stack, n, k * size))(move_axis(b, 0, len(b.shape) - 1))
+        x = Reshape((*stack, n, k, size))(self(a, wide))
+        return move_axis(x, len(b.shape) - 1, 0)
+
+
+@primitive
+class Solve(LinearSystem):
+    """Solve ``a x = b`` for square matrices a; singular ones raise `LinAlgError`."""
+
+    def impl(self, xp: Any, a: Any, b: Any) -> Any:
+        return xp.linalg.solve(a, b)
+
+    def expression(self, a: str, b: str) -> str:
+        return f"np.linalg.solve({a}, {b})"
+
+
+@primitive
+class TriangularSolve(LinearSystem):
+    """Solve ``a x = b`` for triangular matrices; of `a` only that triangle is read.
+
+    With `unit_diagonal` its diagonal counts as ones.
+    """
+
+    lower: bool
+    unit_diagonal: bool = False
+
+    def matrix(self, a: Any) -> Any:
+        strict = -1 if self.lower else 1
+        return Triangle(self.lower, strict if self.unit_diagonal else 0)(a)
+
+    def of_transposed(self) -> LinearSystem:
+        return TriangularSolve(not self.lower, self.unit_diagonal)
+
+    def impl(self, xp: Any, a: Any, b: Any) -> Any:
+        if xp is np and a.ndim == 2 and a.size and b.size:
+            options = {"lower": self.lower, "unit_diagonal": self.unit_diagonal}
+            return scipy.linalg.solve_triangular(a, b, **options, check_finite=False)
+        # For stacks the loop over matrices inside of `solve` beats a loop in Python.
+        triangle = (xp.tril if self.lower else xp.triu)(a)
+        if self.unit_diagonal:
+            triangle[..., range(a.shape[-1]), range(a.shape[-1])] = 1
+        return xp.linalg.solve(triangle, b)
+
+
+@primitive
+class Inv(OfMatrices):
+    """The inverses; a singular matrix raises `LinAlgError`."""
+
+    can_fail = True
+
+    def abstract_eval(self, a: ArrayType) -> ArrayType:
+        self.check_stacks(a)
+        self.check_square(a)
+        return a.update(weak=False)
+
+    def impl(self, xp: Any, a: Any) -> Any:
+        return xp.linalg.inv(a)
+
+    def expression(self, a: str) -> str:
+        return f"np.linalg.inv({a})"
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return neg(matmul(matmul(out, tangents[0]), out))
+
+
+@primitive
+class Pinv(OfMatrices):
+    """The pseudoinverses; singular values up to `rcond` times the largest count as 0.
+
+    The second operand is `rcond`, one for each matrix. The derivative is for changes that keep the rank:
+    G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares
+    problems whose variables separate" (1973), eq. 4.12.
+    """
+
+    hermitian: bool = False
+
+    def abstract_eval(self, a: ArrayType, rcond: ArrayType) -> ArrayType:
+        if rcond.shape != self.check_stacks(a):
+            raise ValueError(f"pinv takes one rcond for each matrix, got {rcond} for {a}")
+        return a.update(shape=(*a.shape[:-2], a.shape[-1], a.shape[-2]), weak=False)
+
+    def impl(self, xp: Any, a: Any, rcond: Any) -> Any:
+        return (
+            xp.linalg.pinv(a, rcond, hermitian=self.hermitian) if xp is np else _pinv(xp, a, rcond)
+        )
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t, _), (a, _) = tangents, operands
+        if t is None:
+            return None
+        if self.hermitian:  # of which the lower triangle is read
+            a, t = symmetrized(a), symmetrized(t)
+        inverse = adjoint(out)
+        left = identity_like(matmul(a, out)) - matmul(a, out)
+        right = identity_like(matmul(out, a)) - matmul(out, a)
+        moved = neg(matmul(matmul(out, t), out))
+        moved = moved + matmul(matmul(matmul(out, inverse), adjoint(t)), left)
+        return moved + matmul(matmul(right, adjoint(t)), matmul(inverse, out))
+
+
+def _pinv(xp: Any, a: Any, rcond: Any) -> Any:
+    """Return what `numpy.linalg.pinv` does, for libraries whose `pinv` takes one `rcond`."""
+    u, s, vh = xp.linalg.svd(a, full_matrices=False)
+    if not s.size:
+        return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+    kept = s > rcond[..., None] * xp.max(s, axis=-1, keepdims=True)
+    inverse = kept / xp.where(kept, s, 1)
+    scaled = xp.conj(xp.swapaxes(vh, -1, -2)) * inverse[..., None, :]
+    return xp.matmul(scaled, xp.conj(xp.swapaxes(u, -1, -2))).astype(a.dtype)

@@ -1,1 +1,329 @@
-"""Special functions, computed by SciPy."""
+"""The table of special functions: gamma, error and exponential integrals, entropies and loss functions.
+
+Laid out as `elementwise.py`: ``lambda t, out, *operands`` for each operand. Bessel functions are in
+`bessel.py`, hypergeometric functions in `hypergeometric.py`, incomplete gamma and beta functions in
+`incomplete.py`. DLMF is the NIST Digital Library of Mathematical Functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fungrad.core.primitive import primitive
+from fungrad.primitives.elementwise import (
+    LN2,
+    LN10,
+    absolute,
+    cast,
+    clamp,
+    cos,
+    div,
+    exp,
+    greater_equal,
+    is_complex,
+    less,
+    log,
+    log1p,
+    masked,
+    maximum,
+    mul,
+    neg,
+    nonzero,
+    power,
+    select,
+    sin,
+    sinc,
+    sqrt,
+)
+from fungrad.primitives.hypergeometric import gauss, kummer
+from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.ufunc import DType, Elementwise, Function
+from fungrad.primitives.zeta import Zeta, polygamma
+
+ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+
+# Gamma functions: DLMF 5.2.2, 5.12.1, 5.15.1. Binomials and Pochhammer symbols are quotients of them.
+
+digamma: Function = special("psi", lambda t, out, x: mul(t, polygamma(1, x)), label="digamma")
+gamma = special("gamma", lambda t, out, x: mul(t, out * digamma(x)))
+gammaln = special("gammaln", lambda t, out, x: mul(t, digamma(x)))
+loggamma = special("loggamma", lambda t, out, x: mul(t, digamma(x)))
+gammasgn = special("gammasgn")
+rgamma = special("rgamma", lambda t, out, x: mul(t, neg(out * digamma(x))))
+beta = special(
+    "beta",
+    lambda t, out, a, b: mul(t, out * (digamma(a) - digamma(a + b))),
+    lambda t, out, a, b: mul(t, out * (digamma(b) - digamma(a + b))),
+)
+betaln = special(
+    "betaln",
+    lambda t, out, a, b: mul(t, digamma(a) - digamma(a + b)),
+    lambda t, out, a, b: mul(t, digamma(b) - digamma(a + b)),
+)
+poch = special(
+    "poch",
+    lambda t, out, a, m: mul(t, out * (digamma(a + m) - digamma(a))),
+    lambda t, out, a, m: mul(t, out * digamma(a + m)),
+)
+binom = special(
+    "binom",
+    lambda t, out, n, k: mul(t, out * (digamma(n + 1) - digamma(n - k + 1))),
+    lambda t, out, n, k: mul(t, out * (digamma(n - k + 1) - digamma(k + 1))),
+)
+
+
+@primitive
+class RiemannZeta(Elementwise):
+    """zeta(s), also for s < 1 and for complex s."""
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0].kind not in "fc":
+            raise TypeError(f"zeta takes a floating-point or complex number, got {dtypes[0]}")
+        return dtypes[0]
+
+    def impl(self, xp: Any, s: Any) -> Any:
+        return library(xp, "zeta")(s)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t,), (s,) = tangents, operands
+        if is_complex(s):
+            no_derivative("zeta", "complex s")()
+        one = constant(1, s)
+        reflect = less(s, zeros_like(s))
+        # The derivative of 2 (2 pi)^(s-1) sin(pi s / 2) Gamma(1 - s) zeta(1 - s): DLMF 25.4.1.
+        u = select(reflect, 1 - s, constant(2, s))
+        wave, slope = sin(math.pi / 2 * (1 - u)), math.pi / 2 * cos(math.pi / 2 * (1 - u))
+        scale = 2 * exp(neg(u) * math.log(2 * math.pi)) * gamma(u)
+        known = Zeta()(u, one)
+        change = (math.log(2 * math.pi) - digamma(u)) * known - Zeta(1)(u, one)
+        reflected = scale * (wave * change + slope * known)
+        direct = Zeta(1)(select(reflect, constant(2, s), s), one)
+        return mul(t, select(reflect, reflected, direct))
+
+
+# Error functions: DLMF 7.2, 7.10; inverses by the derivative of an inverse.
+
+
+def gaussian(x: Any) -> Any:
+    """Return the density of the standard normal distribution."""
+    return exp(-0.5 * (x * x)) / ROOT_2PI
+
+
+erf = special("erf", lambda t, out, x: mul(t, 2 / ROOT_PI * exp(neg(x * x))))
+erfc = special("erfc", lambda t, out, x: mul(t, -2 / ROOT_PI * exp(neg(x * x))))
+erfcx = special("erfcx", lambda t, out, x: mul(t, 2 * x * out - 2 / ROOT_PI))
+erfi = special("erfi", lambda t, out, x: mul(t, 2 / ROOT_PI * exp(x * x)))
+dawsn = special("dawsn", lambda t, out, x: mul(t, 1 - 2 * x * out))
+wofz = special("wofz", lambda t, out, z: mul(t, 2j / ROOT_PI - 2 * z * out))
+erfinv = special("erfinv", lambda t, out, y: mul(t, ROOT_PI / 2 * exp(out * out)))
+erfcinv = special("erfcinv", lambda t, out, y: mul(t, -ROOT_PI / 2 * exp(out * out)))
+ndtr = special("ndtr", lambda t, out, x: mul(t, gaussian(x)))
+ndtri = special("ndtri", lambda t, out, y: mul(t, ROOT_2PI * exp(0.5 * (out * out))))
+ndtri_exp = special(
+    "ndtri_exp", lambda t, out, y: mul(t, ROOT_2PI * exp(y + 0.5 * (out * out)))
+)
+
+
+@primitive
+class InverseMills(Elementwise):
+    """The ratio of density to distribution function of the standard normal distribution.
+
+    By the scaled error function neither of the two underflows.
+    """
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0].kind not in "fc":
+            raise TypeError(f"log_ndtr takes floating-point or complex numbers, got {dtypes[0]}")
+        return dtypes[0]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return math.sqrt(2 / math.pi) / library(xp, "erfcx")(-math.sqrt(0.5) * x)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return mul(tangents[0], neg(out * (operands[0] + out)))
+
+
+log_ndtr = special("log_ndtr", lambda t, out, x: mul(t, InverseMills()(x)))
+owens_t = special(
+    "owens_t",  # D. B. Owen, "A table of normal integrals", 1980
+    lambda t, out, h, a: mul(t, -0.5 * gaussian(h) * erf(math.sqrt(0.5) * a * h)),
+    lambda t, out, h, a: mul(
+        t, exp(-0.5 * (h * h) * (1 + a * a)) / (2 * math.pi * (1 + a * a))
+    ),
+)
+
+# Exponential integrals and their kin: DLMF 6.2, 7.2(iii), 8.19.13, 25.12.1, 4.13.4.
+
+
+def quotient(x: Any) -> Any:
+    """Return log(1 + x) / x, also at 0 (DLMF 15.4.1)."""
+    return gauss(1, 1, 2, neg(x))
+
+
+def expn_partial(t: Any, out: Any, n: Any, x: Any) -> Any:
+    """Return the term -E_(n-1)(x); for n < 2 by the recurrence DLMF 8.19.12."""
+    degree = cast(n, x)
+    below = (exp(neg(x)) - (degree - 1) * out) / x
+    ahead = n > 1
+    return mul(t, neg(select(ahead, expn(select(ahead, n - 1, n), x), below)))
+
+
+exp1 = special("exp1", lambda t, out, x: mul(t, neg(exp(neg(x)) / x)))
+expi = special("expi", lambda t, out, x: mul(t, exp(x) / x))
+expn: Function = special("expn", no_derivative("expn", "the order n"), expn_partial)
+exprel = special("exprel", lambda t, out, x: mul(t, kummer(2, 3, x) / 2))  # DLMF 13.6.2
+si = special("sici", lambda t, out, x: mul(t, sinc(x / math.pi)), label="si", result=0)
+ci = special("sici", lambda t, out, x: mul(t, cos(x) / x), label="ci", result=1)
+shi = special(
+    "shichi", lambda t, out, x: mul(t, sinhc(x)), label="shi", result=0
+)
+chi = special(
+    "shichi", lambda t, out, x: mul(t, (exp(x) + exp(neg(x))) / (2 * x)), label="chi", result=1
+)
+fresnel_s = special(
+    "fresnel", lambda t, out, x: mul(t, sin(math.pi / 2 * (x * x))), label="fresnel_s", result=0
+)
+fresnel_c = special(
+    "fresnel", lambda t, out, x: mul(t, cos(math.pi / 2 * (x * x))), label="fresnel_c", result=1
+)
+spence = special("spence", lambda t, out, x: mul(t, neg(quotient(x - 1))))
+wrightomega = special("wrightomega", lambda t, out, z: mul(t, out / (1 + out)))
+
+
+def sinhc(x: Any) -> Any:
+    """Return sinh(x) / x, also at 0."""
+    if is_complex(x):
+        return sinc(1j / math.pi * x)
+    return (exprel(x) + exprel(neg(x))) / 2
+
+
+@primitive
+class LambertW(Elementwise):
+    """Branch `k` of the function W with W exp(W) = z, for complex z; derivative: DLMF 4.13.4."""
+
+    k: int
+    tol: float
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0] != "c16":
+            raise TypeError(f"lambertw takes complex128, got {dtypes[0]}")
+        return dtypes[0]
+
+    def impl(self, xp: Any, z: Any) -> Any:
+        return library(xp, "lambertw")(z, self.k, self.tol)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return mul(tangents[0], exp(neg(out)) / (1 + out))
+
+
+# Elementary functions that keep digits where the obvious formulas lose them.
+
+exp2 = special("exp2", lambda t, out, x: mul(t, LN2 * out), label="special_exp2")
+exp10 = special("exp10", lambda t, out, x: mul(t, LN10 * out))
+expm1 = special("expm1", lambda t, out, x: mul(t, out + 1), label="special_expm1")
+special_log1p = special("log1p", lambda t, out, x: div(t, 1 + x), label="special_log1p")
+cbrt = special("cbrt", lambda t, out, x: div(t, 3 * (out * out)), label="special_cbrt")
+cosm1 = special("cosm1", lambda t, out, x: mul(t, neg(sin(x))))
+powm1 = special(
+    "powm1",
+    lambda t, out, x, y: mul(t, y * power(x, y - 1)),
+    lambda t, out, x, y: mul(t, (out + 1) * log(nonzero(x))),
+)
+expit: Function = special("expit", lambda t, out, x: mul(t, out * expit(neg(x))))
+logit = special("logit", lambda t, out, x: div(t, x * (1 - x)))
+log_expit = special("log_expit", lambda t, out, x: mul(t, expit(neg(x))))
+
+# Entropies: 0 log(0) is 0, and stays so under differentiation by what is not 0.
+
+
+def zero_over(x: Any, y: Any) -> Any:
+    """Return x / y, and 0 for x = 0."""
+    return x / select(x == 0, constant(1, y), y)
+
+
+def inside(x: Any, value: Any) -> Any:
+    """Return `value` where x >= 0, else 0: there the function is an infinite constant."""
+    return masked(greater_equal(x, zeros_like(x)), value)
+
+
+def positive(x: Any) -> Any:
+    """Return `x`, and 1 where it is negative: an argument for a logarithm."""
+    return select(less(x, zeros_like(x)), constant(1, x), x)
+
+
+xlogy = special(
+    "xlogy",
+    lambda t, out, x, y: mul(t, log(y)),
+    lambda t, out, x, y: mul(t, zero_over(x, y)),
+)
+xlog1py = special(
+    "xlog1py",
+    lambda t, out, x, y: mul(t, log1p(y)),
+    lambda t, out, x, y: mul(t, zero_over(x, 1 + y)),
+)
+entr = special("entr", lambda t, out, x: mul(t, inside(x, -1 - log(positive(x)))))
+rel_entr = special(
+    "rel_entr",
+    lambda t, out, x, y: mul(t, inside(x, 1 + log(positive(x / y)))),
+    lambda t, out, x, y: mul(t, inside(x, neg(zero_over(x, y)))),
+)
+kl_div = special(
+    "kl_div",
+    lambda t, out, x, y: mul(t, inside(x, log(positive(x / y)))),
+    lambda t, out, x, y: mul(t, inside(x, 1 - zero_over(x, y))),
+)
+
+# Loss functions and power transforms
+
+
+def pseudo_huber_by_delta(t: Any, out: Any, d: Any, r: Any) -> Any:
+    """Return the term d q^2 / (s (s + 1)^2) with q = (r/d)^2, s = sqrt(1 + q): no cancellation."""
+    q = (r / d) * (r / d)
+    s = sqrt(1 + q)
+    return mul(t, d * (q * q) / (s * (s + 1) * (s + 1)))
+
+
+huber = special(
+    "huber",
+    lambda t, out, d, r: mul(t, maximum(absolute(r) - d, zeros_like(r))),
+    lambda t, out, d, r: mul(t, clamp(neg(d), r, d)),
+)
+pseudo_huber = special(
+    "pseudo_huber",
+    pseudo_huber_by_delta,
+    lambda t, out, d, r: mul(t, r / sqrt(1 + (r / d) * (r / d))),
+)
+
+
+def box_cox_by_power(logarithm: Any, power: Any) -> Any:
+    """Return the derivative of exprel(power * logarithm) * logarithm by `power`, also at 0."""
+    return logarithm * logarithm * kummer(2, 3, power * logarithm) / 2
+
+
+def inv_box_cox_by_power(y: Any, power: Any) -> Any:
+    """Return the derivative of log(1 + power * y) / power by `power`, also at 0."""
+    return -0.5 * (y * y) * gauss(2, 2, 3, neg(power * y))
+
+
+boxcox = special(
+    "boxcox",
+    lambda t, out, x, p: mul(t, power(x, p - 1)),
+    lambda t, out, x, p: mul(t, box_cox_by_power(log(x), p)),
+)
+boxcox1p = special(
+    "boxcox1p",
+    lambda t, out, x, p: mul(t, power(1 + x, p - 1)),
+    lambda t, out, x, p: mul(t, box_cox_by_power(log1p(x), p)),
+)
+inv_boxcox = special(
+    "inv_boxcox",
+    lambda t, out, y, p: mul(t, out / (1 + p * y)),
+    lambda t, out, y, p: mul(t, out * inv_box_cox_by_power(y, p)),
+)
+inv_boxcox1p = special(
+    "inv_boxcox1p",
+    lambda t, out, y, p: mul(t, (1 + out) / (1 + p * y)),
+    lambda t, out, y, p: mul(t, (1 + out) * inv_box_cox_by_power(y, p)),
+)

@@ -70,7 +70,7 @@ class Function(Elementwise):
         return None
 
     def call_into(self, out: str, *names: str) -> str | None:
-        if numpy_ufunc(self.function):
+        if isinstance(self.function, str) and numpy_ufunc(self.function):
             # Faster by position, which NumPy deprecates for these two.
             keyword = "out=" if self.function in ("maximum", "minimum") else ""
             return f"np.{self.function}({', '.join(names)}, {keyword}{out})"
@@ -102,19 +102,26 @@ class Function(Elementwise):
 
 
 def numpy_ufunc(function: str | Rule) -> np.ufunc | None:
-    """Return the NumPy ufunc of that name; None if there is none."""
-    found = getattr(np, function) if isinstance(function, str) else None
+    """Return the ufunc that a function is: NumPy's of that name, or its own; None if there is none."""
+    if isinstance(function, str):
+        found = getattr(np, function)
+    else:
+        found = getattr(function, "ufunc", None)
     return found if isinstance(found, np.ufunc) else None
 
 
-def ufunc_dtype(ufunc: np.ufunc) -> Rule:
-    """Return the dtype rule that asks `ufunc` itself; dtypes it would have to cast are refused."""
+def ufunc_dtype(ufunc: np.ufunc, result: int = 0) -> Rule:
+    """Return the dtype rule that asks `ufunc` itself; dtypes it would have to cast are refused.
+
+    `result` is the position of the result, of a ufunc that has several.
+    """
 
     def rule(*dtypes: DType) -> DType:
-        *needed, out = ufunc.resolve_dtypes((*dtypes, None))
-        if tuple(needed) != dtypes:
-            raise TypeError(f"{ufunc.__name__} takes dtypes {needed}, got {dtypes}")
-        return out
+        resolved = ufunc.resolve_dtypes((*dtypes, *[None] * ufunc.nout))
+        needed = resolved[: ufunc.nin]
+        if needed != dtypes:
+            raise TypeError(f"{ufunc.__name__} takes dtypes {list(needed)}, got {dtypes}")
+        return resolved[ufunc.nin + result]
 
     return rule
 
@@ -140,7 +147,8 @@ def elementwise(
         contributes; None if it contributes none. Without any, and without `linear` and
         `multilinear`, the primitive has zero derivative.
     function
-        Name of the function in `numpy` and `cupy`, or ``lambda xp, *operands``.
+        Name of the function in `numpy` and `cupy`, or ``lambda xp, *operands``. Operands of a
+        callable with an attribute `ufunc` are promoted as that ufunc promotes them.
     dtype
         ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule.
     linear, multilinear, view

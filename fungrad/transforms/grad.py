@@ -15,7 +15,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0
+from fungrad.core.types import ArrayType, float0, kind_of
 from fungrad.transforms.call import (
     argument_type,
     argument_types,
@@ -230,7 +230,7 @@ def check_scalar(value: Any, holomorphic: bool, label: str) -> None:
                 "has_aux=True and return a pair."
             )
         type_ = argument_type(value, label)
-    if type_.shape == () and type_.dtype.kind == "f":
+    if type_.shape == () and kind_of(type_.dtype) == "f":
         return
     if type_.shape != ():
         raise TypeError(

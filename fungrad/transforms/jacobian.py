@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
-from fungrad.core.types import type_of
+from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
 from fungrad.transforms.call import argument_type, name_of
 from fungrad.transforms.grad import as_positions, differentiable, grad, in_range
@@ -167,7 +167,7 @@ jacobian = jacrev
 
 
 def _check_result(type_: Any, holomorphic: bool, label: str) -> None:
-    if type_.dtype.kind == "f" or (type_.dtype.kind == "c" and holomorphic):
+    if kind_of(type_.dtype) == "f" or (type_.dtype.kind == "c" and holomorphic):
         return
     fix = (
         "pass holomorphic=True if the function is holomorphic"

@@ -143,22 +143,20 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
-        if self._plain and len(args) == 1 and type(args[0]) in QUICK_TYPES and not kwargs:
-            x = args[0]  # the commonest call, by the shortest way
-            try:
+        try:
+            if self._plain and len(args) == 1 and type(args[0]) in QUICK_TYPES and not kwargs:
+                x = args[0]  # the commonest call, by the shortest way
                 entry = self._entries.get((tree.LEAF, type_of(x)))
                 if entry is not None:
                     found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                     return found[0] if entry.single else tree.unflatten(entry.structure, found)
-            except Exception as error:
-                hide_internals(error)
-                raise
-        return self._call(args, kwargs)
-
-    @api_boundary
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        entry, leaves = self._entry(args, kwargs)
-        return entry.run(leaves, self._inline)
+            entry, leaves = self._entry(args, kwargs)
+            return entry.run(leaves, self._inline)
+        except Exception as error:
+            cause = hide_internals(error)
+            if cause is not None:
+                raise cause.with_traceback(error.__traceback__) from None
+            raise
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """Return the compiled program for such arguments, and their leaves."""

@@ -7,7 +7,10 @@ array implicitly. Code that dispatches wrongly or mixes arrays fails on it as it
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import operator
+import sys
 import types
 from typing import Any
 
@@ -173,6 +176,8 @@ def make_module() -> types.ModuleType:
     def __getattr__(name: str) -> Any:
         if name == "argsort":  # CuPy's is stable whatever kind it is asked for
             return lifted(lambda x, axis=-1, kind=None: np.argsort(x, axis, kind="stable"))
+        if name == "linalg":
+            return LINALG
         value = getattr(np, name)
         if isinstance(value, types.ModuleType) or (
             isinstance(value, type) and issubclass(value, (np.generic, np.dtype))
@@ -189,6 +194,29 @@ def make_module() -> types.ModuleType:
     module.array = array  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
+
+
+class Linalg:
+    """The linear algebra of this module; results are plain tuples."""
+
+    _NAMES = frozenset(
+        ["cholesky", "det", "eig", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd"]
+    )
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._NAMES:
+            raise AttributeError(f"cupy.linalg.{name} is not used on stacks of matrices")
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = getattr(np.linalg, name)(
+                *map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}
+            )
+            return wrap(tuple(found) if isinstance(found, tuple) else found)
+
+        return call
+
+
+LINALG = Linalg()
 
 
 class Ufunc:
@@ -209,3 +237,28 @@ class Ufunc:
         if name not in self._METHODS or (name != "outer" and self._ufunc.__name__ not in names):
             raise AttributeError(f"cupy.{self._ufunc.__name__} has no {name}")
         return lifted(getattr(self._ufunc, name))
+
+
+CUPYX = ("fft", "ndimage", "signal", "special")
+"""The modules of `cupyx.scipy` there are; where CuPy has fewer functions, primitives must know it."""
+
+
+def _install_cupyx() -> None:
+    """Put stand-ins for modules of `cupyx.scipy` where `import` finds them, if there is no CuPy."""
+    if "cupyx" in sys.modules or importlib.util.find_spec("cupyx") is not None:
+        return
+    parent, scipy = types.ModuleType("cupyx"), types.ModuleType("cupyx.scipy")
+    parent.scipy = scipy  # type: ignore[attr-defined]
+    sys.modules |= {"cupyx": parent, "cupyx.scipy": scipy}
+    for name in CUPYX:
+        module = types.ModuleType(f"cupyx.scipy.{name}")
+
+        def __getattr__(attribute: str, name: str = name) -> Any:
+            return lifted(getattr(importlib.import_module(f"scipy.{name}"), attribute))
+
+        module.__getattr__ = __getattr__  # type: ignore[method-assign]
+        setattr(scipy, name, module)
+        sys.modules[module.__name__] = module
+
+
+_install_cupyx()

@@ -177,7 +177,7 @@ def test_the_highest_level_records():
             assert z.owner is inner
             assert neg(x).owner is outer
             assert inner.expr([z.variable]).captured == 1
-            assert [c for _, c in inner.captures] == [x]
+            assert [(c.owner, c.variable) for _, c in inner.captures] == [(outer, x.variable)]
             add(x, y)
             assert len(inner.captures) == 1  # the same tracer is captured once
         assert len(outer.equations) == 1

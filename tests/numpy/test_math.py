@@ -151,8 +151,12 @@ def test_methods_of_ufuncs():
     check_function(np.multiply.outer, np.multiply.outer, (X[0], 2.0))
     check_function(fnp.add.reduce, np.add.reduce, (X,), {"axis": 1})
     assert fnp.add.identity == 0
-    with pytest.raises(TypeError, match=r"numpy.add.reduceat has no rule"):
-        fg.jit(lambda x: np.add.reduceat(x, [0, 1]))(X)
+    check_function(np.add.reduceat, np.add.reduceat, (X, [0, 1]), static=(1,))
+    check_function(fnp.hypot.reduce, np.hypot.reduce, (X,), {"axis": 1})
+    check_function(fnp.subtract.accumulate, np.subtract.accumulate, (X,))
+    check_function(np.subtract.reduce, np.subtract.reduce, (X,), {"keepdims": True})
+    with pytest.raises(fg.ConcretizationError, match="reduceat: the indices decide"):
+        fg.jit(lambda x, i: np.add.reduceat(x, i))(X, np.array([0, 1]))
 
 
 def test_lists_that_hold_tracers_are_operands():
@@ -169,9 +173,9 @@ def test_what_cannot_be_is_said():
         a += x
         return a
 
-    with pytest.raises(TypeError, match=r"cannot write into `out`.*a = a \+ x"):
+    with pytest.raises(TypeError, match=r"(?s)cannot be written into `out`.*a = a \+ x"):
         fg.jit(in_place)(1.0)
-    with pytest.raises(TypeError, match=r"add: the arguments \['where'\] cannot be used"):
+    with pytest.raises(TypeError, match=r"(?s)add: with `where`.*give `out` too"):
         fg.jit(lambda x: fnp.add(x, x, where=x > 1))(X)
     with pytest.raises(TypeError, match=r"sin\(\) takes from 1 to 2 positional arguments but 3"):
         fg.jit(lambda x: fnp.sin(x, x, x))(X)

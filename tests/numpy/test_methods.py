@@ -108,7 +108,7 @@ def test_operators_and_protocols(f):
 
 
 def test_every_method_of_arrays_is_here_or_cannot_be():
-    of_layout = {"base", "byteswap", "ctypes", "data", "flags", "strides", "view", "setflags"}
+    of_layout = {"base", "byteswap", "ctypes", "data", "flags", "strides", "setflags"}
     of_files = {"dump", "dumps", "tobytes", "tofile", "getfield", "setfield", "to_device", "device"}
     methods = {name for name in dir(np.ndarray) if not name.startswith("_")}
     assert methods - set(dir(fg.Tracer)) == (of_layout | of_files) & methods
@@ -136,22 +136,25 @@ def test_a_0d_array_has_no_items():
 
 
 @pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("x[0] = 1", r"`x\[...\] = value` would do: choose with fungrad.numpy.where"),
-        ("del x[0]", "use fungrad.numpy.delete"),
-        ("x.sort()", r"`.sort\(\)` would do: use x = fungrad.numpy.sort"),
-        ("x.fill(0)", "use fungrad.numpy.full_like"),
-        ("x.partition(1)", "use x = fungrad.numpy.partition"),
-        ("x.put(0, 1)", "choose with fungrad.numpy.where"),
-        ("x.resize(2)", "use x = fungrad.numpy.resize"),
-    ],
+    "statement",
+    ["x[0] = 1", "x.sort()", "x.fill(0)", "x.partition(1)", "x.put(0, 1)", "x += 1", "x.flat = 1"],
 )
-def test_changing_in_place_raises(statement, message):
+def test_changing_an_argument_raises(statement):
     def f(x):
         exec(statement)
 
-    with pytest.raises(TypeError, match=f"a tracer cannot be changed in place.*{message}"):
+    with pytest.raises(
+        TypeError, match=r"an argument of `jit\(f\)` is changed in place.*x.copy\(\)"
+    ):
+        fg.jit(f)(V)
+
+
+@pytest.mark.parametrize("statement", ["del x[0]", "x.resize(2)"])
+def test_changing_the_shape_raises(statement):
+    def f(x):
+        exec(statement)
+
+    with pytest.raises(ValueError, match="use .*fungrad.numpy"):
         fg.jit(f)(V)
 
 
@@ -171,8 +174,8 @@ def test_errors_are_numpys():
 
 
 def test_what_is_left_out_is_no_attribute():
-    with pytest.raises(AttributeError, match="view"):
-        fg.jit(lambda x: x.view(int))(V)
+    with pytest.raises(AttributeError, match="strides"):
+        fg.jit(lambda x: x.strides)(V)
     with pytest.raises(TypeError, match="unsupported operand"):
         fg.jit(lambda x: x @ "text")(V)
 

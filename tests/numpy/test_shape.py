@@ -234,7 +234,7 @@ def test_errors_are_numpys(name, args):
 
 
 def test_out_is_refused():
-    with pytest.raises(TypeError, match="cannot write into `out`"):
+    with pytest.raises(TypeError, match="cannot be written into `out`"):
         fg.jit(lambda x: fnp.concatenate([x, x], out=np.zeros(8)))(V)
 
 

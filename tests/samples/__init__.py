@@ -3,6 +3,8 @@
 from tests.samples import (
     contraction,
     cumulative,
+    decompositions,
+    determinants,
     elementwise,
     fft,
     indexing,
@@ -11,12 +13,15 @@ from tests.samples import (
     shaping,
     sorting,
     special,
+    stacks,
 )
 from tests.samples.row import Sample
 
 MODULES = (
     contraction,
     cumulative,
+    decompositions,
+    determinants,
     elementwise,
     fft,
     indexing,
@@ -25,6 +30,7 @@ MODULES = (
     shaping,
     sorting,
     special,
+    stacks,
 )
 
 

@@ -33,6 +33,12 @@ class Sample:
         Tells apart rows of one primitive.
     tolerance
         Relative tolerance against the oracle, for float64.
+    matrices
+        Whether operands are matrices of a kind (invertible, positive definite, ...), which they would not
+        be with their elements in another order: batches are then of multiples of them.
+    fixed
+        Positions of operands by which there is no derivative; to ask for it is checked to raise
+        `MissingRuleError`.
     """
 
     primitive: Primitive
@@ -42,6 +48,8 @@ class Sample:
     gaps: frozenset[str] = frozenset()
     name: str = ""
     tolerance: float = 1e-12
+    matrices: bool = False
+    fixed: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.primitive.name}{'-' if self.name else ''}{self.name}"

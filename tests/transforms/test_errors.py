@@ -321,7 +321,7 @@ def test_asarray_names_the_line():
 
 def test_tracer_cannot_be_assigned_to():
     error = caught(lambda: fg.grad(set_item)(np.ones(3)), TypeError)
-    assert re.search(r"cannot be changed in place.*fungrad\.numpy\.where", str(error))
+    assert re.search(r"is changed in place.*x\.copy\(\)", str(error))
     shown = "".join(traceback.format_exception(error))
     assert f", line {line_of(set_item)}, in set_item" in shown
 
@@ -383,7 +383,6 @@ own_ufunc = np.frompyfunc(lambda x: x, 1, 1)
     [
         (lambda x: np.savetxt("never written", x), r"numpy\.savetxt"),  # HERE
         (lambda x: own_ufunc(x).sum(), "<lambda>"),  # HERE
-        (lambda x: np.add.at(x, 0, 1.0), r"numpy\.add\.at"),  # HERE
     ],
 )
 def test_functions_without_a_rule(f, name, transform):

@@ -1,0 +1,137 @@
+"""Functions as programs with explicit inputs, and the programs derived from them.
+
+A primitive that holds programs is made anew in each call of a transformed function, like any other
+equation. For the programs made of the trace to be found again it has to be the same object each time;
+so whatever is made here is kept in the cache of `transforms/call.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, type_of
+from fungrad.transforms.call import as_operand, output_variables, programs, rewrite
+from fungrad.transforms.linearize import jvp_expr, tangent_type
+from fungrad.transforms.transpose import transpose_expr
+from fungrad.transforms.vmap import batch_expr
+
+T = TypeVar("T")
+
+
+class Closure(NamedTuple):
+    """A function as a program, and what it closes over.
+
+    `program` takes the captured values and then the leaves of the arguments. It belongs to no trace, so
+    it can be run at any time; derivatives flow through the captured values like through any operand.
+    """
+
+    program: Program
+    captured: tuple[Any, ...]
+    structure: tree.TreeDef
+    """The structure of the result."""
+
+    @property
+    def types(self) -> tuple[ArrayType, ...]:
+        """The types of the results."""
+        return tuple(tangent_type(t) for t in self.program.expr.output_types)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Apply to pytrees of arrays or tracers."""
+        found = self.program(*self.captured, *map(as_operand, tree.leaves(arguments)))
+        return tree.unflatten(self.structure, found)
+
+
+class NotTraced(NamedTuple):
+    """Why a function could not be traced, and the tracers it had used by then."""
+
+    error: TypeError
+    captured: tuple[Tracer, ...]
+
+
+def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
+    """Trace `function` for the types of `arguments`: pytrees of arrays, tracers or types.
+
+    `label` says what is traced, in error messages.
+    """
+    found = try_to_close(label, function, *arguments)
+    if isinstance(found, NotTraced):
+        raise found.error
+    return found
+
+
+def try_to_close(
+    label: str, function: Callable[..., Any], *arguments: Any
+) -> Closure | NotTraced:
+    """Trace `function`, if it does not ask for the values of its arguments."""
+    leaves, structure = tree.flatten(arguments)
+    with Trace(label) as trace:
+        tracers = [trace.new_input(tangent_type(type_of(x))) for x in leaves]
+        try:
+            result = function(*tree.unflatten(structure, tracers))
+        except TypeError as error:  # a ConcretizationError, or a tracer that should become an array
+            used = tuple([x for _, x in trace.captures if type(x) is Tracer])
+            return NotTraced(error, used)
+        found, out_structure = tree.flatten(result)
+        outputs = output_variables(trace, found, label)
+        program = rewrite(trace, outputs, "closure", _without_sources)
+    captured = tuple([as_operand(x) for _, x in trace.captures])
+    return Closure(program, captured, out_structure)
+
+
+def _without_sources(expr: Expr, done: int) -> Program:
+    # Its equations are numbered as in this trace; later they run beside those of another.
+    return Program(dataclasses.replace(expr, sources=()))
+
+
+def shared(kind: Callable[..., T], *parameters: Any) -> T:
+    """Return ``kind(*parameters)``: the same object in each call, while it is remembered."""
+    try:
+        hash(parameters)
+    except TypeError:  # a user's function that has no hash
+        return kind(*parameters)
+    found: T = programs.get_or_build((kind, *parameters), lambda: kind(*parameters), _weight)
+    return found
+
+
+def _weight(made: Any) -> float:
+    held = made.expr.equations if isinstance(made, Program) else ()
+    return 1.0 + len(held)
+
+
+def tangent(program: Program, wrt: Sequence[int]) -> Program:
+    """Return the derivative by the inputs at positions `wrt`.
+
+    It takes the inputs, then tangents of those in `wrt`; it returns tangents of the inexact outputs.
+    """
+    return shared(_tangent, program, tuple(wrt))
+
+
+def _tangent(program: Program, wrt: tuple[int, ...]) -> Program:
+    expr = jvp_expr(program.expr, wrt)
+    return Program(dataclasses.replace(expr, outputs=expr.outputs[len(program.expr.outputs) :]))
+
+
+def transposed(program: Program, residuals: int) -> Program:
+    """Return the transpose of a program that is linear in all but its first `residuals` inputs."""
+    return shared(_transposed, program, residuals)
+
+
+def _transposed(program: Program, residuals: int) -> Program:
+    return Program(transpose_expr(program.expr, residuals))
+
+
+def mapped(program: Program, size: int, batched: Sequence[bool]) -> Program:
+    """Return the program of a batch of calls; all outputs have the batch as their axis 0."""
+    return shared(_mapped, program, size, tuple(batched))
+
+
+def _mapped(program: Program, size: int, batched: tuple[bool, ...]) -> Program:
+    axes = [0 if b else None for b in batched]
+    return Program(batch_expr(program.expr, size, axes, [0] * len(program.expr.outputs)))

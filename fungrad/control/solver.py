@@ -1,0 +1,159 @@
+"""How a system is solved: by a traced program, or by Python code that is run on arrays.
+
+A solver that iterates until it has converged looks at values, so it cannot be traced. It does not have
+to be: derivatives of solutions follow from the equations alone (the implicit function theorem), so the
+solver may be run as it is, each time the program runs, with the function of the system as a compiled
+program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from fungrad.compile.lower import Program
+from fungrad.control.programs import NotTraced, shared, try_to_close
+from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, type_of
+from fungrad.transforms.call import split_aux
+
+Apply = Callable[[Sequence[Any]], list[Any]]
+"""The function of a system, from leaves to leaves."""
+
+
+class HostSolver(Protocol):
+    """Python code that solves a system given by arrays. Compared by what it does: hashable."""
+
+    @property
+    def aux_types(self) -> tuple[ArrayType, ...]:
+        """The types of what it returns beside the solution."""
+
+    def __call__(self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """Return the leaves of the solution of ``apply(x) = b``, then the auxiliary results.
+
+        `b` is empty where a root of `apply` is sought.
+        """
+
+    def for_tangents(self, constants: Sequence[Any]) -> tuple[HostSolver, Sequence[Any]]:
+        """Return the solver of the same linear system for another right-hand side, and its constants."""
+
+
+Solver = Program | HostSolver
+
+
+def aux_types(solver: Solver, n: int) -> tuple[ArrayType, ...]:
+    """Return the types of what a solver returns after the `n` leaves of the solution."""
+    return solver.expr.output_types[n:] if isinstance(solver, Program) else solver.aux_types
+
+
+def for_tangents(solver: Any, constants: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """Return the solver and constants to use for further right-hand sides."""
+    if solver is None or isinstance(solver, Program):
+        return solver, constants
+    return solver.for_tangents(constants)  # type: ignore[no-any-return]
+
+
+@dataclasses.dataclass(frozen=True)
+class OnValues:
+    """A function of the user that could not be traced; called with arrays when the program runs.
+
+    It is called as ``function(apply, x)``: `x` is the right-hand side of a linear system, or the place
+    to start from.
+    """
+
+    function: Callable[..., Any]
+    label: str
+    structure: tree.TreeDef
+    types: tuple[ArrayType, ...]
+
+    aux_types = ()
+
+    def __call__(self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        def of_trees(x: Any) -> Any:
+            return tree.unflatten(self.structure, apply(tree.leaves(x)))
+
+        start = tree.unflatten(self.structure, [*constants, *b])
+        leaves = solution_leaves(self.function(of_trees, start), self.structure, self.types, self.label)
+        for x in leaves:
+            if type(x) is Tracer:
+                raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
+        # Copied: what a function returns may be what it was given.
+        return [xp.array(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
+
+    def for_tangents(self, constants: Sequence[Any]) -> tuple[OnValues, Sequence[Any]]:
+        return self, constants
+
+
+_ENCLOSED = (
+    "at {here}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
+    "arrays it closes over have no values. Use only its arguments in it, or write it without asking for "
+    "values."
+)
+
+
+def solver_of(
+    function: Callable[..., Any], label: str, apply: Any, captured: Sequence[Any], x: Any, has_aux: bool
+) -> tuple[Solver, tuple[Any, ...], tree.TreeDef]:
+    """Return a user's ``function(apply, x)`` as a solver, its constants and the structure of `aux`.
+
+    `captured` is what `apply` closes over.
+    """
+    leaves, structure = tree.flatten(x)
+    types = tuple([type_of(v).update(weak=False) for v in leaves])
+    aux: list[tree.TreeDef] = []
+
+    def solution(x: Any) -> Any:
+        result = function(apply, x)
+        value, extra = split_aux(result, label) if has_aux else (result, None)
+        aux.append(tree.structure(extra))
+        return solution_leaves(value, structure, types, label), tree.leaves(extra)
+
+    found = try_to_close(label, solution, x)
+    if isinstance(found, NotTraced):
+        if has_aux:
+            raise ConcretizationError(
+                f"at {here()}\n{label} asks for values, so what it returns is not known before the program "
+                "runs; with has_aux=True it must be. Return the solution alone."
+            ) from found.error
+        return on_values(function, label, structure, types, found, captured), (), tree.structure(None)
+    check_types(found.types[: len(types)], types, label)
+    return found.program, found.captured, aux[-1]
+
+
+def on_values(
+    function: Callable[..., Any],
+    label: str,
+    structure: tree.TreeDef,
+    types: tuple[ArrayType, ...],
+    why: NotTraced,
+    captured: Sequence[Any] = (),
+) -> OnValues:
+    """Return the solver that calls `function` with arrays; `captured` is what it may have used."""
+    known = {(t.owner, t.variable) for t in captured if type(t) is Tracer}
+    if any((t.owner, t.variable) not in known for t in why.captured):
+        raise ConcretizationError(_ENCLOSED.format(here=here(), label=label)) from why.error
+    return shared(OnValues, function, label, structure, types)
+
+
+def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
+    """Raise a TypeError unless a solver returns arrays of the right dtypes."""
+    for f, t in zip(found, types, strict=True):
+        if f.dtype != t.dtype:
+            raise TypeError(f"{label} must return an array of type {t}; got {f}")
+
+
+def solution_leaves(
+    x: Any, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
+) -> list[Any]:
+    """Return the leaves of a solution; raise a TypeError unless they have the structure and shapes."""
+    leaves, found = tree.flatten(x)
+    if found != structure:
+        raise TypeError(f"{label} must return a tree of structure {structure}; got {found}")
+    for leaf, t in zip(leaves, types, strict=True):
+        shape = type_of(leaf).shape
+        if shape != t.shape:
+            raise TypeError(f"{label} must return an array of shape {t.shape}; got {shape}")
+    return leaves

@@ -1,0 +1,68 @@
+"""Values that a trace without values still has: what is computed from constants alone.
+
+Under `jit` and `vmap` the arguments have no values, but a table made by ``fnp.arange(3)``, or what is
+computed from arrays the function closes over, does. Nothing is computed unless Python asks.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from fungrad.core.tracer import Tracer, resolve
+
+if TYPE_CHECKING:
+    from fungrad.core.trace import Trace
+
+
+class Constants:
+    """The values in a trace that do not depend on its inputs."""
+
+    __slots__ = ("_captures", "_constants", "_makers", "_scanned", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[int, Any] = {}
+        self._makers: dict[int, int] = {}  # -> the number of the equation
+        self._scanned = 0
+        self._captures = 0  # how many of the trace's have been taken up
+        self._constants = 0
+
+    def value(self, trace: Trace, variable: int) -> Any:
+        """Return the value of a variable; None if it depends on an input."""
+        self._scan(trace)
+        values, makers = self._values, self._makers
+        if variable not in values and variable not in makers:
+            return None
+        pending = [variable]
+        while pending:
+            v = pending[-1]
+            if v in values:
+                pending.pop()
+                continue
+            primitive, inputs, outputs = trace.equations[makers[v]]
+            missing = [w for w in inputs if w not in values]
+            if missing:
+                pending += missing
+                continue
+            results = primitive(*[values[w] for w in inputs])
+            values.update(
+                zip(outputs, results if primitive.multiple_results else (results,), strict=True)
+            )
+        return values[variable]
+
+    def _scan(self, trace: Trace) -> None:
+        """Take up what was captured and recorded since the last time."""
+        values, makers = self._values, self._makers
+        for v, x in itertools.islice(trace.constants.items(), self._constants, None):
+            values[v] = x
+        self._constants = len(trace.constants)
+        for v, x in trace.captures[self._captures :]:
+            x = resolve(x)
+            if type(x) is not Tracer:
+                values[v] = x
+        self._captures = len(trace.captures)
+        for number in range(self._scanned, len(trace.equations)):
+            _, inputs, outputs = trace.equations[number]
+            if all(v in values or v in makers for v in inputs):
+                makers.update(dict.fromkeys(outputs, number))
+        self._scanned = len(trace.equations)

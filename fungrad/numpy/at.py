@@ -1,0 +1,240 @@
+"""Functional updates: ``x.at[i].set(v)`` of tracers, and ``at(x)[i].set(v)`` of any array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import type_of
+from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.promotion import as_array, as_tracer, has_tracer, strong
+from fungrad.numpy.shape import is_sequence
+
+MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
+
+
+def at(x: Any) -> At:
+    """Return what makes changed copies of an array.
+
+    ``at(x)[key].set(v)`` is the array that ``x`` would be after ``x[key] = v``; ``x`` stays as it is. Likewise
+    `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max` and `apply` combine elements with a value,
+    repeated ones repeatedly, and `get` picks them. Of a traced array, ``x.at`` is short for it.
+
+    Parameters
+    ----------
+    x
+        An array, or a traced array.
+
+    Returns
+    -------
+    At
+        To be indexed as `x` would be.
+
+    Notes
+    -----
+    The methods take `mode`, which tells what becomes of integers out of bounds in index arrays:
+    "raise" (the default) raises IndexError, when the program runs if not before; "clip" takes the
+    nearest element; "wrap" counts around; "drop" leaves the update out; "fill", of `get`, gives
+    `fill_value` (by default NaN, or for integers the smallest, for unsigned ones the largest).
+    "promise_in_bounds" and the arguments `indices_are_sorted` and `unique_indices` are promises, as in JAX.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> fg.at(np.zeros(3))[1].set(5.0)
+    array([0., 5., 0.])
+    >>> fg.at(np.zeros(3))[np.array([0, 0, 9])].add(1.0, mode="drop")
+    array([2., 0., 0.])
+    >>> fg.grad(lambda x: x.at[0].multiply(x[1]).sum())(np.array([2.0, 3.0]))
+    array([3., 3.])
+    """
+    return At(as_array(x))
+
+
+class At(NamedTuple):
+    """An array whose changed copies are asked for. Made by `at`."""
+
+    array: Any
+
+    def __getitem__(self, key: Any) -> Update:
+        return Update(self.array, key)
+
+
+class Update(NamedTuple):
+    """An array and a key. Made by ``at(x)[key]``; described there."""
+
+    array: Any
+    key: Any
+
+    def get(
+        self,
+        *,
+        mode: str | None = None,
+        fill_value: Any = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
+        """Return the elements."""
+        if mode in ("fill", "drop"):
+            if fill_value is None:
+                fill_value = _default_fill(type_of(self.array).dtype)
+            padded, key = _with_spare_elements(self.array, self.key, fill_value)
+            return _read(padded, key)
+        return _read(self.array, _bounded(self.array, self.key, mode), unique_indices)
+
+    def set(self, values: Any, **how: Any) -> Any:
+        """Return a copy with values in place of the elements."""
+        return self._changed("set", values, **how)
+
+    def add(self, values: Any, **how: Any) -> Any:
+        """Return a copy with values added."""
+        return self._changed("add", values, **how)
+
+    def subtract(self, values: Any, **how: Any) -> Any:
+        """Return a copy with values subtracted."""
+        return self._changed("add", np.negative(values), **how)
+
+    def multiply(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the elements multiplied."""
+        return self._changed("mul", values, **how)
+
+    def mul(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the elements multiplied."""
+        return self.multiply(values, **how)
+
+    def divide(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the elements divided."""
+        ones = np.ones_like(self.array, np.result_type(type_of(self.array).dtype, np.float16))
+        return self.array / Update(ones, self.key).multiply(values, **how)
+
+    def power(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the elements raised to a power."""
+        ones = np.ones_like(self.array)
+        return self.array ** Update(ones, self.key).multiply(values, **how)
+
+    def min(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the smaller of elements and values."""
+        return self._changed("min", values, **how)
+
+    def max(self, values: Any, **how: Any) -> Any:
+        """Return a copy with the larger of elements and values."""
+        return self._changed("max", values, **how)
+
+    def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
+        """Return a copy with a function applied to the elements, to repeated ones once."""
+        return self.set(function(self.get()), **how)
+
+    @api_boundary
+    def _changed(
+        self,
+        kind: str,
+        values: Any,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        x = self.array
+        if mode in ("drop", "fill"):
+            padded, key = _with_spare_elements(x, self.key, 0)
+            changed = _write(padded, key, values, kind, unique_indices)
+            return changed[tuple(map(slice, type_of(x).shape))]
+        return _write(x, _bounded(x, self.key, mode), values, kind, unique_indices)
+
+
+def _read(x: Any, key: Any, unique: bool = False) -> Any:
+    parts = key if isinstance(key, tuple) else (key,)
+    if has_tracer((x, *parts)):
+        return getitem(as_tracer(x), key, unique)
+    return np.array(x[key])[()]
+
+
+UFUNCS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
+    parts = key if isinstance(key, tuple) else (key,)
+    if has_tracer((x, values, *parts)):
+        return setitem_functional(as_tracer(x), key, values, kind, unique)
+    out = np.array(x)
+    if kind == "set":
+        out[key] = values
+    else:
+        UFUNCS[kind].at(out, key, values)
+    return out
+
+
+def _default_fill(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "i":
+        return np.iinfo(dtype).min
+    if dtype.kind == "u":
+        return np.iinfo(dtype).max
+    return dtype.type(np.nan) if dtype.kind in "fc" else dtype.type(1)
+
+
+def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
+    """Return the items of a key, each with the axis it indexes if it is integers."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    used = [_axes_used(item) for item in items]
+    axis = 0
+    found: list[tuple[Any, int | None]] = []
+    for item, count in zip(items, used, strict=True):
+        if item is Ellipsis:
+            found.append((item, None))
+            axis += len(type_of(x).shape) - sum(used)
+            continue
+        integers = count == 1 and not isinstance(item, slice) and strong(item).dtype.kind in "iu"
+        found.append((item, axis if integers else None))
+        axis += count
+    return found
+
+
+def _axes_used(item: Any) -> int:
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, slice) or not (is_sequence(item) or hasattr(item, "dtype")):
+        return 1
+    array = strong(item)
+    return array.ndim if array.dtype.kind == "b" else 1
+
+
+def _bounded(x: Any, key: Any, mode: str | None) -> Any:
+    """Return a key with its integers brought into bounds as `mode` says."""
+    if mode not in MODES:
+        raise ValueError(f"mode is one of {MODES}, got {mode!r}")
+    if mode not in ("clip", "wrap"):
+        return key
+    shape = type_of(x).shape
+    parts = []
+    for item, axis in _index_axes(x, key):
+        if axis is not None:
+            n = shape[axis]
+            index = strong(item)
+            if mode == "wrap":
+                item = index % n
+            else:
+                item = np.clip(np.where(index < 0, index + n, index), 0, n - 1)
+        parts.append(item)
+    return tuple(parts)
+
+
+def _with_spare_elements(x: Any, key: Any, fill: Any) -> tuple[Any, Any]:
+    """Return an array with one more element at the end of each axis, to which indices out of bounds go."""
+    type_ = type_of(x)
+    parts, widths = [], [(0, 0)] * type_.ndim
+    whole = list(_index_axes(x, key))
+    for item, axis in whole:
+        if axis is not None:
+            n = type_.shape[axis]
+            index = strong(item)
+            index = np.where(index < 0, index + n, index)
+            item = np.where((index < 0) | (index >= n), n, index)
+            widths[axis] = (0, 1)
+        parts.append(item)
+    padded = np.pad(x, widths, constant_values=np.asarray(fill).astype(type_.dtype))
+    return padded, tuple(parts)

@@ -1,0 +1,85 @@
+"""Conversions whose result depends on values or on types: checks, real parts, common types, text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import type_of
+from fungrad.numpy.creation import asarray
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.promotion import as_array, as_tracer
+from fungrad.numpy.shape import same_array
+from fungrad.primitives import elementwise as e
+
+
+def _needed(x: Tracer, what: str, advice: str) -> Any:
+    """Return the array that a tracer is; raise if it is not known."""
+    value = known_value(x)
+    if value is None:
+        raise ConcretizationError(
+            f"at {here()}\n{what} depends on values, and a tracer of type {x.type} under "
+            f"`{x.owner.label}` has none: the function is traced once for all values. {advice}"
+        )
+    return value
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """The values must be known when the function is traced: the dtype of the result depends on them."""
+    x = as_tracer(a)
+    if x.dtype.kind != "c":
+        return same_array(x)
+    advice = "Write fungrad.numpy.real(x), or keep the array complex."
+    value = _needed(x, "whether real_if_close gives a real array", advice)
+    return same_array(x) if np.iscomplexobj(np.real_if_close(value, tol)) else e.real(x)
+
+
+@implements(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """The values must be known when the function is traced."""
+    given = as_tracer(a)
+    x: Any = asarray(given, dtype, order)
+    if given.dtype.kind in "fc" and x.dtype.kind in "fc":
+        advice = "Write fungrad.numpy.asarray(a), and check the arguments outside."
+        np.asarray_chkfinite(_needed(x, "the error of asarray_chkfinite", advice))
+    return x
+
+
+@implements(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    types = [type_of(as_array(x)) for x in arrays]
+    return np.common_type(*[np.empty(0, t.dtype) for t in types])  # type: ignore[arg-type]
+
+
+# Text. Traced arrays without values show their types.
+
+
+def _text(function: Any, a: Any, *args: Any, **kwargs: Any) -> str:
+    value = known_value(a) if type(a) is Tracer else a
+    return repr(a) if value is None else str(function(np.asarray(value), *args, **kwargs))
+
+
+@implements(np.array_repr)
+def array_repr(
+    arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
+) -> str:
+    """Of the values; of an array that has none, its type is shown."""
+    return _text(np.array_repr, arr, max_line_width, precision, suppress_small)
+
+
+@implements(np.array_str)
+def array_str(
+    a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
+) -> str:
+    """Of the values; of an array that has none, its type is shown."""
+    return _text(np.array_str, a, max_line_width, precision, suppress_small)
+
+
+@implements(np.array2string)
+def array2string(a: Any, max_line_width: Any = None, precision: Any = None, **options: Any) -> str:
+    """Of the values; of an array that has none, its type is shown."""
+    return _text(np.array2string, a, max_line_width, precision, **options)

@@ -1,1 +1,0 @@
-"""NumPy's linear algebra, `numpy.linalg`, for tracers too."""

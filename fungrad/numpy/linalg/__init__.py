@@ -1,0 +1,87 @@
+"""NumPy's linear algebra, `numpy.linalg`, for tracers too.
+
+On plain arrays every function is NumPy's own. Stacks of matrices, real and complex ones, work as they do in
+NumPy, under every transform and to every order of differentiation. What needs to be known:
+
+- Hermitian matrices. `cholesky`, `eigh` and all that take ``hermitian=True`` read one triangle, as in NumPy. Their
+  derivatives are those by Hermitian matrices: a gradient is Hermitian, and of a tangent the Hermitian part
+  counts.
+- Vectors of `eigh`, `eig`, `svd` and `qr` are unique up to signs, phases or rotations of some of them. Derivatives
+  of functions that depend on such a choice follow it where LAPACK's is known, see `qr` and `eig`;
+  otherwise a vector does not turn in its own direction.
+- Repeated eigenvalues or singular values: derivatives of their vectors, and second derivatives of the values, do not
+  exist and are NaN. First derivatives of the values are right for functions of all of them, sums for
+  example.
+- Errors that depend on values, `LinAlgError` for singular matrices, are raised when the program runs; where
+  values are known, that is at once.
+"""
+
+from numpy.linalg import LinAlgError
+
+from fungrad.numpy.linalg.decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
+from fungrad.numpy.linalg.norms import (
+    cond,
+    det,
+    matrix_norm,
+    matrix_rank,
+    norm,
+    slogdet,
+    vector_norm,
+)
+from fungrad.numpy.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_power,
+    matrix_transpose,
+    multi_dot,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+)
+from fungrad.numpy.linalg.systems import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,0 +1,329 @@
+"""Order statistics: medians, quantiles and percentiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import Shape, type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.cumulative import cumsum
+from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.indexing import getitem
+from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to
+from fungrad.numpy.reductions import (
+    is_exact,
+    mean,
+    merged,
+    reduce,
+    with_axes,
+)
+from fungrad.numpy.shape import moveaxis, reshaped
+from fungrad.numpy.statistics import broadcast_weights
+from fungrad.primitives import elementwise as e
+from fungrad.primitives.indexing import take_along_axis
+from fungrad.primitives.shaping import slice_axis
+from fungrad.primitives.sorting import ArgSort, Sort
+
+
+def _sorted(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...]]:
+    """Return the array sorted along `axis`, which becomes the first, and the axes it stands for."""
+    x = as_tracer(a)
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    flat: Any = merged(x, axes)
+    return moveaxis(Sort(flat.ndim - 1, 1, False)(flat)[0], -1, 0), axes
+
+
+def _at(x: Tracer, start: int, stop: int) -> Any:
+    return slice_axis(x, 0, start, stop)
+
+
+def _last(x: Tracer) -> Any:
+    """Return the last element of sorted ones: NaN if there is a NaN."""
+    return reshaped(_at(x, x.shape[0] - 1, x.shape[0]), x.shape[1:])
+
+
+def _nan_wins(x: Tracer, result: Any) -> Any:
+    """Return the result for sorted elements, NaN where there is a NaN among them."""
+    if is_exact(x.dtype) or not x.shape[0]:
+        return result
+    last = _last(x)
+    return promotion.where(broadcast_to(e.isnan(last), result.shape), last, result)
+
+
+@implements(np.median)
+def median(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: Any = False,
+) -> Any:
+    not_for_tracers("median", {"out": out})
+    x, axes = _sorted(a, axis)
+    n = x.shape[0]
+    middle = _at(x, max(n - 1, 0) // 2, n // 2 + 1 if n else 0)
+    result = _nan_wins(x, mean(middle, 0))
+    return with_axes(result, np.shape(a), axes) if keepdims else result
+
+
+# Where in n sorted elements the q-quantile is (R. Hyndman & Y. Fan, "Sample quantiles in statistical
+# packages", 1996); between two places, it is interpolated. These work on arrays and on tracers.
+
+
+def _linear(n: Any, q: Any) -> Any:
+    return (n - 1) * q
+
+
+def _continuous(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _averaged(n: Any, q: Any) -> Any:
+    at = n * q - 1
+    return np.floor(at) + np.where(np.equal(at % 1, 0), 0.5, 1.0)
+
+
+def _closest(n: Any, q: Any) -> Any:
+    at = n * q - 1.5
+    is_odd = np.logical_and(np.equal(at % 1, 0), np.equal(np.floor(at) % 2, 1))
+    return np.floor(at) + np.where(is_odd, 0, 1)
+
+
+_PLACES: dict[str, Callable[[Any, Any], Any]] = {
+    "inverted_cdf": lambda n, q: np.ceil(n * q - 1),
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _closest,
+    "interpolated_inverted_cdf": _continuous(0, 1),
+    "hazen": _continuous(0.5, 0.5),
+    "weibull": _continuous(0, 0),
+    "linear": _linear,
+    "median_unbiased": _continuous(1 / 3, 1 / 3),
+    "normal_unbiased": _continuous(3 / 8, 3 / 8),
+    "lower": lambda n, q: np.floor(_linear(n, q)),
+    "higher": lambda n, q: np.ceil(_linear(n, q)),
+    "midpoint": lambda n, q: 0.5 * (np.floor(_linear(n, q)) + np.ceil(_linear(n, q))),
+    "nearest": lambda n, q: np.rint(_linear(n, q)),
+}
+_DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
+
+
+def _between(low: Any, high: Any, share: Any) -> Any:
+    """Interpolate, from the nearer end."""
+    difference = high - low
+    nearer_high = np.greater_equal(share, 0.5)
+    known = type(share) is not Tracer
+    if known and not nearer_high.any():
+        return low + difference * share
+    from_high = high - difference * (1 - share)
+    if known and nearer_high.all():
+        return from_high
+    return np.where(nearer_high, from_high, low + difference * share)
+
+
+def _weighted(x: Any, cut: Any, rest: Shape, w: Any, ignore_nan: bool) -> Any:
+    """Return weighted quantiles: the least elements up to which there is a share `cut` of the weight.
+
+    This is the inverse of the empirical distribution function (R. Hyndman & Y. Fan, method 1), which is
+    piecewise constant: it has no derivative by weights and shares.
+
+    Parameters
+    ----------
+    x, w
+        Elements and weights, of which the first axis is reduced to one.
+    cut
+        The shares, with axes for `rest`, the other axes of `x`.
+    """
+    order = ArgSort(0)(x)
+    x, w = take_along_axis(x, order, 0), take_along_axis(w, order, 0)
+    absent = None if is_exact(x.dtype) else e.isnan(x)
+    if ignore_nan and absent is not None:
+        w = promotion.where(absent, 0, w)
+    negative = known_value(reduce(np.logical_or, w < 0))
+    if negative is not None and bool(negative):
+        raise ValueError("Weights must be non-negative.")
+    reached = cumsum(w, 0, dtype=np.float64)
+    total = _last(reached)
+    some = np.isfinite(total) & np.not_equal(total, 0)
+    if ignore_nan and absent is not None:  # where there are NaNs alone, the quantile is one
+        some = some | reshaped(_at(absent, 0, 1), rest)
+    known = known_value(reduce(np.logical_and, some))
+    if known is not None and not known:
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    reached = reached / promotion.where(np.not_equal(total, 0), total, 1)
+    if type_of(cut).dtype.kind == "f":
+        reached = reached.astype(type_of(cut).dtype)
+    # Of leading weights of zero none is chosen, not even for a share of zero.
+    reached = np.where(np.equal(reached, 0), -1, reached)
+    before = np.less(reached, np.expand_dims(cut, -len(rest) - 1))
+    place = np.minimum(before.sum(axis=-len(rest) - 1), x.shape[0] - 1)
+    rows = reshaped(place, (math.prod(place.shape[: place.ndim - len(rest)]), *rest))
+    return reshaped(take_along_axis(x, rows, 0), place.shape)
+
+
+def _quantile(
+    a: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: Any,
+    percent: bool,
+    ignore_nan: bool = False,
+    weights: Any = None,
+) -> Any:
+    if type_of(as_array(a)).dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    q = as_array(q)
+    weak = type_of(q).weak
+    q = q / 100 if percent else q
+    if type(q) is not Tracer and not np.logical_and(np.less_equal(0, q), np.less_equal(q, 1)).all():
+        kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
+        raise ValueError(f"{kind} must be in the range [0, {limit}]")
+    shape = np.shape(q)
+    if len(shape) > 2:
+        raise ValueError("q must be a scalar or 1d")
+    if method not in _PLACES:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {_PLACES.keys()}")
+    if weights is not None and method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    x, axes = _sorted(a, axis)
+    n: Any = x.shape[0]
+    if not n:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if weights is not None:
+        full = as_tracer(a)
+        along = None if axis is None else normalize_axis_tuple(axis, full.ndim)
+        w = broadcast_to(broadcast_weights(weights, full, along), full.shape)
+        elements, w = (moveaxis(merged(y, axes), -1, 0) for y in (full, w))
+        cut = np.reshape(q, (*shape, *[1] * (x.ndim - 1)))
+        result = _weighted(elements, cut, x.shape[1:], w, ignore_nan)
+        return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
+    ignore_nan = ignore_nan and not is_exact(x.dtype)
+    if ignore_nan:
+        # Of NaNs alone the first is taken.
+        n = np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
+    rest = x.shape[1:]
+    place = _PLACES[method](n, np.reshape(q, (*shape, *[1] * len(rest))))
+    below = np.floor(place)
+
+    def at(index: Any) -> Any:
+        index = np.minimum(np.maximum(index, 0), n - 1).astype(np.intp)
+        if not ignore_nan:
+            return getitem(x, np.reshape(index, shape))
+        rows = reshaped(index, (math.prod(shape), *rest))
+        return reshaped(take_along_axis(x, rows, 0), (*shape, *rest))
+
+    if method in _DISCRETE or type_of(place).dtype.kind in "iu":
+        result = at(below)
+    else:
+        share = place - below
+        if weak and not is_exact(x.dtype):
+            share = share.astype(x.dtype)
+        result = _between(at(below), at(below + 1), share)
+    return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
+
+
+def _finished(
+    a: Any,
+    x: Tracer,
+    result: Any,
+    shape: Shape,
+    axes: tuple[int, ...],
+    keepdims: Any,
+    ignore_nan: bool,
+) -> Any:
+    """Return quantiles of sorted `x` with NaN where they are to be, and the axes that are to be kept."""
+    if not ignore_nan:
+        result = _nan_wins(x, result)
+    if keepdims:
+        kept = [1 if i in axes else length for i, length in enumerate(np.shape(a))]
+        result = reshaped(result, (*shape, *kept))
+    return result
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too, except with `weights`."""
+    not_for_tracers("quantile", {"out": out})
+    return _quantile(a, q, axis, method, keepdims, False, False, weights)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too, except with `weights`."""
+    not_for_tracers("percentile", {"out": out})
+    return _quantile(a, q, axis, method, keepdims, True, False, weights)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too, except with `weights`."""
+    not_for_tracers("nanquantile", {"out": out})
+    return _quantile(a, q, axis, method, keepdims, False, True, weights)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Differentiable in `q` too, except with `weights`."""
+    not_for_tracers("nanpercentile", {"out": out})
+    return _quantile(a, q, axis, method, keepdims, True, True, weights)
+
+
+@implements(np.nanmedian)
+def nanmedian(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: Any = False,
+) -> Any:
+    not_for_tracers("nanmedian", {"out": out})
+    x = as_tracer(a)
+    if is_exact(x.dtype):
+        return median(x, axis, keepdims=keepdims)
+    return _quantile(x, 0.5, axis, "linear", keepdims, False, True)

@@ -1,0 +1,387 @@
+"""Sets: arrays without repetitions, in order.
+
+How many elements a set has depends on values. Where these are known the results are NumPy's; elsewhere,
+under `jit` and `vmap`, the argument `size` says how many elements to return. All set operations sort, mark
+the elements that stay, and pick those.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.indexing import getitem
+from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
+from fungrad.numpy.searching import search
+from fungrad.numpy.selecting import SIZE_NEEDED, extended, first_true, value_needed
+from fungrad.numpy.shape import reshaped
+from fungrad.numpy.sorting import sort
+from fungrad.primitives import elementwise as e
+from fungrad.primitives.reductions import ReduceOr
+from fungrad.primitives.shaping import zeros_like
+
+UniqueAll, UniqueCounts, UniqueInverse = (
+    type(f(np.zeros(1))) for f in (np.unique_all, np.unique_counts, np.unique_inverse)
+)
+
+# Membership
+
+
+@implements(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """`kind` chooses between NumPy's algorithms; traced there is one."""
+    x, tests = promote(as_tracer(element), as_tracer(test_elements))
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
+    if kind == "table" and x.dtype.kind not in "biu":
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' "
+            "or None for kind."
+        )
+    tests = reshaped(tests, (tests.size,))
+    n = tests.size
+    if n == 0:
+        found = cast(zeros_like(x), np.dtype(bool))
+    elif n <= 16:
+        shape = (*x.shape, n)
+        pairs = (reshaped(x, (*x.shape, 1)), tests)
+        found = ReduceOr((x.ndim,))(e.equal(*[broadcast_to(y, shape) for y in pairs]))
+    else:
+        tests = sort(tests)
+        at = np.minimum(search(tests, x, "left"), n - 1)
+        found = e.equal(getitem(tests, at), x)
+    return e.logical_not(found) if invert else found
+
+
+# What all sets are made of. These work on arrays too, for a `size` that is asked for without tracing.
+
+
+def _differs(x: Any, equal_nan: bool = True) -> Any:
+    """Return where an element of a sorted array, or a row, differs from the one before it."""
+    later, earlier = x[1:], x[:-1]
+    differs = np.not_equal(later, earlier)
+    if equal_nan and x.dtype.kind in "fc":
+        differs = differs & ~(np.isnan(later) & np.isnan(earlier))
+    return differs if x.ndim == 1 else differs.any(axis=1)
+
+
+def _firsts(x: Any, equal_nan: bool = True) -> Any:
+    """Return where a run of equal elements, or rows, begins in a sorted array."""
+    return np.concatenate([np.ones(min(x.shape[0], 1), bool), _differs(x, equal_nan)])
+
+
+def _positions(wanted: Any, size: int | None, what: str) -> Any:
+    """Return where `wanted` is true: `size` positions, with -1 for those that do not exist."""
+    if size is not None:
+        return first_true(wanted, size)
+    value = value_needed(wanted, what, SIZE_NEEDED) if type(wanted) is Tracer else wanted
+    return np.flatnonzero(value)
+
+
+def _at(x: Any, positions: Any, fill_value: Any) -> Any:
+    """Return the elements at positions; at -1 the fill value, by default the first of those."""
+    if type(positions) is not Tracer and not (positions < 0).any():
+        return x[positions]
+    if not x.shape[0]:
+        rest = x.shape[1:]
+        return np.full((len(positions), *rest), 0 if fill_value is None else fill_value, x.dtype)
+    if not len(positions):
+        return x[:0]
+    found = x[np.maximum(np.where(positions < 0, positions[0], positions), 0)]
+    if fill_value is None:
+        return found
+    missing = (positions < 0).reshape((-1, *[1] * (x.ndim - 1)))
+    return np.where(missing, fill_value, found).astype(x.dtype)
+
+
+def _size(size: Any) -> int | None:
+    return None if size is None else operator.index(size)
+
+
+def _pair(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return two arrays, flattened, of one dtype."""
+    if has_tracer((x, y)):
+        first, second = promote(as_tracer(x), as_tracer(y))
+    else:
+        dtype = np.result_type(x, y)
+        first, second = np.asarray(x, dtype), np.asarray(y, dtype)
+    return first.reshape(-1), second.reshape(-1)
+
+
+# One set
+
+
+def _by_value(x: Any, axis: int | None) -> tuple[Any, Any]:
+    """Return what is to be unique, as elements or rows, and the order that sorts it stably."""
+    if axis is None:
+        x = x.reshape(-1)
+        return x, np.argsort(x, stable=True)
+    x = np.moveaxis(x, axis, 0)
+    rows = x.reshape((x.shape[0], -1))
+    return x, np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(rows.shape[0])
+
+
+def _unique_of_size(
+    x: Any, axis: int | None, equal_nan: bool, size: int, fill_value: Any
+) -> tuple[Any, Any, Any, Any]:
+    items, order = _by_value(x, axis)
+    n = items.shape[0]
+    ordered = items[order]
+    begins = _firsts(ordered.reshape((n, -1)) if axis is not None else ordered, equal_nan)
+    starts = first_true(begins, size + 1)
+    starts, ends = starts[:-1], starts[1:]
+    values = _at(ordered, starts, fill_value)
+    if axis is not None:
+        values = np.moveaxis(values, 0, axis)
+    index = _at(order, starts, None)
+    # The number of an element's run, brought from sorted to original order.
+    inverse = (np.cumsum(begins) - 1)[np.argsort(order, stable=True)]
+    counts = np.where(starts < 0, 0, np.where(ends < 0, n, ends) - starts)
+    return values, index, inverse, counts
+
+
+@implements(np.unique)
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    x: Any = as_tracer(ar)
+    value = value_needed(x, "unique", SIZE_NEEDED)
+    _, first, inverse, counts = np.unique(value, True, True, True, axis=axis, equal_nan=equal_nan)
+    if axis is None:
+        found = getitem(reshaped(x, (x.size,)), first)
+    else:
+        found = getitem(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (first,))
+    wanted = (return_index, return_inverse, return_counts)
+    extra = [y for y, is_wanted in zip((first, inverse, counts), wanted, strict=True) if is_wanted]
+    return (found, *extra) if extra else found
+
+
+@extended(_unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    size: Any = None,
+    fill_value: Any = None,
+) -> Any:
+    """With `size`, so many elements are returned, needed where values are not known.
+
+    `fill_value`, by default the least element, stands in place of those that do not exist; their index is
+    that of the first element, their count 0.
+    """
+    n = _size(size)
+    if n is None:
+        return _unique(
+            ar,
+            return_index,
+            return_inverse,
+            return_counts,
+            axis,
+            equal_nan=equal_nan,
+            sorted=sorted,
+        )
+    x: Any = as_tracer(ar) if has_tracer((ar,)) else np.asarray(ar)
+    if axis is not None:
+        axis = normalize_axis_index(axis, x.ndim)
+    found, index, inverse, counts = _unique_of_size(x, axis, equal_nan, n, fill_value)
+    if axis is None:
+        inverse = inverse.reshape(x.shape)
+    wanted = (return_index, return_inverse, return_counts)
+    extra = [y for y, is_wanted in zip((index, inverse, counts), wanted, strict=True) if is_wanted]
+    return (found, *extra) if extra else found
+
+
+def _named(make: Any, x: Any, index: bool, inverse: bool, counts: bool, **sizes: Any) -> Any:
+    found = unique(x, index, inverse, counts, equal_nan=False, **sizes)
+    return make(*found) if make else found
+
+
+@implements(np.unique_all)
+def _unique_all(x: Any) -> Any:
+    return _named(UniqueAll, x, True, True, True)
+
+
+@implements(np.unique_counts)
+def _unique_counts(x: Any) -> Any:
+    return _named(UniqueCounts, x, False, False, True)
+
+
+@implements(np.unique_inverse)
+def _unique_inverse(x: Any) -> Any:
+    return _named(UniqueInverse, x, False, True, False)
+
+
+@implements(np.unique_values)
+def _unique_values(x: Any) -> Any:
+    return _named(None, x, False, False, False)
+
+
+@extended(_unique_all)
+def unique_all(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _unique_all(x)
+    return _named(UniqueAll, x, True, True, True, size=size, fill_value=fill_value)
+
+
+@extended(_unique_counts)
+def unique_counts(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _unique_counts(x)
+    return _named(UniqueCounts, x, False, False, True, size=size, fill_value=fill_value)
+
+
+@extended(_unique_inverse)
+def unique_inverse(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _unique_inverse(x)
+    return _named(UniqueInverse, x, False, True, False, size=size, fill_value=fill_value)
+
+
+@extended(_unique_values)
+def unique_values(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _unique_values(x)
+    return _named(None, x, False, False, False, size=size, fill_value=fill_value)
+
+
+# Two sets
+
+
+def _union(x: Any, y: Any, size: int | None, fill_value: Any = None) -> Any:
+    ordered = np.sort(np.concatenate(_pair(x, y)))
+    return _at(ordered, _positions(_firsts(ordered), size, "union1d"), fill_value)
+
+
+@implements(np.union1d)
+def _union1d(ar1: Any, ar2: Any) -> Any:
+    return _union(ar1, ar2, None)
+
+
+@extended(_union1d)
+def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    return _union1d(ar1, ar2) if size is None else _union(ar1, ar2, _size(size), fill_value)
+
+
+def _intersection(x: Any, y: Any, indices: bool, size: int | None, fill_value: Any = None) -> Any:
+    x, y = _pair(x, y)
+    order = np.argsort(x, stable=True)
+    ordered = x[order]
+    positions = _positions(_firsts(ordered) & np.isin(ordered, y), size, "intersect1d")
+    found = _at(ordered, positions, fill_value)
+    if not indices:
+        return found
+    order_of_y = np.argsort(y, stable=True)
+    places = np.searchsorted(y[order_of_y], ordered)
+    if y.shape[0]:
+        places = order_of_y[np.minimum(places, y.shape[0] - 1)]
+    # Where there is no common element, the index is one past the end.
+    exists = positions >= 0
+    at_x = np.where(exists, _at(order, positions, 0), x.shape[0])
+    at_y = np.where(exists, _at(places, positions, 0), y.shape[0])
+    return found, at_x, at_y
+
+
+@implements(np.intersect1d)
+def _intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    return _intersection(ar1, ar2, return_indices, None)
+
+
+@extended(_intersect1d)
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: Any = None,
+    fill_value: Any = None,
+) -> Any:
+    """`size` and `fill_value` as in `unique`; elements that do not exist have the index past the end.
+
+    Derivatives go to `ar1`.
+    """
+    if size is None:
+        return _intersect1d(ar1, ar2, assume_unique, return_indices)
+    return _intersection(ar1, ar2, return_indices, _size(size), fill_value)
+
+
+def _difference(x: Any, y: Any, in_place: bool, size: int | None, fill_value: Any = None) -> Any:
+    x, y = _pair(x, y)
+    if in_place:
+        stays = np.isin(x, y, invert=True)
+    else:
+        x = np.sort(x)
+        stays = _firsts(x) & np.isin(x, y, invert=True)
+    return _at(x, _positions(stays, size, "setdiff1d"), fill_value)
+
+
+@implements(np.setdiff1d)
+def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    return _difference(ar1, ar2, assume_unique, None).astype(np.result_type(ar1))
+
+
+@extended(_setdiff1d)
+def setdiff1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _setdiff1d(ar1, ar2, assume_unique)
+    found = _difference(ar1, ar2, assume_unique, _size(size), fill_value)
+    return found.astype(np.result_type(ar1))
+
+
+def _exclusive(x: Any, y: Any, size: int | None, fill_value: Any = None) -> Any:
+    x, y = _pair(x, y)
+    both = np.concatenate([x, y])
+    order = np.argsort(both, stable=True)  # equal ones: those of x, then those of y
+    ordered, is_of_y = both[order], order >= x.shape[0]
+    in_both = np.isin(ordered, x) & np.isin(ordered, y)
+    begins = _firsts(ordered) | _firsts(is_of_y)
+    return _at(ordered, _positions(begins & ~in_both, size, "setxor1d"), fill_value)
+
+
+@implements(np.setxor1d)
+def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    return _exclusive(ar1, ar2, None)
+
+
+@extended(_setxor1d)
+def setxor1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    if size is None:
+        return _setxor1d(ar1, ar2, assume_unique)
+    return _exclusive(ar1, ar2, _size(size), fill_value)

@@ -1,0 +1,270 @@
+"""Hypergeometric functions, orthogonal polynomials, Legendre functions and elliptic integrals.
+
+Each differentiates into its own family with shifted parameters, so any order of derivative is exact.
+By parameters there is no closed form. DLMF is the NIST Digital Library of Mathematical Functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import primitive
+from fungrad.core.types import type_of
+from fungrad.primitives.elementwise import (
+    cast,
+    complex_,
+    cos,
+    div,
+    greater,
+    maximum,
+    mul,
+    neg,
+    select,
+    sin,
+    sqrt,
+)
+from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule
+
+
+def fixed(name: str, *operands: str) -> tuple[Rule, ...]:
+    """Return the rules of parameters by which there is no derivative."""
+    return tuple(no_derivative(name, operand) for operand in operands)
+
+
+# Hypergeometric functions: DLMF 13.3.15, 13.3.22, 15.5.1, 16.3.1.
+
+hyp0f1: Function = special(
+    "hyp0f1",
+    *fixed("hyp0f1", "the parameter v"),
+    lambda t, out, v, z: mul(t, hyp0f1(v + 1, z) / v),
+)
+hyp1f1: Function = special(
+    "hyp1f1",
+    *fixed("hyp1f1", "the parameter a", "the parameter b"),
+    lambda t, out, a, b, z: mul(t, a / b * hyp1f1(a + 1, b + 1, z)),
+)
+hyp2f1: Function = special(
+    "hyp2f1",
+    *fixed("hyp2f1", "the parameter a", "the parameter b", "the parameter c"),
+    lambda t, out, a, b, c, z: mul(t, a * b / c * hyp2f1(a + 1, b + 1, c + 1, z)),
+)
+hyperu: Function = special(
+    "hyperu",
+    *fixed("hyperu", "the parameter a", "the parameter b"),
+    lambda t, out, a, b, z: mul(t, neg(a * hyperu(a + 1, b + 1, z))),
+)
+
+
+def gauss(a: float, b: float, c: float, z: Any) -> Any:
+    """Return 2F1(a, b; c; z) for numbers a, b, c."""
+    real = np.zeros((), type_of(z).dtype).real.dtype
+    like = z if type_of(z).dtype == real else z.real
+    return hyp2f1(*[constant(p, like) for p in (a, b, c)], z)
+
+
+def kummer(a: float, b: float, z: Any) -> Any:
+    """Return 1F1(a; b; z) for numbers a, b."""
+    return hyp1f1(constant(a, z), constant(b, z), z)
+
+
+# Orthogonal polynomials: DLMF 18.9.15-18.9.28. A polynomial of degree 0 is constant; the one of degree -1
+# that the formula names is not asked for then.
+
+
+def lower(n: Any) -> Any:
+    """Return n - 1, and 0 for n = 0."""
+    return select(n == 0, zeros_like(n), n - 1)
+
+
+def degree(name: str) -> Rule:
+    """Return the rule of a degree by which there is no derivative."""
+    return no_derivative(name, "the degree n")
+
+
+def parameters_like(n: Any, x: Any, *values: float) -> list[Any]:
+    """Return numbers as parameters of a polynomial in `x`, which are real."""
+    like = x.real if type_of(x).dtype.kind == "c" else x
+    return [constant(value, like) for value in values]
+
+
+def of_degree(n: Any, x: Any) -> Any:
+    """Return the degree as a factor of a polynomial in `x`."""
+    return cast(n, x)
+
+
+eval_jacobi: Function = special(
+    "eval_jacobi",
+    degree("eval_jacobi"),
+    *fixed("eval_jacobi", "the parameter alpha", "the parameter beta"),
+    lambda t, out, n, a, b, x: mul(
+        t,
+        cast(n != 0, x) * (cast(cast(n, a) + a + b + 1, x) / 2)
+        * eval_jacobi(lower(n), a + 1, b + 1, x),
+    ),
+)
+eval_legendre: Function = special(
+    "eval_legendre",
+    degree("eval_legendre"),
+    lambda t, out, n, x: mul(
+        t,
+        cast(n != 0, x) * ((of_degree(n, x) + 1) / 2)
+        * eval_jacobi(lower(n), *parameters_like(n, x, 1, 1), x),
+    ),
+)
+eval_gegenbauer: Function = special(
+    "eval_gegenbauer",
+    degree("eval_gegenbauer"),
+    *fixed("eval_gegenbauer", "the parameter alpha"),
+    lambda t, out, n, a, x: mul(
+        t, cast(n != 0, x) * cast(2 * a, x) * eval_gegenbauer(lower(n), a + 1, x)
+    ),
+)
+eval_chebyt: Function = special(
+    "eval_chebyt",
+    degree("eval_chebyt"),
+    lambda t, out, n, x: mul(t, of_degree(n, x) * eval_chebyu(lower(n), x)),
+)
+eval_chebyu: Function = special(
+    "eval_chebyu",
+    degree("eval_chebyu"),
+    lambda t, out, n, x: mul(
+        t, cast(n != 0, x) * 2 * eval_gegenbauer(lower(n), *parameters_like(n, x, 2), x)
+    ),
+)
+eval_genlaguerre: Function = special(
+    "eval_genlaguerre",
+    degree("eval_genlaguerre"),
+    *fixed("eval_genlaguerre", "the parameter alpha"),
+    lambda t, out, n, a, x: mul(
+        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))
+    ),
+)
+eval_laguerre: Function = special(
+    "eval_laguerre",
+    degree("eval_laguerre"),
+    lambda t, out, n, x: mul(
+        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), *parameters_like(n, x, 1), x))
+    ),
+)
+eval_hermite: Function = special(
+    "eval_hermite",
+    None,
+    lambda t, out, n, x: mul(t, 2 * of_degree(n, x) * eval_hermite(lower(n), x)),
+)
+eval_hermitenorm: Function = special(
+    "eval_hermitenorm",
+    None,
+    lambda t, out, n, x: mul(t, of_degree(n, x) * eval_hermitenorm(lower(n), x)),
+)
+
+# Legendre functions and spherical harmonics: DLMF 14.10.5; the ladder operators L+- of DLMF 14.30(iii)
+# give a derivative by the polar angle that is regular at the poles.
+
+lpmv: Function = special(
+    "lpmv",
+    *fixed("lpmv", "the order m", "the degree v"),
+    lambda t, out, m, v, x: mul(
+        t, (v * x * out - (v + m) * lpmv(m, v - 1, x)) / ((x - 1) * (x + 1))
+    ),
+)
+
+
+@primitive
+class SphericalHarmonic(Elementwise):
+    """Y_n^m(theta, phi) for integers n, m and the polar and azimuthal angles, as `sph_harm_y`."""
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        n, m, theta, phi = dtypes
+        if n.kind not in "iu" or m.kind not in "iu" or theta.kind != "f" or theta != phi:
+            raise TypeError(f"sph_harm_y takes two integers and two real numbers, got {dtypes}")
+        return np.result_type(theta, np.complex64)
+
+    def impl(self, xp: Any, n: Any, m: Any, theta: Any, phi: Any) -> Any:
+        return library(xp, "sph_harm_y")(n, m, theta, phi)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (_, _, t_theta, t_phi), (n, m, theta, phi) = tangents, operands
+        terms = []
+        if t_theta is not None:
+            up, down = self._neighbour(n, m, 1, theta, phi), self._neighbour(n, m, -1, theta, phi)
+            turn = complex_(cos(phi), neg(sin(phi)))
+            slope = (turn * up - turn.conj() * down) / 2
+            terms.append(mul(cast(t_theta, out), slope))
+        if t_phi is not None:
+            terms.append(mul(cast(t_phi, out), 1j * (cast(m, out) * out)))
+        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+    def _neighbour(self, n: Any, m: Any, by: int, theta: Any, phi: Any) -> Any:
+        """Return sqrt((n -+ m) (n +- m + 1)) Y_n^(m +- 1), which is 0 beyond m = +-n."""
+        squared = cast((n - by * m) * (n + by * m + 1), theta)
+        found = self(n, m + by, theta, phi)
+        return cast(sqrt(maximum(squared, zeros_like(squared))), found) * found
+
+
+# Elliptic integrals. The complete ones are hypergeometric functions (DLMF 19.5.1, 19.5.2), which has no
+# removable singularity at m = 0 as DLMF 19.4.1 has. The others: DLMF 19.4.5, 19.4.6.
+
+ellipk: Function = special(
+    "ellipk", lambda t, out, m: mul(t, math.pi / 8 * gauss(1.5, 1.5, 2, m))
+)
+ellipe: Function = special(
+    "ellipe", lambda t, out, m: mul(t, -math.pi / 8 * gauss(0.5, 1.5, 2, m))
+)
+
+
+def ellipkm1_partial(t: Any, out: Any, p: Any) -> Any:
+    """Return the derivative of K(1 - p), near p = 0 by DLMF 19.4.1."""
+    near = greater(constant(0.5, p), p)
+    q = select(near, p, constant(0.25, p))
+    by_integrals = neg((ellipe(1 - q) - q * ellipkm1(q)) / (2 * q * (1 - q)))
+    by_series = -math.pi / 8 * gauss(1.5, 1.5, 2, 1 - select(near, constant(1, p), p))
+    return mul(t, select(near, by_integrals, by_series))
+
+
+ellipkm1: Function = special("ellipkm1", ellipkm1_partial)
+
+
+def delta(phi: Any, m: Any) -> Any:
+    """Return sqrt(1 - m sin(phi)^2)."""
+    s = sin(phi)
+    return sqrt(1 - m * s * s)
+
+
+def ellipkinc_by_m(t: Any, out: Any, phi: Any, m: Any) -> Any:
+    """Return the term of the parameter (DLMF 19.4.6); there is none in closed form at m = 0."""
+    rest = sin(2 * phi) / (4 * (1 - m) * delta(phi, m))
+    return mul(t, ellipeinc(phi, m) / (2 * m * (1 - m)) - out / (2 * m) - rest)
+
+
+ellipkinc: Function = special(
+    "ellipkinc", lambda t, out, phi, m: div(t, delta(phi, m)), ellipkinc_by_m
+)
+ellipeinc: Function = special(
+    "ellipeinc",
+    lambda t, out, phi, m: mul(t, delta(phi, m)),
+    lambda t, out, phi, m: mul(t, (out - ellipkinc(phi, m)) / (2 * m)),
+)
+
+# Jacobi's elliptic functions: DLMF 22.13.1-22.13.3 and 22.16.1.
+
+
+def jacobi(label: str, result: int, slope: Rule) -> Function:
+    """Declare one of the results of `ellipj`; `slope` is its derivative as a function of u and m."""
+    return special(
+        "ellipj",
+        lambda t, out, u, m: mul(t, slope(u, m)),
+        no_derivative("ellipj", "the parameter m"),
+        label=label,
+        result=result,
+    )
+
+
+jacobi_sn: Function = jacobi("jacobi_sn", 0, lambda u, m: jacobi_cn(u, m) * jacobi_dn(u, m))
+jacobi_cn: Function = jacobi("jacobi_cn", 1, lambda u, m: -jacobi_sn(u, m) * jacobi_dn(u, m))
+jacobi_dn: Function = jacobi("jacobi_dn", 2, lambda u, m: -m * jacobi_sn(u, m) * jacobi_cn(u, m))
+jacobi_am: Function = jacobi("jacobi_am", 3, lambda u, m: jacobi_dn(u, m))

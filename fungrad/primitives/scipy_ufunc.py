@@ -1,0 +1,97 @@
+"""How a ufunc of `scipy.special` is declared as an elementwise primitive."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.primitive import place_of_use
+from fungrad.core.types import ArrayType
+from fungrad.primitives.shaping import full
+from fungrad.primitives.ufunc import Function, Rule, elementwise, ufunc_dtype
+
+
+@dataclasses.dataclass(frozen=True)
+class SpecialFunction:
+    """A function of `scipy.special`, or one of its results; on CuPy arrays CuPy's of that name.
+
+    Attributes
+    ----------
+    name
+        Its name in `scipy.special` and `cupyx.scipy.special`.
+    result
+        Which of its results, of a function that has several.
+    """
+
+    name: str
+    result: int | None = None
+
+    @property
+    def ufunc(self) -> Any:
+        """SciPy's function, which tells the dtypes where it is a ufunc."""
+        return getattr(scipy.special, self.name)
+
+    def __call__(self, xp: Any, *operands: Any) -> Any:
+        """Compute with the functions for arrays of `xp`."""
+        found = library(xp, self.name)(*operands)
+        return found if self.result is None else found[self.result]
+
+
+def library(xp: Any, name: str) -> Callable[..., Any]:
+    """Return the function of that name of the special functions for arrays of `xp`."""
+    if xp is np:
+        return getattr(scipy.special, name)  # type: ignore[no-any-return]
+    function = getattr(importlib.import_module("cupyx.scipy.special"), name, None)
+    if function is None:
+        raise NotImplementedError(
+            f"CuPy has no special function {name}. Move the operands to the host (x.get()) and call "
+            f"fungrad.scipy.special.{name} there."
+        )
+    return function  # type: ignore[no-any-return]
+
+
+def special(
+    name: str,
+    *partials: Rule | None,
+    label: str | None = None,
+    result: int | None = None,
+) -> Function:
+    """Declare the ufunc `name` of `scipy.special`; dtypes are its own.
+
+    Parameters
+    ----------
+    name
+        Its name in SciPy, and of the primitive unless there is a `label`.
+    *partials
+        As for `elementwise`.
+    label
+        Name of the primitive.
+    result
+        Which result, of a ufunc that has several.
+    """
+    function = SpecialFunction(name, result)
+    dtype = ufunc_dtype(function.ufunc, result or 0)
+    return elementwise(label or name, *partials, function=function, dtype=dtype)
+
+
+def no_derivative(name: str, operand: str, advice: str = "") -> Rule:
+    """Return the rule of an operand by which there is no derivative in a form to compute with."""
+
+    def partial(*_: Any) -> Any:
+        raise MissingRuleError(
+            f"{name} has no rule for its derivative by {operand}. Hold {operand} fixed: differentiate by the "
+            f"other arguments only, or pass stop_gradient of it{advice}. It was used at {place_of_use()}"
+        )
+
+    return partial
+
+
+def constant(value: Any, like: Any) -> Any:
+    """Return `value` in the shape and dtype of an array."""
+    return full(ArrayType(like.shape, like.dtype), value)

@@ -1,0 +1,222 @@
+"""Matrices in stacks: the last two axes are those of a matrix, the others of a stack of them.
+
+What the rules of linear algebra are written with: products, transposes, triangles, diagonals.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.contraction import dot_general
+from fungrad.primitives.elementwise import (
+    cast,
+    conj,
+    div,
+    equal,
+    is_complex,
+    mul,
+    nonzero,
+    real,
+    select,
+)
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Pad,
+    Permute,
+    ReduceSum,
+    Reshape,
+    Slice,
+    expand,
+    full,
+    slice_axis,
+    zeros_like,
+)
+
+
+class OfMatrices(Primitive):
+    """Computes with the matrices of stacks; all operands have the same stacking axes.
+
+    A batch is one more stacking axis.
+    """
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+
+    def check_stacks(self, *types: ArrayType) -> Shape:
+        """Return the shape of the stack; raise for operands that do not fit together."""
+        first = types[0]
+        if any(t.ndim < 2 or t.shape[:-2] != first.shape[:-2] for t in types):
+            raise ValueError(f"{self.name} takes stacks of matrices of one shape, got {types}")
+        if any(t.dtype != first.dtype or not t.inexact for t in types):
+            raise TypeError(f"{self.name} takes real or complex matrices of one dtype, got {types}")
+        return first.shape[:-2]
+
+    def check_square(self, a: ArrayType) -> None:
+        """Raise unless the matrices are square."""
+        if a.shape[-1] != a.shape[-2]:
+            raise ValueError(f"{self.name} takes square matrices, got {a}")
+
+
+@primitive
+class Triangle(OfMatrices):
+    """Keep what is on and below (`lower`), or on and above, diagonal `k`; elsewhere 0.
+
+    Its own transpose.
+    """
+
+    lower: bool
+    k: int = 0
+
+    linear = (0,)
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        if x.ndim < 2:
+            raise ValueError(f"triangle takes matrices, got {x}")
+        return x
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return (xp.tril if self.lower else xp.triu)(x, self.k)
+
+    def expression(self, x: str) -> str:
+        return f"np.{'tril' if self.lower else 'triu'}({x}, {self.k})"
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        return (self(ct),)
+
+
+def real_type(t: ArrayType) -> ArrayType:
+    """Return the type of the real parts."""
+    return t.update(dtype=np.zeros((), t.dtype).real.dtype)
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """Return the products of two stacks of matrices of one shape."""
+    n = len(x.shape)
+    stack = tuple(range(n - 2))
+    return dot_general(x, y, ((n - 1,), (n - 2,)), (stack, stack))
+
+
+def trace_of_product(x: Any, y: Any) -> Any:
+    """Return the traces of the products, without the products."""
+    n = len(x.shape)
+    stack = tuple(range(n - 2))
+    return dot_general(x, y, ((n - 2, n - 1), (n - 1, n - 2)), (stack, stack))
+
+
+def transposed(x: Any) -> Any:
+    """Return the transposes."""
+    n = len(x.shape)
+    return Permute((*range(n - 2), n - 1, n - 2))(x)
+
+
+def adjoint(x: Any) -> Any:
+    """Return the conjugate transposes."""
+    return transposed(conjugated(x))
+
+
+def conjugated(x: Any) -> Any:
+    """Return the complex conjugates; real arrays as they are."""
+    return conj(x) if is_complex(x) else x
+
+
+def real_part(x: Any) -> Any:
+    """Return the real parts; real arrays as they are."""
+    return real(x) if is_complex(x) else x
+
+
+def rows(x: Any, start: int, stop: int) -> Any:
+    """Return rows `start` to `stop` of the matrices."""
+    return slice_axis(x, len(x.shape) - 2, start, stop)
+
+
+def columns(x: Any, start: int, stop: int) -> Any:
+    """Return columns `start` to `stop` of the matrices."""
+    return slice_axis(x, len(x.shape) - 1, start, stop)
+
+
+def along_rows(d: Any, like: Any) -> Any:
+    """Spread vectors so that element j multiplies column j of the matrices `like`."""
+    return cast(Broadcast(like.shape, (len(like.shape) - 2,))(d), like)
+
+
+def along_columns(d: Any, like: Any) -> Any:
+    """Spread vectors so that element i multiplies row i of the matrices `like`."""
+    return cast(Broadcast(like.shape, (len(like.shape) - 1,))(d), like)
+
+
+def scaled_columns(x: Any, d: Any) -> Any:
+    """Return ``x diag(d)``."""
+    return mul(x, along_rows(d, x))
+
+
+def scaled_rows(d: Any, x: Any) -> Any:
+    """Return ``diag(d) x``."""
+    return mul(along_columns(d, x), x)
+
+
+def column_products(x: Any, y: Any) -> Any:
+    """Return for each column j the sum over i of ``conj(x[i, j]) y[i, j]``."""
+    return ReduceSum((len(x.shape) - 2,))(mul(conjugated(x), y))
+
+
+def diagonal(x: Any) -> Any:
+    """Return the diagonals of square matrices."""
+    *stack, n, _ = x.shape
+    flat = Reshape((*stack, n * n))(x)
+    zeros, ones = (0,) * len(stack), (1,) * len(stack)
+    return Slice((*zeros, 0), (*stack, n * n), (*ones, n + 1))(flat)
+
+
+def diagonal_matrix(d: Any) -> Any:
+    """Return square matrices with diagonals `d`."""
+    *stack, n = d.shape
+    zeros = (0,) * len(stack)
+    spaced = Pad((*zeros, 0), (*zeros, 0), (*zeros, n))(d, np.zeros((), d.dtype)[()])
+    return Reshape((*stack, n, n))(spaced)
+
+
+def identity_like(x: Any) -> Any:
+    """Return the identity for each matrix of `x`, square ones."""
+    return diagonal_matrix(full(ArrayType(x.shape[:-1], x.dtype), 1))
+
+
+def symmetrized(x: Any, lower: bool = True) -> Any:
+    """Return the Hermitian matrices whose lower, or upper, triangle is that of `x`."""
+    half = half_diagonal(x, lower)
+    return half + adjoint(half)
+
+
+def half_diagonal(x: Any, lower: bool = True) -> Any:
+    """Return the lower, or upper, triangle of `x` with half of its diagonal."""
+    strict = Triangle(lower, -1 if lower else 1)(x)
+    return mul(Triangle(lower)(x) + strict, full(ArrayType(x.shape, x.dtype), 0.5))
+
+
+def inverse_or_nan(x: Any) -> Any:
+    """Return 1 / x, and NaN where x is 0: a derivative that does not exist."""
+    return select(
+        equal(x, zeros_like(x)),
+        full(ArrayType(x.shape, x.dtype), np.nan),
+        div(full(ArrayType(x.shape, x.dtype), 1), nonzero(x)),
+    )
+
+
+def inverse_gaps(w: Any, plus: Any = None) -> Any:
+    """Return matrices of ``1 / (w[j] - w[i])``, 0 on the diagonal and NaN where values repeat.
+
+    Given `plus`, divided by ``plus[j] + plus[i]`` too.
+    """
+    shape = (*w.shape, w.shape[-1])
+    column, row = len(w.shape), len(w.shape) - 1
+
+    def pairs(x: Any, sign: int) -> Any:
+        mine, other = Broadcast(shape, (row,))(x), Broadcast(shape, (column,))(x)
+        return mine + other if sign > 0 else mine - other
+
+    gaps = pairs(w, -1) if plus is None else pairs(w, -1) * pairs(plus, 1)
+    ones = identity_like(gaps)
+    return inverse_or_nan(gaps + ones) - ones

@@ -1,0 +1,343 @@
+"""Solvers of large linear systems: `scipy.sparse.linalg` for traced arrays.
+
+The iterations are SciPy's. They run on arrays whenever the program runs, under `jit` too; derivatives
+are solutions of systems with the same matrix (`fungrad.control.linear_solve`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from fungrad.compile.lower import Program
+from fungrad.control.layout import Layout
+from fungrad.control.linear_solve import check_square, linear_solve
+from fungrad.control.programs import close, transposed
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import array_type, type_of
+from fungrad.numpy import dot
+from fungrad.primitives.elementwise import Cast
+from fungrad.scipy.sparse import products
+from fungrad.transforms.call import as_operand
+
+__all__ = ["bicgstab", "cg", "gmres", "spsolve"]
+
+INFO = array_type((), np.dtype(np.int64))
+
+
+@dataclasses.dataclass(frozen=True)
+class Krylov:
+    """A solver of `scipy.sparse.linalg`. Its constants: a guess, if it has one; what `precondition` captures."""
+
+    method: str
+    rtol: float
+    atol: float
+    maxiter: int | None
+    restart: int | None
+    precondition: Program | None
+    guesses: int
+    callback: Callable[..., Any] | None
+    for_derivatives: bool = False
+
+    aux_types = (INFO,)
+
+    def __call__(
+        self, xp: Any, apply: Any, constants: Sequence[Any], b: Sequence[Any]
+    ) -> list[Any]:
+        layout = Layout(tuple([type_of(x) for x in b]))
+        rhs = layout.ravel(xp, b)
+        if not rhs.size:
+            return [*layout.unravel(xp, rhs), np.int64(0)]
+        linalg: Any = scipy.sparse.linalg
+        if xp is not np:
+            import cupyx.scipy.sparse.linalg as linalg
+        solve = getattr(linalg, self.method, None)
+        if solve is None:
+            raise NotImplementedError(f"CuPy has no {self.method}; use gmres, or cg")
+
+        def operator(product: Callable[[list[Any]], Any]) -> Any:
+            return linalg.LinearOperator(
+                (rhs.size, rhs.size),
+                matvec=lambda v: layout.ravel(xp, product(layout.unravel(xp, v.ravel()))),
+                dtype=layout.dtype,
+            )
+
+        options: dict[str, Any] = {"atol": self.atol, "maxiter": self.maxiter}
+        # SciPy renamed the tolerance, CuPy has not.
+        renamed = "rtol" in inspect.signature(solve).parameters
+        options["rtol" if renamed else "tol"] = self.rtol
+        if self.guesses:
+            options["x0"] = layout.ravel(xp, constants[: self.guesses])
+        if self.precondition is not None:
+            captured, precondition = constants[self.guesses :], self.precondition
+            options["M"] = operator(lambda x: precondition(*captured, *x))
+        if self.method == "gmres":
+            options["restart"] = self.restart
+        if self.callback is not None:
+            options["callback"] = self.callback
+            if self.method == "gmres":
+                options["callback_type"] = "pr_norm"
+        x, info = solve(operator(apply), rhs, **options)
+        if info and self.for_derivatives:
+            warnings.warn(
+                f"{self.method} did not converge (info={info}) for the right-hand side of a derivative; raise "
+                "maxiter, or give a preconditioner M",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return [*layout.unravel(xp, x), np.int64(info)]
+
+    def for_tangents(self, constants: Sequence[Any]) -> tuple[Krylov, Sequence[Any]]:
+        later = dataclasses.replace(self, guesses=0, callback=None, for_derivatives=True)
+        return later, constants[self.guesses :]
+
+
+def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
+    """Return what multiplies with `A`: a function, a matrix, or what SciPy takes for one."""
+    if scipy.sparse.issparse(A):
+        return lambda x: products.times(A, x)
+    if isinstance(A, scipy.sparse.linalg.LinearOperator):
+        return products.OperatorProduct(A)
+    if callable(A):
+        return A  # type: ignore[no-any-return]
+    A = A if type(A) is Tracer or hasattr(A, "dtype") else np.asarray(A)
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"{label}: expected square matrix, but got shape {A.shape}")
+    return lambda x: dot(A, x)
+
+
+def _inexact(x: Any) -> Any:
+    """Return a leaf as an operand of floating-point or complex dtype."""
+    x = as_operand(x if hasattr(x, "dtype") or np.isscalar(x) else np.asarray(x))
+    return x if type_of(x).inexact else _cast(x, np.dtype(float))
+
+
+def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x if x.dtype == dtype else Cast(dtype)(x)
+
+
+def _solve(
+    method: str,
+    A: Any,
+    b: Any,
+    x0: Any,
+    M: Any,
+    symmetric: bool,
+    rtol: float,
+    atol: float,
+    maxiter: int | None,
+    callback: Callable[..., Any] | None,
+    restart: int | None = None,
+) -> tuple[Any, Any]:
+    if isinstance(b, list):
+        b = np.asarray(b)  # as SciPy's; a tree would be a tuple or a dict
+    leaves, structure = tree.flatten(b)
+    leaves = [_inexact(x) for x in leaves]
+    function = matvec_of(A, method)
+    label = f"{method}: A"
+    system = close(label, function, tree.unflatten(structure, leaves))
+    if [t.shape for t in system.types] == [x.shape for x in leaves]:
+        dtypes = [np.result_type(x.dtype, t.dtype) for x, t in zip(leaves, system.types, strict=True)]
+        if dtypes != [t.dtype for t in system.types] or dtypes != [x.dtype for x in leaves]:
+            leaves = [_cast(x, d) for x, d in zip(leaves, dtypes, strict=True)]
+            system = close(label, function, tree.unflatten(structure, leaves))
+    types = [type_of(x).update(weak=False) for x in leaves]
+    check_square(system, types, structure, label)
+    kinds = {t.dtype.kind for t in types}
+    if len(kinds) > 1:
+        raise TypeError(f"{method}: b must be real or complex throughout; got {types}")
+    guess: list[Any] = []
+    if x0 is not None:
+        guess, found = tree.flatten(x0)
+        guess = [_cast(_inexact(x), t.dtype) for x, t in zip(guess, types, strict=False)]
+        if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
+            raise ValueError(f"{method}: x0 must have the structure and shapes of b")
+    forward: tuple[Any, ...] = ()
+    first = second = None
+    if M is not None:
+        operand = tree.unflatten(structure, types)
+        precondition = close(f"{method}: M", matvec_of(M, f"{method}: M"), operand)
+        check_square(precondition, types, structure, f"{method}: M")
+        forward = precondition.captured
+        first = second = precondition.program
+        if not symmetric or kinds == {"c"}:
+            second = transposed(first, len(forward))
+    settings = (method, float(rtol), float(atol), maxiter, restart)
+    solver = Krylov(*settings, first, len(guess), callback)
+    again = Krylov(*settings, second, 0, None, for_derivatives=True)
+    # The transpose of a complex matrix that equals its conjugate transpose is its conjugate.
+    same = symmetric and kinds != {"c"}
+    *x, info = linear_solve(system, leaves, (solver, (*guess, *forward)), (again, forward), same)
+    return tree.unflatten(structure, x), info
+
+
+@api_boundary
+def cg(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    tol: float | None = None,
+) -> tuple[Any, Any]:
+    """Solve ``A x = b`` by conjugate gradients, for a symmetric (Hermitian) positive definite matrix.
+
+    Parameters
+    ----------
+    A
+        The matrix: a function ``x -> A x``, an array (it may be traced), or a sparse matrix or a `LinearOperator`
+        of SciPy. Derivatives flow through what a function closes over.
+    b
+        The right-hand side: a floating-point or complex array of any shape, or a pytree of them.
+    x0
+        Where to start, of the structure of `b`; by default zero. The solution has no derivative by it.
+    rtol, atol
+        The iteration stops when ``norm(b - A x) <= max(rtol * norm(b), atol)``. This is the accuracy of
+        derivatives too. JAX's `tol` is another name for `rtol`.
+    maxiter
+        The number of iterations after which to give up; by default ten times the size of `b`.
+    M
+        A preconditioner: an approximate inverse of the matrix, in the forms of `A`.
+    callback
+        Called with the raveled solution (a NumPy array) after each iteration.
+
+    Returns
+    -------
+    x : pytree
+        The solution, of the structure of `b`.
+    info : int
+        0 if converged, else the number of iterations.
+
+    Notes
+    -----
+    Derivatives solve systems with the same matrix and settings; they warn if that does not converge. Under
+    `vmap` each system is solved by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.scipy.sparse.linalg import cg
+    >>> def first(d):
+    ...     x, info = cg(lambda v: d * v, np.ones(2))
+    ...     return x[0]
+    >>> fg.grad(first)(np.array([2.0, 1.0])) + 0.0
+    array([-0.25,  0.  ])
+    """
+    rtol = rtol if tol is None else tol
+    return _solve("cg", A, b, x0, M, True, rtol, atol, maxiter, callback)
+
+
+@api_boundary
+def bicgstab(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    tol: float | None = None,
+) -> tuple[Any, Any]:
+    """Solve ``A x = b`` by the stabilized method of biconjugate gradients, for any square matrix.
+
+    Parameters and results are those of `cg`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.scipy.sparse.linalg import bicgstab
+    >>> x, info = bicgstab(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
+    >>> x.round(6)
+    array([1., 2.])
+    """
+    rtol = rtol if tol is None else tol
+    return _solve("bicgstab", A, b, x0, M, False, rtol, atol, maxiter, callback)
+
+
+@api_boundary
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int | None = None,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    tol: float | None = None,
+) -> tuple[Any, Any]:
+    """Solve ``A x = b`` by the generalized minimal residual method, for any square matrix.
+
+    Parameters and results are those of `cg`, and
+
+    Parameters
+    ----------
+    restart
+        The number of iterations between restarts, by default 20; `maxiter` counts restarts.
+    callback
+        Called with the norm of the residual of the preconditioned system after each iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.scipy.sparse.linalg import gmres
+    >>> x, info = gmres(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
+    >>> x.round(6)
+    array([1., 2.])
+    """
+    rtol = rtol if tol is None else tol
+    return _solve("gmres", A, b, x0, M, False, rtol, atol, maxiter, callback, restart)
+
+
+@api_boundary
+def spsolve(A: Any, b: Any) -> Any:
+    """Solve ``A x = b`` for a sparse matrix, by elimination.
+
+    Parameters
+    ----------
+    A
+        A square sparse matrix of SciPy. It is a constant.
+    b
+        A vector or, as columns, a matrix; it may be traced. Sparse right-hand sides are passed to SciPy.
+
+    Returns
+    -------
+    array
+        Of the shape of `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse
+    >>> import fungrad as fg
+    >>> from fungrad.scipy.sparse.linalg import spsolve
+    >>> A = scipy.sparse.diags_array([1.0, 2.0, 4.0])
+    >>> fg.grad(lambda b: spsolve(A, b).sum())(np.ones(3))
+    array([1.  , 0.5 , 0.25])
+    """
+    if type(b) is not Tracer:
+        return scipy.sparse.linalg.spsolve(A, b)
+    if not scipy.sparse.issparse(A):
+        raise TypeError(
+            f"spsolve takes a sparse matrix of SciPy, not {type(A).__name__}; for arrays there is "
+            "fungrad.numpy.linalg.solve"
+        )
+    return products.solution(A, _inexact(b))

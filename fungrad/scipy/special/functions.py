@@ -1,0 +1,152 @@
+"""Functions of `scipy.special` that are no ufuncs: they check arguments, or take numbers that fix a form."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_shapes, cast
+from fungrad.numpy.promotion import broadcast_to as broadcast
+from fungrad.primitives import hypergeometric as h
+from fungrad.primitives import special as p
+from fungrad.primitives.bessel import SphericalBessel
+from fungrad.primitives.zeta import Zeta
+from fungrad.scipy.special.sums import floating
+
+
+def _aligned(name: str, *operands: Any) -> list[Any]:
+    """Return operands as tracers of one shape, each of its own dtype."""
+    operands = tuple(as_tracer(x) for x in operands)
+    shape = broadcast_shapes(name, [type_of(x) for x in operands])
+    return [broadcast(x, shape) for x in operands]
+
+
+def _not_exact(name: str, exact: bool) -> None:
+    if exact:
+        raise TypeError(f"{name}: exact=True computes with Python integers, which cannot be traced")
+
+
+# Gamma functions
+
+
+@implements(scipy.special.polygamma)
+def polygamma(n: Any, x: Any) -> Any:
+    """Not differentiable by the order `n`, which is an integer."""
+    n = as_array(n)
+    if type(n) is Tracer and type_of(n).inexact:
+        raise TypeError(f"polygamma: the order n is an integer, not {n.dtype}")
+    order, (x,) = as_tracer(n), floating(x)
+    order, x = _aligned("polygamma", order, x)
+    s = cast(order, x.real.dtype)
+    higher = order != 0
+    orders = np.where(higher, s, 1.0)
+    sign = np.where(order % 2 == 0, -1.0, 1.0)
+    scaled = sign * p.gamma(orders + 1) * Zeta()(orders + 1, x)
+    return np.where(higher, scaled, p.digamma(x))
+
+
+@implements(scipy.special.zeta)
+def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+    """Differentiable by both arguments."""
+    if q is None:
+        return apply(p.RiemannZeta(), floating(x))
+    return apply(Zeta(), floating(x, q))
+
+
+@implements(scipy.special.multigammaln)
+def multigammaln(a: Any, d: Any) -> Any:
+    d = operator.index(d)
+    (a,) = floating(a)
+    terms = p.gammaln(np.expand_dims(a, -1) - np.arange(d).astype(a.dtype) / 2)
+    return np.sum(terms, axis=-1) + d * (d - 1) * 0.25 * math.log(math.pi)
+
+
+@implements(scipy.special.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """Of real `n` it is the gamma function of n + 1."""
+    _not_exact("factorial", exact)
+    (n,) = floating(n)
+    if extend == "complex":
+        return p.gamma(n + 1)
+    inside = n >= 0
+    return np.where(inside, p.gamma(np.where(inside, n, 0.0) + 1), 0.0)
+
+
+@implements(scipy.special.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """Where it is 0 because `k` is out of range, so are its derivatives."""
+    _not_exact("comb", exact)
+    N, k = floating(N, k)
+    if repetition:
+        return comb(N + k - 1, k)
+    return _where_in_range(N, k, p.binom)
+
+
+@implements(scipy.special.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    """Where it is 0 because `k` is out of range, so are its derivatives."""
+    _not_exact("perm", exact)
+    return _where_in_range(*floating(N, k), lambda n, k: p.poch(n - k + 1, k))
+
+
+def _where_in_range(n: Any, k: Any, function: Any) -> Any:
+    n, k = _aligned("comb", n, k)
+    valid = (k <= n) & (n >= 0) & (k >= 0)
+    return np.where(valid, function(np.where(valid, n, 2.0), np.where(valid, k, 1.0)), 0.0)
+
+
+# Others
+
+
+@implements(scipy.special.lambertw)
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+    """The branch `k` is one integer."""
+    return p.LambertW(operator.index(k), float(tol))(cast(as_tracer(z), np.dtype(np.complex128)))
+
+
+@implements(scipy.special.sph_harm_y)
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """Regular at the poles too. `diff_n` is 0: ask a transform for derivatives."""
+    _no_diff_n("sph_harm_y", diff_n)
+    theta, phi = floating(theta, phi)
+    return h.SphericalHarmonic()(*_aligned("sph_harm_y", n, m, theta, phi))
+
+
+@implements(scipy.special.legendre_p)
+def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
+    """`diff_n` is 0: ask a transform for derivatives."""
+    _no_diff_n("legendre_p", diff_n)
+    return apply(h.eval_legendre, (n, z))
+
+
+def _no_diff_n(name: str, diff_n: int) -> None:
+    if diff_n:
+        raise TypeError(f"{name}: diff_n cannot be used on traced arrays; take derivatives with fungrad.jvp")
+
+
+def _spherical(kind: str) -> Any:
+    function = getattr(scipy.special, f"spherical_{kind}")
+
+    @implements(function)
+    def traced(n: Any, z: Any, derivative: bool = False) -> Any:
+        if derivative:
+            raise TypeError(
+                f"spherical_{kind}: derivative=True cannot be used on traced arrays; take the derivative with fungrad.jvp"
+            )
+        (z,) = floating(z)
+        return SphericalBessel(kind)(*_aligned(f"spherical_{kind}", n, z))
+
+    return traced
+
+
+spherical_jn = _spherical("jn")
+spherical_yn = _spherical("yn")
+spherical_in = _spherical("in")
+spherical_kn = _spherical("kn")

@@ -1,0 +1,97 @@
+"""Sums of exponentials: `logsumexp`, `softmax`, `log_softmax`, `softplus`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from fungrad.core.types import type_of
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.promotion import as_tracer, cast, promote
+from fungrad.primitives import elementwise as e
+
+
+def floating(*operands: Any) -> list[Any]:
+    """Return operands as tracers of one floating-point or complex dtype, as SciPy promotes them."""
+    operands = tuple(as_tracer(x) for x in operands)
+    dtype = np.result_type(*[type_of(x).dtype for x in operands])
+    if dtype.kind in "biu":
+        dtype = np.dtype(np.float64)
+    return [cast(x, dtype) for x in promote(*operands)]
+
+
+def _largest(a: Any, axis: Any) -> Any:
+    """Return the maximum of the real parts, which exponents are relative to; 0 where it is infinite.
+
+    The result does not depend on it, so no derivative passes through.
+    """
+    top = np.max(e.stop_gradient(a.real), axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+@implements(scipy.special.logsumexp)
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """Where the sum is 0, the result is -inf, a constant."""
+    if b is None:
+        (a,) = floating(a)
+    else:
+        a, b = floating(a, b)
+        a, b = np.broadcast_arrays(a, b)
+        a = np.where(b == 0, -math.inf, a)  # the weight decides, also for an infinite exponent
+        b = np.where(b == 0, 0.0, b)
+    if a.size == 0:
+        total = np.sum(a.real, axis=axis, keepdims=keepdims)
+        out = np.full_like(total, -math.inf)
+        return (out, np.zeros_like(total)) if return_sign else out
+    top = _largest(a, axis)
+    weights = np.exp(a - top)
+    shape_of = np.sum(top, axis=axis, keepdims=keepdims)
+    if b is None and a.dtype.kind == "f":
+        # The largest terms are 1, of which log1p keeps the others apart; they are subtracted instead of
+        # left out because they have derivatives.
+        largest = cast(a == top, a.dtype)
+        count = np.sum(largest, axis=axis, keepdims=keepdims)
+        rest = np.sum(weights - largest, axis=axis, keepdims=keepdims)
+        some = count > 0
+        near = np.log1p(np.where(some, rest, 0.0) / np.where(some, count, 1.0))
+        out = np.where(some, near + np.log(np.where(some, count, 1.0)), _log(rest))
+        return (shape_of + out, np.sign(count + rest)) if return_sign else shape_of + out
+    total = np.sum(weights if b is None else b * weights, axis=axis, keepdims=keepdims)
+    if return_sign:
+        return shape_of + _log(np.abs(total)), np.sign(total)
+    return shape_of + _log(total)
+
+
+def _log(total: Any) -> Any:
+    """Return the logarithm; of 0 it is -inf, and of a negative number NaN, without derivatives."""
+    if total.dtype.kind == "c":
+        good = total != 0
+        return np.where(good, np.log(np.where(good, total, 1.0)), -math.inf)
+    good = total > 0
+    none = np.where(total < 0, math.nan, np.where(np.isnan(total), math.nan, -math.inf))
+    return np.where(good, np.log(np.where(good, total, 1.0)), none)
+
+
+@implements(scipy.special.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    (x,) = floating(x)
+    weights = np.exp(x - e.stop_gradient(np.max(x, axis=axis, keepdims=True)))
+    return weights / np.sum(weights, axis=axis, keepdims=True)
+
+
+@implements(scipy.special.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    (x,) = floating(x)
+    shifted = x - _largest(x, axis)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+@implements(scipy.special.softplus)
+def softplus(x: Any) -> Any:
+    (x,) = floating(x)
+    return np.logaddexp(x, 0.0)

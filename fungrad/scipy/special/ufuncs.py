@@ -1,0 +1,268 @@
+"""The ufuncs of `scipy.special`, one line each, as `fungrad.numpy.math` has NumPy's.
+
+Those with several results, and those that are made of others, have a rule instead of a primitive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.special
+
+from fungrad.numpy.dispatch import ufunc
+from fungrad.numpy.promotion import ufunc_operands
+from fungrad.primitives import bessel as b
+from fungrad.primitives import elementwise as e
+from fungrad.primitives import hypergeometric as h
+from fungrad.primitives import incomplete as i
+from fungrad.primitives import special as p
+from fungrad.primitives import student as s
+from fungrad.primitives.scipy_ufunc import constant
+
+
+def _results(function: Any, *primitives: Any) -> Any:
+    """Return the public function of a ufunc of one operand that has several results."""
+
+    def rule(x: Any) -> tuple[Any, ...]:
+        (x,) = ufunc_operands(function, (x,))
+        return tuple([primitive(x) for primitive in primitives])
+
+    return ufunc(function, rule)
+
+
+# Gamma functions
+
+gamma = ufunc(p.gamma)
+gammaln = ufunc(p.gammaln)
+loggamma = ufunc(p.loggamma)
+gammasgn = ufunc(p.gammasgn)
+rgamma = ufunc(p.rgamma)
+digamma = psi = ufunc(p.digamma)
+poch = ufunc(p.poch)
+binom = ufunc(p.binom)
+beta = ufunc(p.beta)
+betaln = ufunc(p.betaln)
+gammainc = ufunc(i.gammainc)
+gammaincc = ufunc(i.gammaincc)
+gammaincinv = ufunc(i.gammaincinv)
+gammainccinv = ufunc(i.gammainccinv)
+betainc = ufunc(i.betainc)
+betaincc = ufunc(i.betaincc)
+betaincinv = ufunc(i.betaincinv)
+betainccinv = ufunc(i.betainccinv)
+
+# Error functions and the normal distribution
+
+erf = ufunc(p.erf)
+erfc = ufunc(p.erfc)
+erfcx = ufunc(p.erfcx)
+erfi = ufunc(p.erfi)
+erfinv = ufunc(p.erfinv)
+erfcinv = ufunc(p.erfcinv)
+dawsn = ufunc(p.dawsn)
+wofz = ufunc(p.wofz)
+fresnel = _results(scipy.special.fresnel, p.fresnel_s, p.fresnel_c)
+ndtr = ufunc(p.ndtr)
+ndtri = ufunc(p.ndtri)
+ndtri_exp = ufunc(p.ndtri_exp)
+log_ndtr = ufunc(p.log_ndtr)
+owens_t = ufunc(p.owens_t)
+
+# Exponential and trigonometric integrals
+
+exp1 = ufunc(p.exp1)
+expi = ufunc(p.expi)
+expn = ufunc(p.expn)
+exprel = ufunc(p.exprel)
+sici = _results(scipy.special.sici, p.si, p.ci)
+shichi = _results(scipy.special.shichi, p.shi, p.chi)
+spence = ufunc(p.spence)
+wrightomega = ufunc(p.wrightomega)
+
+# Bessel and Airy functions
+
+j0 = ufunc(b.j0)
+j1 = ufunc(b.j1)
+jv = jn = ufunc(b.jv)
+jve = ufunc(b.jve)
+y0 = ufunc(b.y0)
+y1 = ufunc(b.y1)
+yn = ufunc(b.yn)
+yv = ufunc(b.yv)
+yve = ufunc(b.yve)
+hankel1 = ufunc(b.hankel1)
+hankel1e = ufunc(b.hankel1e)
+hankel2 = ufunc(b.hankel2)
+hankel2e = ufunc(b.hankel2e)
+i0 = ufunc(b.i0)
+i0e = ufunc(b.i0e)
+i1 = ufunc(b.i1)
+i1e = ufunc(b.i1e)
+iv = ufunc(b.iv)
+ive = ufunc(b.ive)
+k0 = ufunc(b.k0)
+k0e = ufunc(b.k0e)
+k1 = ufunc(b.k1)
+k1e = ufunc(b.k1e)
+kn = ufunc(b.kn)
+kv = ufunc(b.kv)
+kve = ufunc(b.kve)
+airy = _results(scipy.special.airy, b.airy_ai, b.airy_aip, b.airy_bi, b.airy_bip)
+
+# Hypergeometric functions, polynomials, Legendre functions, elliptic integrals
+
+hyp0f1 = ufunc(h.hyp0f1)
+hyp1f1 = ufunc(h.hyp1f1)
+hyp2f1 = ufunc(h.hyp2f1)
+hyperu = ufunc(h.hyperu)
+eval_jacobi = ufunc(h.eval_jacobi)
+eval_legendre = ufunc(h.eval_legendre)
+eval_gegenbauer = ufunc(h.eval_gegenbauer)
+eval_chebyt = ufunc(h.eval_chebyt)
+eval_chebyu = ufunc(h.eval_chebyu)
+eval_laguerre = ufunc(h.eval_laguerre)
+eval_genlaguerre = ufunc(h.eval_genlaguerre)
+eval_hermite = ufunc(h.eval_hermite)
+eval_hermitenorm = ufunc(h.eval_hermitenorm)
+lpmv = ufunc(h.lpmv)
+ellipk = ufunc(h.ellipk)
+ellipkm1 = ufunc(h.ellipkm1)
+ellipe = ufunc(h.ellipe)
+ellipkinc = ufunc(h.ellipkinc)
+ellipeinc = ufunc(h.ellipeinc)
+
+
+def _ellipj(u: Any, m: Any) -> tuple[Any, ...]:
+    operands = ufunc_operands(scipy.special.ellipj, (u, m))
+    return tuple([f(*operands) for f in (h.jacobi_sn, h.jacobi_cn, h.jacobi_dn, h.jacobi_am)])
+
+
+ellipj = ufunc(scipy.special.ellipj, _ellipj)
+
+# Elementary functions, entropies, losses, power transforms
+
+exp2 = ufunc(p.exp2)
+exp10 = ufunc(p.exp10)
+expm1 = ufunc(p.expm1)
+log1p = ufunc(p.special_log1p)
+cbrt = ufunc(p.cbrt)
+cosm1 = ufunc(p.cosm1)
+powm1 = ufunc(p.powm1)
+expit = ufunc(p.expit)
+logit = ufunc(p.logit)
+log_expit = ufunc(p.log_expit)
+xlogy = ufunc(p.xlogy)
+xlog1py = ufunc(p.xlog1py)
+entr = ufunc(p.entr)
+rel_entr = ufunc(p.rel_entr)
+kl_div = ufunc(p.kl_div)
+huber = ufunc(p.huber)
+pseudo_huber = ufunc(p.pseudo_huber)
+boxcox = ufunc(p.boxcox)
+boxcox1p = ufunc(p.boxcox1p)
+inv_boxcox = ufunc(p.inv_boxcox)
+inv_boxcox1p = ufunc(p.inv_boxcox1p)
+
+
+# Distribution functions: each is an incomplete gamma or beta function (DLMF 8.17(iii)).
+
+
+def _made_of(function: Any) -> Any:
+    """Decorate the rule of a ufunc: it gets tracers of the ufunc's own dtypes and one shape."""
+
+    def decorate(rule: Any) -> Any:
+        def of_operands(*operands: Any) -> Any:
+            return rule(*ufunc_operands(function, operands))
+
+        return ufunc(function, of_operands)
+
+    return decorate
+
+
+def _counts(x: Any, like: Any) -> Any:
+    """Return the whole number of events that `x` stands for."""
+    return e.floor(e.cast(x, like))
+
+
+@_made_of(scipy.special.chdtr)
+def chdtr(v: Any, x: Any) -> Any:
+    return i.gammainc(v / 2, x / 2)
+
+
+@_made_of(scipy.special.chdtrc)
+def chdtrc(v: Any, x: Any) -> Any:
+    return i.gammaincc(v / 2, x / 2)
+
+
+@_made_of(scipy.special.chdtri)
+def chdtri(v: Any, p: Any) -> Any:
+    return 2 * i.gammainccinv(v / 2, p)
+
+
+@_made_of(scipy.special.gdtr)
+def gdtr(a: Any, b: Any, x: Any) -> Any:
+    return i.gammainc(b, a * x)
+
+
+@_made_of(scipy.special.gdtrc)
+def gdtrc(a: Any, b: Any, x: Any) -> Any:
+    return i.gammaincc(b, a * x)
+
+
+@_made_of(scipy.special.pdtr)
+def pdtr(k: Any, m: Any) -> Any:
+    return i.gammaincc(e.floor(k) + 1, m)
+
+
+@_made_of(scipy.special.pdtrc)
+def pdtrc(k: Any, m: Any) -> Any:
+    return i.gammainc(e.floor(k) + 1, m)
+
+
+@_made_of(scipy.special.bdtr)
+def bdtr(k: Any, n: Any, p: Any) -> Any:
+    some, result = _binomial(i.betaincc, k, n, p)
+    return e.select(some, result, constant(1, p))
+
+
+@_made_of(scipy.special.bdtrc)
+def bdtrc(k: Any, n: Any, p: Any) -> Any:
+    some, result = _binomial(i.betainc, k, n, p)
+    return e.masked(some, result)
+
+
+def _binomial(function: Any, k: Any, n: Any, p: Any) -> tuple[Any, Any]:
+    """Return whether more than k events in n trials can be, and then `function` for them."""
+    k, n = e.floor(k), _counts(n, p)
+    some = e.less(k, n)
+    return some, function(k + 1, e.select(some, n - k, constant(1, p)), p)
+
+
+@_made_of(scipy.special.nbdtr)
+def nbdtr(k: Any, n: Any, p: Any) -> Any:
+    return i.betainc(_counts(n, p), _counts(k, p) + 1, p)
+
+
+@_made_of(scipy.special.nbdtrc)
+def nbdtrc(k: Any, n: Any, p: Any) -> Any:
+    return i.betaincc(_counts(n, p), _counts(k, p) + 1, p)
+
+
+@_made_of(scipy.special.fdtr)
+def fdtr(m: Any, n: Any, x: Any) -> Any:
+    return i.betainc(m / 2, n / 2, m * x / (n + m * x))
+
+
+@_made_of(scipy.special.fdtrc)
+def fdtrc(m: Any, n: Any, x: Any) -> Any:
+    return i.betainc(n / 2, m / 2, n / (n + m * x))
+
+
+@_made_of(scipy.special.fdtri)
+def fdtri(m: Any, n: Any, p: Any) -> Any:
+    y = i.betaincinv(m / 2, n / 2, p)
+    return n * y / (m * (1 - y))
+
+
+stdtr = ufunc(s.stdtr)
+stdtrit = ufunc(s.stdtrit)

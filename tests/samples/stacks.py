@@ -1,0 +1,24 @@
+"""Rows of `fungrad.primitives.stacks`."""
+
+import numpy as np
+
+from fungrad.primitives.stacks import Triangle
+from tests.samples.row import Sample, complexes, integers, reals
+
+ROWS = [
+    Sample(Triangle(True), (reals(3, 3),), lambda x: np.where(np.tri(3, dtype=bool), x, 0)),
+    Sample(
+        Triangle(False, 1),
+        (reals(2, 3, 4),),
+        lambda x: np.where(np.tri(3, 4, 0, bool), 0, x),
+        name="upper-stack",
+    ),
+    Sample(
+        Triangle(True, -1),
+        (complexes(4, 3),),
+        lambda x: np.where(np.tri(4, 3, -1, bool), x, 0),
+        name="complex",
+    ),
+    Sample(Triangle(True), (integers(2, 2),), np.tril, name="integers"),
+    Sample(Triangle(True), (reals(0, 3),), np.tril, name="empty"),
+]
