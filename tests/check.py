@@ -93,7 +93,13 @@ def check_abstract(sample: Sample) -> None:
     """`abstract_eval` predicts the shapes and dtypes of `impl`."""
     for operands in precisions(sample.operands):
         types = tuple(map(type_of, operands))
-        inferred = sample.primitive.infer(types)
+        try:
+            inferred = sample.primitive.infer(types)
+        except TypeError:
+            # Of SciPy's functions some take integers with double precision only.
+            if operands is sample.operands or all(map(is_inexact, operands)):
+                raise
+            continue
         given = [f"{x.dtype}[{x.shape}]" for x in operands]
         results = outputs(sample, operands)
         assert len(inferred) == len(results)

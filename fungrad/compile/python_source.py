@@ -19,7 +19,8 @@ from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.shaping import Broadcast, Slice
 from fungrad.primitives.ufunc import Function
 
 REUSE_FROM = 0
@@ -68,6 +69,7 @@ class _Writer:
         self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
         self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
         self.repeated: set[int] = set()  # views in which one element has several places
+        self.copied: set[int] = set()  # slices copied so that what they are of can be overwritten
         self.last = last_uses(expr)
         self.root_last: list[int] = []
 
@@ -105,11 +107,37 @@ class _Writer:
         text = "\n".join([head, *(f"    {line}" for line in self.body)]) + "\n"
         return PythonSource(text, self.bindings, [None, *self.lines])
 
+    def _find_copied(self) -> None:
+        """Find the small slices whose copies spare the copy of the whole.
+
+        An element assignment overwrites its operand if nobody reads that later, not even through
+        a view. In the gradient of a loop that fills an array, the slice taken before is read later.
+        """
+        equations = self.expr.equations
+        overwritten = {
+            inputs[0]: number
+            for number, (primitive, inputs, _) in enumerate(equations)
+            if isinstance(primitive, (UpdateSlice, Scatter)) and self.last[inputs[0]] == number
+        }
+        read_until = list(self.last)  # through views too
+        for primitive, inputs, outputs in reversed(equations):
+            if primitive.view and inputs:
+                v, view = inputs[0], outputs[0]
+                end = overwritten.get(v, len(equations))
+                small = 4 * self.types[view].size <= self.types[v].size
+                if isinstance(primitive, Slice) and small and read_until[view] > end:
+                    self.copied.add(view)
+                else:
+                    read_until[v] = max(read_until[v], read_until[view])
+
     def _find_roots(self) -> None:
+        self._find_copied()
         for primitive, inputs, outputs in self.expr.equations:
             if primitive.view and not inputs:
                 continue  # of something of its own, which is not to be written into
-            if primitive.view or self._keeps_dtype(primitive, inputs):
+            if outputs[0] in self.copied:
+                self.owned.update(outputs)
+            elif primitive.view or self._keeps_dtype(primitive, inputs):
                 self.root[outputs[0]] = self.root[inputs[0]]
                 if isinstance(primitive, Broadcast) or inputs[0] in self.repeated:
                     self.repeated.add(outputs[0])
@@ -213,6 +241,8 @@ class _Writer:
         ):
             text = f"{operands[0]}.astype({primitive.dtype.name!r})"
         text = text or primitive.expression(*operands)
+        if text is not None and outputs[0] in self.copied:
+            text += ".copy()"
         if text is None:
             name = self.primitives.get(primitive)
             if name is None:

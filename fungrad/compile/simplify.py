@@ -1,8 +1,9 @@
-"""Rewriting a program into a smaller one that gives the same results, bit for bit."""
+"""Rewriting a program into a smaller one that gives the same results, bit for bit but for signs of zeros."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
 from fungrad.primitives.elementwise import add, mul, neg
-from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.shaping import Broadcast, Pad, Reshape
 from fungrad.primitives.ufunc import Elementwise
 
 
@@ -40,6 +42,8 @@ class _Sharing:
         self.scalars: dict[Any, int] = {}  # dtype and bits -> the variable of a constant
         self.uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
         self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
+        self.uses = Counter(v for e in expr.equations for v in e.inputs)
+        self.uses.update(expr.outputs)
         for v, value in expr.constants.items():
             self._add_constant(v, value)
 
@@ -85,6 +89,8 @@ class _Sharing:
                 shape = self.types[out].shape
                 if not self.types[out].weak:
                     return Broadcast(shape, tuple(range(len(shape)))), (self._constant(value),)
+        if primitive is add:
+            return self._added_in_place(*inputs) or self._added_in_place(*inputs[::-1]) or (add, inputs)
         if primitive is mul:
             x, y = inputs
             if self._is_one(y) and self._replace(out, x):
@@ -94,6 +100,9 @@ class _Sharing:
         before, operands = self.made_by.get(inputs[0], (None, ())) if inputs else (None, ())
         if isinstance(primitive, Broadcast) and isinstance(before, Broadcast):
             return before.then(primitive), operands
+        if isinstance(primitive, UpdateSlice) and primitive.kind == "set" and before is primitive:
+            if operands[1] == inputs[1] and self._replace(out, inputs[0]):
+                return None  # as of ``x[1:] += y``, which assigns twice
         if isinstance(primitive, Reshape):
             if isinstance(before, Reshape):
                 inputs = operands
@@ -102,6 +111,23 @@ class _Sharing:
         if primitive is neg and before is neg and self._replace(out, operands[0]):
             return None
         return primitive, inputs
+
+    def _added_in_place(self, x: int, y: int) -> tuple[Primitive, tuple[int, ...]] | None:
+        """Return what adds `y` to `x` without making `y`, if that is zero in most places.
+
+        Such sums collect the gradient of an array that is read element by element.
+        """
+        made, operands = self.made_by.get(y, (None, ()))
+        if self.uses[y] != 1:
+            return None
+        if isinstance(made, Pad) and self._is_zero(operands[1]):
+            region = made.region(self.types[operands[0]].shape)
+            if region is not None:
+                return UpdateSlice(region.start, region.stop, region.step, "add"), (x, operands[0])
+        if isinstance(made, Scatter) and made.kind == "add" and made.unique:
+            if self._is_zero(operands[0]):
+                return made, (x, *operands[1:])
+        return None
 
     def _replace(self, out: int, v: int) -> bool:
         """Use `v` instead of `out`, if their types are equal; return whether they are."""
@@ -140,6 +166,10 @@ class _Sharing:
         self.types.append(array_type((), value.dtype))
         self._add_constant(v, value)
         return self.same[v]
+
+    def _is_zero(self, v: int) -> bool:
+        value = self.uniform.get(v)
+        return value is not None and not value
 
     def _is_one(self, v: int) -> bool:
         return is_one(self.uniform.get(v))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -201,3 +202,8 @@ def tangent_solver(
         return on_values(tangent_solve, label, f.structure, f.types, found), ()
     check_types(found.types, f.types, label)
     return found.program, found.captured
+
+
+def first_outputs(program: Program, start: int, stop: int) -> Program:
+    """Return the program of the outputs from `start` to `stop` alone."""
+    return Program(dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop]))

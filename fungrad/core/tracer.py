@@ -138,12 +138,24 @@ class Tracer:
         if not self.type.inexact:  # no derivative can be lost
             value = self._number("NumPy (to index an array, say)", _TAKE)
             return np.asarray(value, dtype)
+        self._check_not_assigned()
         raise LostDerivativeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
             "from the array would be lost to the transform. Use the function of the same name in "
             "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers); if a constant is what "
             "you want, x.tolist() gives the values."
         )
+
+    def _check_not_assigned(self) -> None:
+        """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
+        source = user_source()
+        if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
+            raise LostDerivativeError(
+                f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
+                "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "
+                "function, or copy it there with fungrad.numpy.array(a): such an array takes traced elements. "
+                "To store the bare number, write float(...)."
+            )
 
     def _written(self, builtin: Any) -> Any:
         """Return the value for `float` or `complex`, if that is what is written in the user's code.
@@ -168,14 +180,8 @@ class Tracer:
         return self._number(f"{name}(...)", _CONVERT)
 
     def _number(self, what: str, advice: str) -> Any:
-        source = user_source() if self.type.inexact else None
-        if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
-            raise LostDerivativeError(
-                f"at {here()}\nan element of a NumPy array is set to a tracer of type {self.type}: its "
-                "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "
-                "function, or copy it there with fungrad.numpy.array(a): such an array takes traced elements. "
-                "To store the bare number, write float(...)."
-            )
+        if self.type.inexact:
+            self._check_not_assigned()
         value = resolve(self)
         if type(value) is Tracer:
             raise ConcretizationError(

@@ -450,6 +450,9 @@ _LAZY: dict[str, tuple[str, ...]] = {
         "real_if_close",
     ),
     "fft": (),
+    "filtering": (
+        *("bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "i0", "kaiser"),
+    ),
     "histograms": ("bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
     "index_tricks": ("c_", "ix_", "ndenumerate", "r_", "ravel_multi_index", "unravel_index"),
     "linalg": (),
@@ -476,16 +479,15 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     import difflib
 
+    from fungrad.numpy.exclusions import EXCLUDED
+
     if name in _HOME:
         module = importlib.import_module(f"fungrad.numpy.{_HOME[name]}")
         found = module if name == _HOME[name] else getattr(module, name)
         globals()[name] = found
         return found
-    if name in np.__all__:
-        from fungrad.numpy.exclusions import EXCLUDED
-
-        reason = EXCLUDED.get(name, f"numpy.{name} works outside of transformed functions")
-        raise AttributeError(f"fungrad.numpy has no {name!r}: {reason}")
+    if name in EXCLUDED:
+        raise AttributeError(f"fungrad.numpy has no {name!r}: {EXCLUDED[name]}")
     close = difflib.get_close_matches(name, __all__, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module 'fungrad.numpy' has no attribute {name!r}{hint}")

@@ -80,6 +80,31 @@ def array_str(
 
 
 @implements(np.array2string)
-def array2string(a: Any, max_line_width: Any = None, precision: Any = None, **options: Any) -> str:
+def array2string(
+    a: Any,
+    max_line_width: Any = None,
+    precision: Any = None,
+    suppress_small: Any = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    formatter: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    sign: Any = None,
+    floatmode: Any = None,
+    suffix: str = "",
+    legacy: Any = None,
+) -> str:
     """Of the values; of an array that has none, its type is shown."""
-    return _text(np.array2string, a, max_line_width, precision, **options)
+    options = {
+        "formatter": formatter,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "sign": sign,
+        "floatmode": floatmode,
+        "suffix": suffix,
+        "legacy": legacy,
+    }
+    width = (max_line_width, precision, suppress_small, separator, prefix)
+    return _text(np.array2string, a, *width, **options)

@@ -391,8 +391,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             return rule(x, y, **kwargs)
         if function in ufunc_methods.get(method, ()):
             return _run_method(function, method, inputs, kwargs)
-        name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
-        name = f"numpy.{name}" if getattr(np, function.__name__, None) is function else name
+        name = _full_name(function) + ("" if method == "__call__" else f".{method}")
         _no_rule(name, [f.__name__ for f in ufunc_methods.get(method, ())])
     except Exception as error:
         hide_internals(error)
@@ -427,9 +426,15 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
 
 def _no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
     instead = f" That method works for {', '.join(sorted(others))}." if others else ""
+    home = "fungrad.numpy"
+    if name.startswith("scipy."):
+        home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
+        known = [_full_name(f) for f in traced_functions]
+        near = difflib.get_close_matches(name, [k for k in known if k.startswith("scipy.")], 1, 0.85)
+        instead += f" There is one for {near[0]}." if near else ""
     raise TypeError(
-        f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of "
-        "fungrad.numpy, or keep it outside of the transformed function."
+        f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of {home}, "
+        "or keep it outside of the transformed function."
     )
 
 

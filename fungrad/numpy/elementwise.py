@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
@@ -21,12 +23,22 @@ from fungrad.primitives import elementwise as e
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     return promotion.where(condition, x, y)
+
+
+@extended(_where)
+def where(condition: Any, /, *arrays: Any, size: Any = None, fill_value: Any = None) -> Any:
+    """With the condition alone it takes `size` and `fill_value`, as `nonzero` does."""
+    if size is None:
+        return _where(condition, *arrays)
+    if arrays:
+        raise ValueError("where: size is for the condition alone, without x and y")
+    return nonzero(condition, size=size, fill_value=fill_value)
 
 
 @implements(np.clip)
@@ -41,7 +53,7 @@ def clip(
     dtype: Any = None,
 ) -> Any:
     """The derivative is 0 where an element is at a bound."""
-    not_for_tracers("clip", {"out": out, "dtype": dtype})
+    not_for_tracers("clip", {"out": out})
     if a_min is missing and a_max is missing:
         a_min = None if min is missing else min
         a_max = None if max is missing else max
@@ -53,6 +65,16 @@ def clip(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
         )
     x, low, high = strong(a), a_min, a_max
+    if dtype is not None:
+        given = [y for y in (x, low, high) if y is not None]
+        if not all_castable(given, np.dtype(dtype)):
+            raise TypeError(
+                f"clip: operands of types {', '.join(str(type_of(as_array(y))) for y in given)} cannot be "
+                f"cast to {np.dtype(dtype)} by the rule 'same_kind'"
+            )
+        x, low, high = (
+            None if y is None else cast(as_tracer(y), np.dtype(dtype)) for y in (x, low, high)
+        )
     dtype = type_of(x).dtype
     if dtype.kind in "iu":
         # A Python integer beyond the dtype's range is no bound; it could not be converted.
@@ -89,6 +111,11 @@ def nan_to_num(
     for found, value in replacements:
         array = promotion.where(found, cast(as_tracer(value), array.dtype), array)
     return array
+
+
+def all_castable(arrays: list[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether arrays can be cast to a dtype of the same kind or a wider one."""
+    return builtins.all(np.can_cast(type_of(as_array(x)).dtype, dtype, "same_kind") for x in arrays)
 
 
 # Rounding

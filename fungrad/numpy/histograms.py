@@ -16,11 +16,12 @@ import numpy as np
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer, promote, standin, strong
 from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.searching import search
-from fungrad.numpy.selecting import extended, value_needed
+from fungrad.numpy.selecting import value_needed
 from fungrad.numpy.shape import is_sequence, reshaped
 from fungrad.primitives.shaping import full
 

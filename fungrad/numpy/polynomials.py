@@ -14,10 +14,11 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.numpy.reductions import is_exact
-from fungrad.numpy.selecting import extended, value_needed
+from fungrad.numpy.selecting import value_needed
 
 _NOT_POLY1D = "numpy.poly1d holds plain arrays; give the coefficients, p.coeffs, of {}"
 

@@ -13,12 +13,14 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import (
     as_tracer,
     cast,
     has_tracer,
+    strong,
 )
 from fungrad.numpy.shape import (
     as_shape,
@@ -60,8 +62,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """The repeats must be known when the function is traced."""
+def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = as_tracer(a)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
@@ -76,6 +77,22 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         shape = (*x.shape[:axis], n * count, *x.shape[axis + 1 :])
         return reshaped(Broadcast(apart, (axis + 1,))(x), shape)
     return at_positions(x, axis, np.repeat(np.arange(n), counts))
+
+
+@extended(_repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
+    """Where the numbers of repeats are not known, under `jit` and `vmap`, give `total_repeat_length`.
+
+    So many elements are returned: the last is repeated if there are less, and those beyond are left out.
+    """
+    if total_repeat_length is None:
+        return _repeat(a, repeats, axis)
+    total = operator.index(total_repeat_length)
+    x = np.ravel(a) if axis is None else strong(a)
+    axis = normalize_axis_index(axis or 0, x.ndim)
+    n = np.shape(x)[axis]
+    ends = np.cumsum(np.broadcast_to(repeats, (n,)))
+    return np.take(x, np.minimum(np.searchsorted(ends, np.arange(total), "right"), n - 1), axis)
 
 
 @implements(np.resize)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.errors import ConcretizationError, api_boundary, here
+from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import stack
 from fungrad.numpy.padding import pad_axis
@@ -22,6 +21,7 @@ from fungrad.numpy.promotion import (
     as_array,
     as_tracer,
     cast,
+    strong,
 )
 from fungrad.numpy.repeating import at_positions
 from fungrad.numpy.shape import (
@@ -59,24 +59,6 @@ def _true_positions(condition: Any, what: str) -> np.ndarray[Any, Any]:
     x = as_array(condition)
     value = value_needed(x, what, SIZE_NEEDED) if type(x) is Tracer else np.asarray(x)
     return value.reshape(-1).nonzero()[0]
-
-
-def extended(numpys: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a public function that has more arguments than NumPy's.
-
-    Parameters
-    ----------
-    numpys
-        The function with NumPy's arguments, made by `implements`. Its documentation is put in front.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        public = api_boundary(function)
-        public.__doc__ = f"{numpys.__doc__}\n{inspect.cleandoc(function.__doc__ or '')}\n"
-        public.__name__ = public.__qualname__ = numpys.__name__
-        return public
-
-    return decorate
 
 
 @implements(np.nonzero)
@@ -154,16 +136,25 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 
 
 @implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
-    """The values of the condition must be known when the function is traced."""
+def _extract(condition: Any, arr: Any) -> Any:
     x = as_tracer(arr)
     found = _true_positions(condition, "extract")
     return at_positions(reshaped(x, (x.size,)), 0, found)
 
 
+@extended(_extract)
+def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) -> Any:
+    """With `size`, so many elements are returned, needed where the condition has no known values.
+
+    `fill_value` stands in place of those that do not exist.
+    """
+    if size is None:
+        return _extract(condition, arr)
+    return compress(np.ravel(condition), np.ravel(arr), size=size, fill_value=fill_value)
+
+
 @implements(np.compress)
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    """The values of the condition must be known when the function is traced."""
+def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     not_for_tracers("compress", {"out": out})
     x = as_tracer(a)
     if len(type_of(as_array(condition)).shape) != 1:
@@ -177,6 +168,31 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         wrong = found[found >= n][0]
         raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
     return at_positions(x, axis, found)
+
+
+@extended(_compress)
+def compress(
+    condition: Any,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    *,
+    size: Any = None,
+    fill_value: Any = 0,
+) -> Any:
+    """With `size`, so many elements along the axis are returned, needed where values are not known.
+
+    `fill_value` stands in place of those that do not exist.
+    """
+    if size is None:
+        return _compress(condition, a, axis, out)
+    not_for_tracers("compress", {"out": out})
+    x = np.ravel(a) if axis is None else strong(a)
+    axis = normalize_axis_index(axis or 0, x.ndim)
+    found = first_true(condition, operator.index(size))
+    elements = np.take(x, np.maximum(found, 0), axis)
+    exists = np.reshape(found >= 0, (-1, *[1] * (x.ndim - 1 - axis)))
+    return np.where(exists, elements, fill_value).astype(x.dtype)
 
 
 @implements(np.trim_zeros)

@@ -15,10 +15,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
 from fungrad.numpy.searching import search
-from fungrad.numpy.selecting import SIZE_NEEDED, extended, first_true, value_needed
+from fungrad.numpy.selecting import SIZE_NEEDED, first_true, value_needed
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.sorting import sort
 from fungrad.primitives import elementwise as e

@@ -202,7 +202,7 @@ class SphericalBessel(Elementwise):
         return dtypes[1]
 
     def impl(self, xp: Any, n: Any, x: Any) -> Any:
-        return library(xp, f"spherical_{self.kind}")(n, x)
+        return library(xp, f"spherical_{self.kind}")(n, x).astype(x.dtype)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         t, (n, x) = tangents[1], operands

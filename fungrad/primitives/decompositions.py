@@ -1,4 +1,4 @@
-"""Decompositions of matrices, batched over leading axes: Cholesky, QR, LU, SVD, eigenvalues.
+"""Decompositions of matrices, batched over leading axes: Cholesky, QR, SVD, eigenvalues.
 
 A derivative of a vector that a decomposition leaves free up to a sign, a phase or a rotation follows the
 choice that is stated with it; functions that do not depend on the choice have the right derivatives whatever
@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from fungrad.core.primitive import primitive
-from fungrad.core.types import ArrayType, array_type
+from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
     absolute,
     cast,
@@ -31,17 +30,18 @@ from fungrad.primitives.elementwise import (
 from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.linalg import Solve, TriangularSolve
 from fungrad.primitives.reductions import ArgMax
-from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape, full, zeros_like
+from fungrad.primitives.shaping import Reshape, full, zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
     Triangle,
     adjoint,
+    below,
+    beside,
     column_products,
     columns,
     diagonal,
     diagonal_matrix,
     half_diagonal,
-    identity_like,
     inverse_gaps,
     inverse_or_nan,
     matmul,
@@ -125,8 +125,8 @@ class Qr(OfMatrices):
         if self.complete and m > k:
             q2 = columns(q, k, m)
             t_q2 = neg(matmul(q1, matmul(adjoint(t_q), q2)))
-            t_q = _beside(t_q, t_q2)
-            t_r = _below(t_r, zeros_like(rows(r, k, m)))
+            t_q = beside(t_q, t_q2)
+            t_r = below(t_r, zeros_like(rows(r, k, m)))
         return t_q, t_r
 
 
@@ -141,68 +141,6 @@ def _imaginary(x: Any) -> Any:
     """Return i Im(x)."""
     part = imag(x)
     return complex_(zeros_like(part), part)
-
-
-def _beside(x: Any, y: Any) -> Any:
-    return Concatenate(len(x.shape) - 1)(x, y)
-
-
-def _below(x: Any, y: Any) -> Any:
-    return Concatenate(len(x.shape) - 2)(x, y)
-
-
-@primitive
-class Lu(OfMatrices):
-    """The triangles L and U of ``a[permutation] = L U`` in one matrix, pivots, and the permutation.
-
-    Row i is interchanged with row ``pivots[i]``, for each i in turn. L has ones on its diagonal, which
-    are not stored. On CuPy's arrays the host computes: CuPy factorizes no stacks.
-    """
-
-    multiple_results = True
-
-    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        stack = self.check_stacks(a)
-        m, n = a.shape[-2:]
-        pivots = array_type((*stack, min(m, n)), np.dtype(np.int32))
-        return a.update(weak=False), pivots, array_type((*stack, m), np.dtype(np.int64))
-
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
-        on_host = a if xp is np else a.get()
-        packed = np.empty(on_host.shape, on_host.dtype)
-        stack, (m, n) = on_host.shape[:-2], on_host.shape[-2:]
-        pivots = np.zeros((*stack, min(m, n)), np.int32)
-        order = np.empty((*stack, m), np.int64)
-        for i in np.ndindex(stack):
-            if on_host.size:
-                packed[i], pivots[i] = scipy.linalg.lu_factor(on_host[i], check_finite=False)
-            order[i] = range(m)
-            for j, p in enumerate(pivots[i]):
-                order[i][[j, p]] = order[i][[p, j]]
-        return xp.asarray(packed), xp.asarray(pivots), xp.asarray(order)
-
-    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
-        (t,), (packed, _, order) = tangents, out
-        m, n = t.shape[-2:]
-        k = min(m, n)
-        axis = len(t.shape) - 2
-        t = take_along_axis(t, Broadcast(t.shape, (axis + 1,))(order), axis, unique=True)
-        square = columns(rows(packed, 0, k), 0, k)
-        low, up = TriangularSolve(True, True), TriangularSolve(True)  # U^T is lower triangular
-        of_lower = low(square, columns(rows(t, 0, k), 0, k))
-        upper = transposed(Triangle(False)(square))
-        x = transposed(up(upper, transposed(of_lower)))  # L^-1 t U^-1
-        t_lower, t_upper = Triangle(True, -1)(x), Triangle(False)(x)
-        lower = Triangle(True, -1)(square) + identity_like(square)
-        moved_upper = matmul(t_upper, transposed(upper))
-        moved = matmul(lower, t_lower) + moved_upper
-        if m > k:
-            rest = rows(t, k, m) - matmul(rows(packed, k, m), moved_upper)
-            moved = _below(moved, transposed(up(upper, transposed(rest))))
-        if n > k:
-            rest = low(square, columns(t, k, n)) - matmul(t_lower, columns(packed, k, n))
-            moved = _beside(moved, rest)
-        return moved, None, None
 
 
 @primitive
@@ -267,10 +205,10 @@ class Svd(OfMatrices):
             t_v = t_v + scaled_columns(back - matmul(v1, p_adjoint), inverse)
         if self.full_matrices and m > k:
             rest = matmul(u1, matmul(adjoint(t_u), columns(u, k, m)))
-            t_u = _beside(t_u, neg(rest))
+            t_u = beside(t_u, neg(rest))
         if self.full_matrices and n > k:
             rest = matmul(v1, matmul(adjoint(t_v), columns(v, k, n)))
-            t_v = _beside(t_v, neg(rest))
+            t_v = beside(t_v, neg(rest))
         return t_u, real_part(diagonal(p)), adjoint(t_v)
 
 
@@ -330,6 +268,11 @@ class Eig(OfMatrices):
         return v.update(shape=(*stack, a.shape[-1])), v
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        if not hasattr(xp.linalg, "eig"):
+            raise NotImplementedError(
+                "eigenvalues of matrices that are not Hermitian need CuPy 14; with an older one, move the "
+                "matrix to the host: fungrad.numpy.linalg.eig(x.get())"
+            )
         w, v = xp.linalg.eig(a)
         dtype = np.result_type(a.dtype, np.complex64)
         return w.astype(dtype), v.astype(dtype)

@@ -185,7 +185,8 @@ class SphericalHarmonic(Elementwise):
         return np.result_type(theta, np.complex64)
 
     def impl(self, xp: Any, n: Any, m: Any, theta: Any, phi: Any) -> Any:
-        return library(xp, "sph_harm_y")(n, m, theta, phi)
+        found = library(xp, "sph_harm_y")(n, m, theta, phi)
+        return found.astype(np.result_type(theta.dtype, np.complex64))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (_, _, t_theta, t_phi), (n, m, theta, phi) = tangents, operands

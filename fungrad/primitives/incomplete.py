@@ -23,7 +23,7 @@ import numpy as np
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import div, exp, log, log1p, mul, neg
-from fungrad.primitives.scipy_ufunc import constant, library, special
+from fungrad.primitives.scipy_ufunc import library, special
 from fungrad.primitives.special import betaln, digamma, gammaln, xlog1py, xlogy
 from fungrad.primitives.ufunc import DType, Elementwise, Function
 from fungrad.primitives.zeta import polygamma

@@ -348,6 +348,17 @@ class Pad(Primitive):
         out[tuple(target)] = x[tuple(source)]
         return out
 
+    def region(self, shape: Shape) -> Slice | None:
+        """Return the slice of the result that an operand of `shape` is; None if this crops."""
+        if min((*self.low, *self.high), default=0) < 0:
+            return None
+        step = tuple(i + 1 for i in self.interior)
+        stop = tuple(
+            low + (n - 1) * s + 1 if n else low
+            for low, n, s in zip(self.low, shape, step, strict=True)
+        )
+        return Slice(self.low, stop, step)
+
     def transpose(self, ct: Any, x: Any, value: Any) -> tuple[Any, ...]:
         ct_x = ct_value = None
         zeros = (0,) * len(self.low)

@@ -25,6 +25,7 @@ from fungrad.primitives.elementwise import (
     less,
     log,
     log1p,
+    logical_and,
     masked,
     maximum,
     mul,
@@ -207,12 +208,12 @@ class LambertW(Elementwise):
     tol: float
 
     def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0] != "c16":
-            raise TypeError(f"lambertw takes complex128, got {dtypes[0]}")
+        if dtypes[0].kind != "c":
+            raise TypeError(f"lambertw takes complex numbers, got {dtypes[0]}")
         return dtypes[0]
 
     def impl(self, xp: Any, z: Any) -> Any:
-        return library(xp, "lambertw")(z, self.k, self.tol)
+        return library(xp, "lambertw")(z, self.k, self.tol).astype(z.dtype)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return mul(tangents[0], exp(neg(out)) / (1 + out))
@@ -239,8 +240,8 @@ log_expit = special("log_expit", lambda t, out, x: mul(t, expit(neg(x))))
 
 
 def zero_over(x: Any, y: Any) -> Any:
-    """Return x / y, and 0 for x = 0."""
-    return x / select(x == 0, constant(1, y), y)
+    """Return x / y, and 0 for x = y = 0."""
+    return x / select(logical_and(x == 0, y == 0), constant(1, y), y)
 
 
 def inside(x: Any, value: Any) -> Any:

@@ -25,6 +25,7 @@ from fungrad.primitives.elementwise import (
 )
 from fungrad.primitives.shaping import (
     Broadcast,
+    Concatenate,
     Pad,
     Permute,
     ReduceSum,
@@ -88,6 +89,11 @@ class Triangle(OfMatrices):
         return (self(ct),)
 
 
+def on_host(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+    """Return arrays of `xp` as NumPy's, for what SciPy alone computes."""
+    return arrays if xp is np else tuple([x.get() for x in arrays])
+
+
 def real_type(t: ArrayType) -> ArrayType:
     """Return the type of the real parts."""
     return t.update(dtype=np.zeros((), t.dtype).real.dtype)
@@ -136,6 +142,16 @@ def rows(x: Any, start: int, stop: int) -> Any:
 def columns(x: Any, start: int, stop: int) -> Any:
     """Return columns `start` to `stop` of the matrices."""
     return slice_axis(x, len(x.shape) - 1, start, stop)
+
+
+def beside(x: Any, y: Any) -> Any:
+    """Return matrices with the columns of `x`, then those of `y`."""
+    return Concatenate(len(x.shape) - 1)(x, y)
+
+
+def below(x: Any, y: Any) -> Any:
+    """Return matrices with the rows of `x`, then those of `y`."""
+    return Concatenate(len(x.shape) - 2)(x, y)
 
 
 def along_rows(d: Any, like: Any) -> Any:

@@ -54,6 +54,11 @@ CASES = [
     Case("piecewise", (X, X > 0, [lambda x: x * x])),
     Case("piecewise", (V, [V < 0], [lambda x, y: x * y, lambda x, y: y], 5.0)),
 ]
+CASES += [
+    Case("clip", (F[0], -1, 1), {"dtype": np.float64}),
+    Case("clip", (I, X, 2), {"dtype": np.float32}, diff_argnums=()),
+]
+
 WITH_VALUES = [
     Case("nonzero", (T,), vmap=False, jit=False),
     Case("nonzero", (V,), vmap=False, jit=False),
@@ -127,3 +132,33 @@ def test_errors_are_numpys(name, args):
 def test_choose_checks_known_values():
     with pytest.raises(ValueError, match="invalid entry in choice array"):
         fg.vjp(lambda i, x: fnp.choose(i, [x, x]), P, V)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, fg.jit], ids=["eager", "jit"])
+def test_elements_of_fixed_size(transform):
+    def f(x):
+        return (
+            fnp.where(x > 1, size=3, fill_value=-1)[0],
+            fnp.extract(x > 1, x, size=3),
+            fnp.compress(x > 1, x, size=1),
+            fnp.compress(x > 1, fnp.stack([x, x]), axis=1, size=2, fill_value=-9),
+            fnp.repeat(x, fnp.astype(x, int), total_repeat_length=5),
+            fnp.repeat(fnp.stack([x, x]), 2, axis=1, total_repeat_length=7),
+        )
+
+    where, extracted, first, both, some, more = transform(f)(np.array([0.0, 2.0, 1.5]))
+    np.testing.assert_array_equal(where, [1, 2, -1])
+    np.testing.assert_array_equal(extracted, [2, 1.5, 0])
+    np.testing.assert_array_equal(first, [2])
+    np.testing.assert_array_equal(both, [[2, 1.5], [2, 1.5]])
+    np.testing.assert_array_equal(some, [2, 2, 1.5, 1.5, 1.5])
+    np.testing.assert_array_equal(more, [[0, 0, 2, 2, 1.5, 1.5, 1.5]] * 2)
+    with pytest.raises(ValueError, match="size is for the condition alone"):
+        transform(lambda x: fnp.where(x > 1, x, 0, size=2))(V)
+
+
+def test_elements_of_fixed_size_in_a_batch_have_gradients():
+    batch = fg.vmap(lambda x: fnp.extract(x > 0, x, size=2))(np.array([[1.0, -2, 3], [-1, -1, 4]]))
+    np.testing.assert_array_equal(batch, [[1, 3], [4, 0]])
+    gradient = fg.jit(fg.grad(lambda x: (fnp.extract(x > 0, x, size=2) * [2.0, 5.0]).sum()))
+    np.testing.assert_array_equal(gradient(np.array([-1.0, 3.0, 4.0])), [0, 2, 5])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from fungrad.primitives.decompositions import Cholesky, Eig, Eigh, Lu, Qr, Svd
+from fungrad.primitives.decompositions import Cholesky, Eig, Eigh, Qr, Svd
 from tests.samples.linalg import complex_regular, of_matrices, positive, regular
 from tests.samples.row import complexes, reals
 
@@ -35,28 +35,6 @@ def scipy_qr(mode: str) -> Any:
         return tuple(np.stack(x).reshape(*a.shape[:-2], *x[0].shape) for x in zip(*found))
 
     return oracle
-
-
-def by_elimination(a: np.ndarray) -> Any:
-    """Return the LU decomposition, by its definition."""
-    lu, pivots, order = [], [], []
-    for matrix in a.reshape(-1, *a.shape[-2:]):
-        x, rows, chosen = matrix.copy(), np.arange(a.shape[-2]), []
-        for j in range(min(x.shape)):
-            size = abs(x[j:, j].real) + abs(x[j:, j].imag)  # as LAPACK measures it
-            p = j + int(np.argmax(size))
-            x[[j, p]], rows[[j, p]] = x[[p, j]], rows[[p, j]]
-            chosen.append(p)
-            x[j + 1 :, j] /= x[j, j]
-            x[j + 1 :, j + 1 :] -= np.outer(x[j + 1 :, j], x[j, j + 1 :])
-        lu.append(x), pivots.append(chosen), order.append(rows)
-    stack = a.shape[:-2]
-    pivots = np.array(pivots, np.int32)
-    return (
-        np.stack(lu).reshape(a.shape),
-        pivots.reshape(*stack, pivots.shape[-1]),
-        np.stack(order).reshape(*stack, a.shape[-2]),
-    )
 
 
 def values_of_gram(a: np.ndarray) -> tuple[np.ndarray]:
@@ -90,9 +68,6 @@ ROWS = [
     of_matrices(Qr(), (complexes(2, 3, low=-1),), scipy_qr("economic"), "complex-wide"),
     of_matrices(Qr(True), (reals(3, 2, low=-1),), scipy_qr("full"), "complete"),
     of_matrices(Qr(True), (reals(2, 3, low=-1),), scipy_qr("full"), "complete-wide"),
-    of_matrices(Lu(), (regular(3, 3)[::-1].copy(),), by_elimination),
-    of_matrices(Lu(), (reals(2, 4, 2),), by_elimination, "tall-stack"),
-    of_matrices(Lu(), (complexes(2, 4),), by_elimination, "complex-wide"),
     of_matrices(Svd(), (regular(3, 3),), lambda a: scipy.linalg.svd(a)),
     of_matrices(Svd(), (regular(3, 3)[:, :2],), lambda a: scipy.linalg.svd(a, False), "tall"),
     of_matrices(

@@ -295,8 +295,8 @@ def out_argument(x):
     ("f", "words"),
     [
         (make_array_of_list, r"cannot become a NumPy array(.|\n)*fungrad\.numpy|stack"),
-        (write_into_array, r"cannot become a NumPy array"),
-        (write_number_into_array, r""),
+        (write_into_array, r"set to a tracer(.|\n)*fungrad\.numpy\.zeros"),
+        (write_number_into_array, r"set to a tracer(.|\n)*fungrad\.numpy\.zeros"),
         (add_into_array, r"out|in place"),
         (out_argument, r"out"),
     ],

@@ -14,7 +14,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import is_exact, root, squared_magnitude
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
 
@@ -88,7 +88,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
     if ord in (None, "fro", "f"):
         result = root(np.sum(squared_magnitude(x), (row, column)))
     elif ord in (2, -2, "nuc"):
-        s = np.linalg.svdvals(np.moveaxis(x, (row, column), (-2, -1)))
+        s = np.linalg.svdvals(moveaxis(x, (row, column), (-2, -1)))
         if ord == -2:
             result = np.min(s, -1)
         else:
@@ -124,7 +124,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     shape = [1 if i in axes else n for i, n in enumerate(a.shape)]
     others = [n for i, n in enumerate(a.shape) if i not in axes]
     length = math.prod([a.shape[i] for i in axes])
-    merged = reshaped(np.moveaxis(a, axes, tuple(range(len(axes)))), (length, *others))
+    merged = reshaped(moveaxis(a, axes, tuple(range(len(axes)))), (length, *others))
     result = norm(merged, ord, 0)
     return reshaped(result, tuple(shape)) if keepdims else result
 

@@ -11,6 +11,7 @@ from numpy.linalg import LinAlgError
 
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.linalg.operands import check_matrices
+from fungrad.numpy.products import vecdot as vector_products
 from fungrad.numpy.promotion import as_array, as_tracer
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives.stacks import identity_like
@@ -19,7 +20,7 @@ from fungrad.primitives.stacks import identity_like
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: Any) -> Any:
     """By repeated squaring; negative powers are those of the inverse."""
-    x = as_tracer(a)
+    x: Any = as_tracer(a)
     check_matrices(x, square=True)
     try:
         n = operator.index(n)
@@ -102,12 +103,12 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return np.matmul(x1, x2)
 
 
-@implements(np.linalg.matrix_transpose)
+@implements(np.linalg.matrix_transpose, view=True)
 def matrix_transpose(x: Any, /) -> Any:
     return np.matrix_transpose(x)
 
 
-@implements(np.linalg.diagonal)
+@implements(np.linalg.diagonal, view=True, writable=False)
 def diagonal(x: Any, /, *, offset: Any = 0) -> Any:
     return np.diagonal(x, offset, -2, -1)
 
@@ -145,4 +146,4 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @implements(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
-    return np.vecdot(x1, x2, axis=axis)
+    return vector_products(x1, x2, axis=axis)

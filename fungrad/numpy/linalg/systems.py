@@ -13,7 +13,7 @@ from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
 from fungrad.numpy.promotion import as_tracer, broadcast_shapes, broadcast_to, cast
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives import shaping
 from fungrad.primitives.linalg import Inv, LinearSystem, Pinv, Solve
 from fungrad.primitives.stacks import real_type
@@ -45,9 +45,9 @@ def solved(primitive: LinearSystem, a: Any, b: Any) -> Any:
     if a.ndim == 2 < b.ndim:
         stack, (n, k) = b.shape[:-2], b.shape[-2:]
         size = math.prod(stack)
-        columns = np.moveaxis(reshaped(b, (size, n, k)), 0, -1)
+        columns = moveaxis(reshaped(b, (size, n, k)), 0, -1)
         wide: Any = primitive(a, reshaped(columns, (n, k * size)))
-        return reshaped(np.moveaxis(reshaped(wide, (n, k, size)), -1, 0), (*stack, n, k))
+        return reshaped(moveaxis(reshaped(wide, (n, k, size)), -1, 0), (*stack, n, k))
     stacks = [x.type.update(shape=x.shape[:-2]) for x in (a, b)]
     stack = broadcast_shapes(primitive.name, stacks)
     return primitive(broadcast_to(a, stack + a.shape[-2:]), broadcast_to(b, stack + b.shape[-2:]))
@@ -62,7 +62,7 @@ def inv(a: Any) -> Any:
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     x, y = numbers(a, b)
     if axes is not None:
-        x = np.moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
+        x = moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
     shape = x.shape[-(x.ndim - y.ndim) :]
     n = math.prod(shape)
     if x.size != n**2:

@@ -28,6 +28,12 @@ def _aligned(name: str, *operands: Any) -> list[Any]:
     return [broadcast(x, shape) for x in operands]
 
 
+def _double(x: Any) -> Any:
+    """Return `x` as a tracer of double precision, which these functions of SciPy compute in."""
+    x = as_tracer(x)
+    return cast(x, np.result_type(x.dtype, np.float64))
+
+
 def _not_exact(name: str, exact: bool) -> None:
     if exact:
         raise TypeError(f"{name}: exact=True computes with Python integers, which cannot be traced")
@@ -42,8 +48,7 @@ def polygamma(n: Any, x: Any) -> Any:
     n = as_array(n)
     if type(n) is Tracer and type_of(n).inexact:
         raise TypeError(f"polygamma: the order n is an integer, not {n.dtype}")
-    order, (x,) = as_tracer(n), floating(x)
-    order, x = _aligned("polygamma", order, x)
+    order, x = _aligned("polygamma", n, _double(x))
     s = cast(order, x.real.dtype)
     higher = order != 0
     orders = np.where(higher, s, 1.0)
@@ -63,7 +68,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 @implements(scipy.special.multigammaln)
 def multigammaln(a: Any, d: Any) -> Any:
     d = operator.index(d)
-    (a,) = floating(a)
+    a = _double(a)
     terms = p.gammaln(np.expand_dims(a, -1) - np.arange(d).astype(a.dtype) / 2)
     return np.sum(terms, axis=-1) + d * (d - 1) * 0.25 * math.log(math.pi)
 
@@ -72,7 +77,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     """Of real `n` it is the gamma function of n + 1."""
     _not_exact("factorial", exact)
-    (n,) = floating(n)
+    n = _double(n)
     if extend == "complex":
         return p.gamma(n + 1)
     inside = n >= 0
@@ -115,15 +120,14 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Regular at the poles too. `diff_n` is 0: ask a transform for derivatives."""
     _no_diff_n("sph_harm_y", diff_n)
-    theta, phi = floating(theta, phi)
-    return h.SphericalHarmonic()(*_aligned("sph_harm_y", n, m, theta, phi))
+    return h.SphericalHarmonic()(*_aligned("sph_harm_y", n, m, _double(theta), _double(phi)))
 
 
 @implements(scipy.special.legendre_p)
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     """`diff_n` is 0: ask a transform for derivatives."""
     _no_diff_n("legendre_p", diff_n)
-    return apply(h.eval_legendre, (n, z))
+    return h.eval_legendre(*_aligned("legendre_p", n, _double(z)))
 
 
 def _no_diff_n(name: str, diff_n: int) -> None:
@@ -140,8 +144,7 @@ def _spherical(kind: str) -> Any:
             raise TypeError(
                 f"spherical_{kind}: derivative=True cannot be used on traced arrays; take the derivative with fungrad.jvp"
             )
-        (z,) = floating(z)
-        return SphericalBessel(kind)(*_aligned(f"spherical_{kind}", n, z))
+        return SphericalBessel(kind)(*_aligned(f"spherical_{kind}", n, _double(z)))
 
     return traced
 

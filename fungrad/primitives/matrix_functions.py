@@ -1,0 +1,255 @@
+"""Functions of square matrices (`expm`, `logm`, `sqrtm`), the polar decomposition, Sylvester's equation.
+
+SciPy computes them, on CuPy's arrays on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import neg
+from fungrad.primitives.linalg import Solve
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.stacks import (
+    OfMatrices,
+    adjoint,
+    below,
+    beside,
+    columns,
+    matmul,
+    on_host,
+    rows,
+    transposed,
+)
+
+
+@primitive
+class Sylvester(OfMatrices):
+    """Solve ``a x + x b = q`` for x. Linear in q."""
+
+    can_fail = True
+
+    def abstract_eval(self, a: ArrayType, b: ArrayType, q: ArrayType) -> ArrayType:
+        self.check_stacks(a, b, q)
+        self.check_square(a)
+        self.check_square(b)
+        if q.shape[-2:] != (a.shape[-1], b.shape[-1]):
+            raise ValueError(f"sylvester: {a}, {b} and {q} do not fit together")
+        return q.update(weak=False)
+
+    def impl(self, xp: Any, a: Any, b: Any, q: Any) -> Any:
+        a, b, q = on_host(xp, a, b, q)
+        x = np.empty(q.shape, q.dtype)
+        for i in np.ndindex(q.shape[:-2] if q.size else (0,)):
+            x[i] = scipy.linalg.solve_sylvester(a[i], b[i], q[i])
+        return xp.asarray(x)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t_a, t_b, t_q), (a, b, _) = tangents, operands
+        terms = [] if t_q is None else [t_q]
+        terms += [] if t_a is None else [neg(matmul(t_a, out))]
+        terms += [] if t_b is None else [neg(matmul(out, t_b))]
+        moved = terms[0]
+        for term in terms[1:]:
+            moved = moved + term
+        return self(a, b, moved)
+
+    def transpose(self, ct: Any, a: Any, b: Any, q: Any) -> tuple[Any, ...]:
+        if isinstance(a, Linear) or isinstance(b, Linear):
+            raise self.missing("transpose")
+        return None, None, self(transposed(a), transposed(b), ct)
+
+
+@primitive
+class Polar(OfMatrices):
+    """U with orthonormal columns and the positive semidefinite P with ``a = U P``.
+
+    Matrices have no more columns than rows. With dU = U W + (I - U U^H) dA P^-1, W being anti-Hermitian, the
+    Hermitian dP gives ``P W + W P = U^H dA - dA^H U``: N. Higham, "Functions of Matrices" (2008), chapter 8.
+    Unlike with the SVD, repeated singular values do no harm. Columns must be independent.
+    """
+
+    multiple_results = True
+
+    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
+        stack = self.check_stacks(a)
+        m, n = a.shape[-2:]
+        if m < n:
+            raise ValueError(f"polar takes matrices with no more columns than rows, got {a}")
+        return a.update(weak=False), a.update(shape=(*stack, n, n), weak=False)
+
+    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        w, s, vh = xp.linalg.svd(a, full_matrices=False)
+        v = xp.conj(xp.swapaxes(vh, -1, -2))
+        return xp.matmul(w, vh), xp.matmul(v * s[..., None, :], vh)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
+        (t,), (u, p) = tangents, out
+        moved = matmul(adjoint(u), t)
+        turn = Sylvester()(p, p, moved - adjoint(moved))
+        t_u = matmul(u, turn)
+        if t.shape[-2] > t.shape[-1]:
+            rest = t - matmul(u, moved)
+            inverse = Solve()(transposed(p), transposed(rest))  # rest P^-1, transposed
+            t_u = t_u + transposed(inverse)
+        return t_u, moved - matmul(turn, p)
+
+
+@primitive
+class SquareRoot(OfMatrices):
+    """The principal square roots. Of real matrices they must be real.
+
+    The derivative solves ``X dX + dX X = dA``: N. Higham, "Functions of Matrices" (2008), section 6.1.
+    """
+
+    can_fail = True
+
+    def abstract_eval(self, a: ArrayType) -> ArrayType:
+        self.check_stacks(a)
+        self.check_square(a)
+        return a.update(weak=False)
+
+    def impl(self, xp: Any, a: Any) -> Any:
+        return _each(xp, "sqrtm", a)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return Sylvester()(out, out, tangents[0])
+
+
+@primitive
+class MatrixFunction(OfMatrices):
+    """A function of square matrices: `function` is its name in `scipy.linalg`, expm or logm.
+
+    The value for a real matrix must be real.
+    """
+
+    function: str
+
+    can_fail = True
+
+    def abstract_eval(self, a: ArrayType) -> ArrayType:
+        self.check_stacks(a)
+        self.check_square(a)
+        return a.update(weak=False)
+
+    def impl(self, xp: Any, a: Any) -> Any:
+        return _each(xp, self.function, a)
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return Frechet(self.function)(operands[0], tangents[0])
+
+
+@primitive
+class Frechet(OfMatrices):
+    """The derivative of a `MatrixFunction` f at `a` in direction `e`. Linear in e.
+
+    It is a block of f of a larger matrix: ``f([[a, e], [0, a]]) = [[f(a), L(a, e)], [0, f(a)]]``. So is each
+    derivative of it, and the transpose is L(a^T, .): R. Mathias, "A chain rule for matrix functions and
+    applications" (1996); A. Al-Mohy and N. Higham, "Computing the Fréchet derivative of the matrix
+    exponential, with an application to condition number estimation" (2009).
+    """
+
+    function: str
+
+    def abstract_eval(self, a: ArrayType, e: ArrayType) -> ArrayType:
+        self.check_stacks(a, e)
+        self.check_square(a)
+        if a.shape != e.shape:
+            raise ValueError(f"frechet: {a} and {e} do not fit together")
+        return a.update(weak=False)
+
+    def impl(self, xp: Any, a: Any, e: Any) -> Any:
+        a, e = on_host(xp, a, e)
+        if not a.size:
+            return xp.zeros(a.shape, a.dtype)
+        n = a.shape[-1]
+        # A direction as large as the matrix: a larger one would cost accuracy, a smaller one digits.
+        sizes = [np.abs(x).max((-2, -1), keepdims=True) for x in (a, e)]
+        scale = np.where(sizes[1] > 0, sizes[1], 1) / np.where(sizes[0] > 0, sizes[0], 1)
+        zeros = np.zeros_like(a)
+        upper = np.concatenate([a, (e / scale).astype(a.dtype)], -1)
+        lower = np.concatenate([zeros, a], -1)
+        value = _each(np, self.function, np.concatenate([upper, lower], -2))
+        return xp.asarray((value[..., :n, n:] * scale).astype(a.dtype))
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t_a, t_e), (a, e) = tangents, operands
+        moved = None if t_e is None else self(a, t_e)
+        if t_a is None:
+            return moved
+        zeros, n = zeros_like(a), a.shape[-1]
+        whole = self(_blocks(a, e, zeros, a), _blocks(t_a, zeros, zeros, t_a))
+        corner = columns(rows(whole, 0, n), n, 2 * n)
+        return corner if moved is None else moved + corner
+
+    def transpose(self, ct: Any, a: Any, e: Any) -> tuple[Any, ...]:
+        if isinstance(a, Linear):
+            raise self.missing("transpose")
+        return None, self(transposed(a), ct)
+
+
+def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return below(beside(a, b), beside(c, d))
+
+
+def _each(xp: Any, name: str, a: Any) -> Any:
+    """Return the function of SciPy of each matrix, computed in double precision."""
+    (a,) = on_host(xp, a)
+    out = np.empty(a.shape, a.dtype)
+    double = np.result_type(a.dtype, np.float64)
+    for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
+        value = getattr(scipy.linalg, name)(a[i].astype(double))
+        if value.dtype.kind == "c" != a.dtype.kind:
+            raise ValueError(
+                f"{name} of this real matrix is complex, while the dtype of a traced result cannot depend on values: "
+                "give it a complex matrix, A.astype(complex)"
+            )
+        out[i] = value
+    return xp.asarray(out)
+
+
+@primitive
+class Schur(OfMatrices):
+    """T, triangular up to blocks of two rows if `real`, and the unitary Z of ``a = Z T Z^H``."""
+
+    real: bool
+
+    multiple_results = True
+
+    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
+        self.check_stacks(a)
+        self.check_square(a)
+        dtype = a.dtype if self.real else np.result_type(a.dtype, np.complex64)
+        return (a.update(dtype=dtype, weak=False),) * 2
+
+    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        (a,) = on_host(xp, a)
+        dtype = a.dtype if self.real else np.result_type(a.dtype, np.complex64)
+        t, z = np.empty(a.shape, dtype), np.empty(a.shape, dtype)
+        for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
+            t[i], z[i] = scipy.linalg.schur(a[i], "real" if self.real else "complex")
+        return xp.asarray(t), xp.asarray(z)
+
+
+@primitive
+class Hessenberg(OfMatrices):
+    """H, zero below the first subdiagonal, and the unitary Q of ``a = Q H Q^H``."""
+
+    multiple_results = True
+
+    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
+        self.check_stacks(a)
+        self.check_square(a)
+        return (a.update(weak=False),) * 2
+
+    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        (a,) = on_host(xp, a)
+        h, q = np.empty(a.shape, a.dtype), np.empty(a.shape, a.dtype)
+        for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
+            h[i], q[i] = scipy.linalg.hessenberg(a[i], calc_q=True)
+        return xp.asarray(h), xp.asarray(q)

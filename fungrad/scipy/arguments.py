@@ -1,0 +1,35 @@
+"""What functions of SciPy's for traced arrays do with their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.types import type_of
+from fungrad.numpy.promotion import as_array
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import as_operand
+
+
+def operand(x: Any) -> Any:
+    """Return an array, a number or a list as an operand of floating-point or complex dtype."""
+    x = as_operand(as_array(x))
+    return x if type_of(x).inexact else Cast(np.dtype(float))(x)
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x if x.dtype == dtype else Cast(dtype)(x)
+
+
+def is_plain(*arguments: Any) -> bool:
+    """Whether nothing here can be traced: no argument is, and no trace is open to be closed over."""
+    return current_trace.get() is None and not any_traced(tree.leaves(arguments))
+
+
+def any_traced(values: Sequence[Any]) -> bool:
+    """Whether a tracer is among `values`."""
+    return any(type(x) is Tracer for x in values)

@@ -1,0 +1,114 @@
+"""Solutions of SciPy's solvers where something is traced: differentiated by the implicit function theorem."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.control.linear_solve import Dense
+from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
+from fungrad.control.root import root
+from fungrad.control.solver import Solver
+from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.types import ArrayType, array_type
+
+FLAG = array_type((), np.dtype(bool))
+COUNT = array_type((), np.dtype(np.int64))
+NUMBER = array_type((), np.dtype(float))
+
+
+def vector_type(size: int) -> ArrayType:
+    """Return the type of a vector of float64."""
+    return array_type((size,), np.dtype(float))
+
+
+def traced(
+    label: str, function: Callable[..., Any], *types: Any, start: Sequence[Any] = ()
+) -> Closure | None:
+    """Return `function` as a program; None if neither it nor `start` has anything to do with a trace."""
+    explicit = any(type(x) is Tracer for x in start)
+    if current_trace.get() is None and not explicit:
+        return None
+    found = try_to_close(label, function, *types)
+    if isinstance(found, NotTraced):
+        if explicit or found.captured:
+            raise found.error
+        return None
+    if explicit or any(type(x) is Tracer for x in found.captured):
+        return found
+    return None
+
+
+@dataclasses.dataclass(frozen=True)
+class SciPySolver:
+    """Calls `run` with functions on NumPy arrays, the arrays to start from, and settings.
+
+    `run` returns the solution and what there is beside it, of `aux_types`. The constants are what to start
+    from, then what each program captures.
+    """
+
+    run: Callable[..., list[Any]]
+    programs: tuple[Program, ...]
+    counts: tuple[int, ...]
+    aux_types: tuple[ArrayType, ...]
+    settings: tuple[tuple[str, Any], ...]
+
+    def __call__(self, xp: Any, apply: Any, constants: Sequence[Any], b: Any) -> list[Any]:
+        to_host = np.asarray if xp is np else xp.asnumpy
+        first = len(constants) - sum(self.counts)
+        starts, rest = [to_host(x)[()] for x in constants[:first]], list(constants[first:])
+        functions = []
+        for program, n in zip(self.programs, self.counts, strict=True):
+            captured, rest = rest[:n], rest[n:]
+            functions.append(_on_host(program.compiled(xp), captured, xp, to_host))
+        x, *aux = self.run(functions, starts, dict(self.settings))
+        return [xp.array(x), *[np.asarray(v, t.dtype) for v, t in zip(aux, self.aux_types, strict=True)]]
+
+    def for_tangents(self, constants: Sequence[Any]) -> tuple[SciPySolver, Sequence[Any]]:
+        return self, constants
+
+
+def _on_host(
+    program: Callable[..., list[Any]], captured: list[Any], xp: Any, to_host: Any
+) -> Callable[..., Any]:
+    def function(*x: Any) -> Any:
+        found = [to_host(y)[()] for y in program(*captured, *map(xp.asarray, x))]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return function
+
+
+def implicit_root(
+    f: Closure,
+    run: Callable[..., list[Any]],
+    starts: Sequence[Any],
+    functions: Sequence[Closure],
+    settings: dict[str, Any],
+    aux_types: tuple[ArrayType, ...] = (),
+    tangents: tuple[Solver, tuple[Any, ...]] = (Dense(), ()),
+) -> tuple[Any, ...]:
+    """Return the root of `f` that `run` finds, and what it returns beside it; see `SciPySolver`."""
+    solver = shared(
+        SciPySolver,
+        run,
+        tuple([c.program for c in functions]),
+        tuple([len(c.captured) for c in functions]),
+        aux_types,
+        tuple(settings.items()),
+    )
+    constants = [*starts, *[x for c in functions for x in c.captured]]
+    return root(f, (solver, tuple(constants)), tangents)
+
+
+def refuse(label: str, given: dict[str, bool], why: str) -> None:
+    """Raise a TypeError that names the arguments that are given, if any is."""
+    wrong = [name for name, is_given in given.items() if is_given]
+    if wrong:
+        raise TypeError(
+            f"{label}: where something is traced, {', '.join(wrong)} cannot be used: {why}. Use "
+            "fungrad.control.root.custom_root with the equation that the solution fulfils."
+        )

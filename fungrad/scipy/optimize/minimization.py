@@ -1,0 +1,329 @@
+"""Minima of functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from scipy.optimize import NonlinearConstraint, OptimizeResult
+
+from fungrad.control.programs import Closure, close, shared
+from fungrad.control.root import first_outputs
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.scipy.arguments import operand
+from fungrad.scipy.optimize.implicit import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    implicit_root,
+    refuse,
+    traced,
+    vector_type,
+)
+from fungrad.scipy.optimize.variables import Compiled, Variables, flat, scalar_function, vector_function
+from fungrad.transforms.call import name_of
+from fungrad.transforms.grad import grad, value_and_grad
+from fungrad.transforms.jacobian import hessian, hvp, jacrev
+
+WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
+WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
+WITH_HESSIAN = ("dogleg", "trust-exact")
+
+
+@api_boundary
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Minimize a function of one or more variables; `scipy.optimize.minimize` with exact derivatives.
+
+    Gradients, Hessians and products with them, and Jacobians of constraints, are supplied to the methods
+    that use them, unless they are given.
+
+    Parameters
+    ----------
+    fun
+        The objective ``fun(x, *args)``, a real number. It may use NumPy's and SciPy's functions. It is
+        compiled; if its Python asks for values, it is traced in each call instead.
+    x0
+        Where to start: a vector as in SciPy, or an array of any shape, or a pytree; `fun` takes the same,
+        in the same dtypes. SciPy works in float64.
+    args
+        Further arguments of `fun`: a tuple.
+    jac
+        By default, the gradient of `fun`. True if `fun` returns a pair of value and gradient; a function, or
+        what else SciPy takes; then `fun` need not be differentiable.
+    hess, hessp
+        By default, products with the Hessian for `Newton-CG`, `trust-ncg`, `trust-krylov` and `trust-constr`, the matrix
+        for `dogleg` and `trust-exact`; or what SciPy takes.
+    bounds
+        As in SciPy; of a pytree, for its leaves in order, raveled.
+    constraints
+        As in SciPy. The functions take what `fun` takes, and may return a pytree.
+    method, tol, callback, options
+        As in SciPy. The callback sees `x` as `fun` does.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As SciPy's; `x` and `jac` have the structure, shapes and dtypes of `x0`.
+
+    Raises
+    ------
+    TypeError
+        If `fun` does not return a real number.
+    ValueError
+        If `fun` is NaN at `x0`.
+
+    Notes
+    -----
+    In a function that is differentiated, `x` has derivatives by what `args` and `fun` hold: those of the
+    root of the gradient (implicit function theorem), which needs a regular Hessian at the minimum. `x0` has
+    none. The result then holds `x`, `fun`, `success`, `status`, `nit` and `nfev`; bounds and constraints cannot
+    be used, and the Hessian is made, so the variables should be few (4096 at most).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.scipy.optimize import minimize
+    >>> def distance(p, a):
+    ...     return (p["x"] - a) ** 2 + ((p["y"] - 2 * a) ** 2).sum()
+    >>> result = minimize(distance, {"x": 0.0, "y": np.zeros(2)}, args=(3.0,))
+    >>> result.x["y"].round(6)
+    array([6., 6.])
+    >>> print(fg.grad(lambda a: minimize(distance, {"x": 0.0, "y": np.zeros(2)}, a).x["y"][0])(3.0).round(6))
+    2.0
+    """
+    label = f"minimize({name_of(fun)})"
+    args = args if isinstance(args, tuple) else (args,)
+    variables = Variables(x0, label)
+    value = (lambda x, *more: fun(x, *more)[0]) if jac is True else fun
+    objective = scalar_function(value, args, variables)
+    vector = vector_type(variables.size)
+    both = traced(label, value_and_grad(objective), vector, start=[variables.start])
+    if both is not None:
+        bounded = {"bounds": bounds is not None, "constraints": bool(constraints)}
+        refuse(label, bounded, "the minimum need not be a root of the gradient")
+        refuse(label, {"callback": callback is not None}, "it would see no values")
+        settings = {"method": method, "tol": tol, **(options or {})}
+        return _implicit_minimum(label, objective, both, variables, settings)
+    kind = method.lower() if isinstance(method, str) else method
+    derivatives: dict[str, Any] = {"jac": jac, "hess": hess, "hessp": hessp}
+    first = _not_nan(label)
+    if jac is None and kind not in WITHOUT_GRADIENT:
+        compiled = Compiled(value_and_grad(objective))
+
+        def function(x: Any) -> Any:
+            found, gradient = compiled(x)
+            return first(found), gradient
+
+        derivatives["jac"] = True
+        if hess is None and hessp is None:
+            if kind in WITH_PRODUCTS:
+                derivatives["hessp"] = Compiled(hvp(objective))
+            elif kind in WITH_HESSIAN:
+                derivatives["hess"] = Compiled(hessian(objective))
+    else:
+
+        def function(x: Any) -> Any:
+            if jac is True:
+                found, gradient = fun(variables.tree(x), *args)
+                return first(found), flat(gradient)
+            return first(objective(x))
+
+        if callable(jac):
+            derivatives["jac"] = lambda x: flat(jac(variables.tree(x), *args))
+    for name, given in (("hess", hess), ("hessp", hessp)):
+        if inspect.isfunction(given):
+            derivatives[name] = _on_tree(given, variables, args)
+    with_gradient = kind not in WITHOUT_GRADIENT
+    result = scipy.optimize.minimize(
+        function,
+        variables.start,
+        method=method,
+        bounds=bounds,
+        constraints=_constraints(constraints, variables, with_gradient),
+        tol=tol,
+        callback=_callback(callback, variables),
+        options=options,
+        **derivatives,
+    )
+    return _as_tree(result, variables)
+
+
+def _on_tree(function: Callable[..., Any], variables: Variables, args: Any) -> Callable[..., Any]:
+    return lambda x, *p: function(variables.tree(x), *map(variables.tree, p), *args)
+
+
+def _not_nan(label: str) -> Callable[[Any], float]:
+    """Return the function that passes on values, unless the first is NaN."""
+    seen: list[bool] = []
+
+    def check(value: Any) -> Any:
+        if not seen and np.isnan(value).any():
+            raise ValueError(f"{label}: the objective is NaN at x0; start elsewhere")
+        seen.append(True)
+        return value
+
+    return check
+
+
+def _as_tree(result: Any, variables: Variables) -> Any:
+    if not variables.plain:
+        for name in ("x", "jac"):
+            found = result.get(name)
+            if found is not None and np.shape(found) == (variables.size,):
+                result[name] = variables.tree(found)
+    return result
+
+
+def _callback(callback: Callable[..., Any] | None, variables: Variables) -> Any:
+    if callback is None or variables.plain:
+        return callback
+    if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
+        return lambda intermediate_result: callback(
+            intermediate_result=_as_tree(OptimizeResult(intermediate_result), variables)
+        )
+    return lambda x, *state: callback(variables.tree(x), *state)
+
+
+def _constraints(constraints: Any, variables: Variables, with_jacobian: bool) -> Any:
+    """Return constraints on the vector, with Jacobians where there are none."""
+    if isinstance(constraints, (list, tuple)):
+        return [_constraint(c, variables, with_jacobian) for c in constraints]
+    return _constraint(constraints, variables, with_jacobian)
+
+
+def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> Any:
+    what = "the constraint"
+    if isinstance(constraint, dict):
+        args = tuple(constraint.get("args", ()))
+        function = vector_function(constraint["fun"], args, variables, what)
+        changed = {**constraint, "fun": function, "args": ()}
+        if constraint.get("jac") is not None:
+            changed["jac"] = _on_tree(constraint["jac"], variables, args)
+        elif with_jacobian:
+            changed["jac"] = Compiled(jacrev(function))
+        return changed
+    if isinstance(constraint, NonlinearConstraint):
+        function = vector_function(constraint.fun, (), variables, what)
+        jac = constraint.jac
+        if callable(jac):
+            jac = _on_tree(jac, variables, ())
+        elif with_jacobian:
+            jac = Compiled(jacrev(function))
+        return NonlinearConstraint(
+            function, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
+        )
+    return constraint
+
+
+OUTCOME = (FLAG, COUNT, COUNT, COUNT)
+
+
+def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
+    both, *product = functions
+    method, tol = settings.pop("method"), settings.pop("tol")
+    (x0,) = starts
+    gradient = isinstance(method, str) and method.lower() in WITHOUT_GRADIENT
+    found = scipy.optimize.minimize(
+        (lambda x: both(x)[0]) if gradient else both,
+        x0,
+        method=method,
+        jac=None if gradient else True,
+        hessp=product[0] if product else None,
+        tol=tol,
+        options=settings,
+    )
+    return [found.x, found.success, found.status, found.nit, found.nfev]
+
+
+def _implicit_minimum(
+    label: str,
+    objective: Callable[[Any], Any],
+    both: Closure,
+    variables: Variables,
+    settings: dict[str, Any],
+) -> Any:
+    gradient = both._replace(program=shared(first_outputs, both.program, 1, 2), structure=tree.LEAF)
+    functions = [both]
+    method = settings["method"]
+    if isinstance(method, str) and method.lower() in WITH_PRODUCTS + WITH_HESSIAN:
+        if method.lower() in WITH_HESSIAN:
+            raise TypeError(
+                f"{label}: method {method!r} cannot be used where something is traced; use 'trust-ncg'"
+            )
+        vector = vector_type(variables.size)
+        functions.append(close(label, hvp(objective), vector, vector))
+    x, *outcome = implicit_root(
+        gradient, _run_minimize, [variables.start], functions, settings, OUTCOME
+    )
+    names = zip(("success", "status", "nit", "nfev"), outcome, strict=True)
+    return OptimizeResult(x=variables.tree(x), fun=objective(x), **dict(names))
+
+
+@api_boundary
+def minimize_scalar(
+    fun: Callable[..., Any],
+    bracket: Any = None,
+    bounds: Any = None,
+    args: Any = (),
+    method: Any = None,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Minimize a function of a number; `scipy.optimize.minimize_scalar`, which uses no derivatives.
+
+    Parameters are SciPy's.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As SciPy's. Where something is traced: with `x`, which has derivatives by what `args` and `fun` hold,
+        `fun`, `success`, `nit` and `nfev`. There the interior minimum is differentiated: no `bounds`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad.scipy.optimize import minimize_scalar
+    >>> print(fg.grad(lambda a: minimize_scalar(lambda x: (x - a) ** 2 + x ** 4).x)(4.5).round(6))
+    0.142857
+    """
+    label = f"minimize_scalar({name_of(fun)})"
+    args = args if isinstance(args, tuple) else (args,)
+
+    def objective(x: Any) -> Any:
+        return fun(x, *args)
+
+    value = traced(label, objective, NUMBER)
+    if value is None:
+        return scipy.optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
+    refuse(label, {"bounds": bounds is not None}, "the minimum need not be a root of the derivative")
+    derivative = close(label, grad(objective), NUMBER)
+    settings = {"method": method, "tol": tol, "options": options}
+    starts = [] if bracket is None else [operand(x) for x in bracket]
+    x, *outcome = implicit_root(
+        derivative, _run_minimize_scalar, starts, [value], settings, (FLAG, COUNT, COUNT)
+    )
+    names = zip(("success", "nit", "nfev"), outcome, strict=True)
+    return OptimizeResult(x=x, fun=objective(x), **dict(names))
+
+
+def _run_minimize_scalar(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
+    found = scipy.optimize.minimize_scalar(functions[0], tuple(starts) or None, **settings)
+    return [found.x, found.success, found.nit, found.nfev]
