@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-peers lint format bench gpu-test gpu-bench clean
+.PHONY: help demo test test-peers lint format docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: $(VENV)/.dev ## check style and types
 format: $(VENV)/.dev ## format the code and apply the safe fixes
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
+
+docs-grid: $(VENV)/.test ## write the tables of docs/numpy.md from the calls that the tests run
+	$(VENV)/bin/python -m tests.numpy.grid
 
 bench: $(PEERS_VENV)/.peers ## run the benchmarks beside JAX, autograd and plain NumPy
 	$(PEERS_VENV)/bin/python -m benchmarks

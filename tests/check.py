@@ -147,6 +147,11 @@ def check_source(sample: Sample) -> None:
         result = eval(text, {"np": np, "out": out, **dict(zip(names, operands, strict=True))})
         assert result is out, f"`{text}` does not return out"
         assert_same((result,), expected, f"`{text}`")
+    text = None if primitive.multiple_results else primitive.assignment(*names)
+    if text is not None and expected[0].ndim:
+        scope = {"np": np, **dict(zip(names, operands, strict=True)), "x0": np.array(operands[0])}
+        exec(text, scope)
+        assert_same((scope["x0"],), expected, f"`{text}`")
 
 
 def _check_broadcast_operand(sample: Sample, i: int, axis: int) -> None:

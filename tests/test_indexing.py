@@ -572,10 +572,9 @@ def test_updates_in_place(kind):
         expected = primitive(x, *operands)
         names = ["x", "updates", "index"][: len(operands) + 1]
         scope = dict(zip(names, (np.array(x), *operands), strict=True))
-        assert primitive.call_into("updates", *names) is None
-        assert eval(primitive.call_into("x", *names), scope) is scope["x"]
+        exec(primitive.assignment(*names), scope)
         same(scope["x"], expected)
-    assert Scatter(kind).call_into("x", "x", "updates", "index") is None
+    assert Scatter(kind).assignment("x", "updates", "index") is None
 
 
 def test_take_and_take_along_axis(rng):

@@ -8,6 +8,7 @@ or a row that NumPy broadcasts by itself.
 from __future__ import annotations
 
 import keyword
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,14 +19,18 @@ from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
-from fungrad.primitives.elementwise import Cast
+from fungrad.core.types import Shape
+from fungrad.primitives.elementwise import Cast, add, mul, sub
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Slice
+from fungrad.primitives.shaping import Broadcast, Reshape, Slice, index_source
 from fungrad.primitives.ufunc import Function
 
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
 `np.add(a, b)` at every size."""
+
+
+OPERATORS: dict[Primitive, str] = {add: "+", sub: "-", mul: "*"}
 
 
 class PythonSource(NamedTuple):
@@ -69,43 +74,101 @@ class _Writer:
         self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
         self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
         self.repeated: set[int] = set()  # views in which one element has several places
+        self.uses = Counter(v for e in expr.equations for v in e.inputs)
+        self.uses.update(expr.outputs)
+        self.indexing: dict[int, int] = {}  # slices, and what ``x[i]`` they become by dropping axes
+        self.units: dict[int, int] = {}  # reshapes that assignments make needless, of what
         self.copied: set[int] = set()  # slices copied so that what they are of can be overwritten
         self.last = last_uses(expr)
         self.root_last: list[int] = []
+        self.dying: dict[int, list[int]] = {}  # by equation: what no later one reads
+        self.given: set[str] = set()  # names of inputs, which are not ours to delete
 
     def write(self) -> PythonSource:
         expr = self.expr
         self._find_roots()
         parameters = [self._name(v) for v in expr.inputs]
-        given = set(parameters) if not self.donated else set()
+        self.given = set(parameters) if not self.donated else set()
         for v, value in expr.constants.items():
             self.names[v] = self._constant(value)
-        dying: dict[int, list[int]] = {}
         for equation in expr.equations:
             for v in equation.outputs:
-                dying.setdefault(self.root_last[self.root[v]], []).append(v)
+                self.dying.setdefault(self.root_last[self.root[v]], []).append(v)
         for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
             if isinstance(primitive, Broadcast):
                 self.lazy[outputs[0]] = (inputs[0], primitive)
                 continue
+            if outputs[0] in self.indexing:
+                self._index(primitive, inputs, outputs[0], source)
+                self._free(number, outputs)
+                continue
+            if inputs and inputs[0] in self.indexing:
+                continue  # written already
+            if outputs[0] in self.units:
+                continue  # the assignment reads the operand
             if self._keeps_dtype(primitive, inputs):  # strong or weak: arrays know no difference
                 if inputs[0] in self.lazy:
                     self.lazy[outputs[0]] = self.lazy[inputs[0]]
                 else:
                     self.names[outputs[0]] = self._name(inputs[0])
                 continue
-            operands = self._operands(primitive, inputs, outputs, source)
-            self._call(number, primitive, operands, inputs, outputs, source)
-            ending = [v for v in dying.get(number, ()) if v in self.names and v not in self.lazy]
-            endings = dict.fromkeys([self.names[v] for v in ending])
-            dead = [n for n in endings if n not in given and n not in self.bindings]
-            if dead:
-                self._line(f"del {', '.join(dead)}", None)
+            if not self._assign(number, primitive, inputs, outputs, source):
+                operands = self._operands(primitive, inputs, outputs, source)
+                self._call(number, primitive, operands, inputs, outputs, source)
+            self._free(number, outputs)
         results = [self._result(i, v) for i, v in enumerate(expr.outputs)]
         self._line(f"return [{', '.join(results)}]", None)
         head = f"def program({', '.join(parameters)}):"
         text = "\n".join([head, *(f"    {line}" for line in self.body)]) + "\n"
         return PythonSource(text, self.bindings, [None, *self.lines])
+
+    def _free(self, number: int, outputs: tuple[int, ...]) -> None:
+        """Delete the names of arrays that no later equation reads."""
+        ending = [v for v in self.dying.get(number, ()) if v in self.names and v not in self.lazy]
+        reused = {self.names.get(v) for v in outputs if self.root_last[self.root[v]] > number}
+        kept = self.given | reused
+        dead = dict.fromkeys([n for v in ending if (n := self.names[v]) not in kept])
+        if names := [n for n in dead if n not in self.bindings]:
+            self._line(f"del {', '.join(names)}", None)
+
+    def _find_fused(self) -> None:
+        """Find the equations that disappear in indexing: ``x[3]`` for a slice and a reshape."""
+        equations = self.expr.equations
+        slices = {e.outputs[0] for e in equations if isinstance(e.primitive, Slice)}
+        reshapes = {}
+        for primitive, inputs, outputs in equations:
+            if isinstance(primitive, Reshape):
+                v = inputs[0]
+                shape, before = primitive.shape, self.types[v].shape
+                if v in slices and self.uses[v] == 1 and shape == _without_units(before):
+                    self.indexing[v] = outputs[0]
+                if self.uses[outputs[0]] == 1 and _leading_units(before, shape):
+                    reshapes[outputs[0]] = v
+            elif isinstance(primitive, UpdateSlice) and inputs[1] in reshapes:
+                self.units[inputs[1]] = reshapes[inputs[1]]
+
+    def _index(
+        self, primitive: Primitive, inputs: tuple[int, ...], out: int, source: Source | None
+    ) -> None:
+        """Write ``x[3, 1:2]``: a slice of which the axes of length 1 are dropped."""
+        (v,) = inputs
+        if v in self.lazy:
+            self._materialize(v, source)
+        name = self._bound(v) if v in self.expr.constants else self._name(v)
+        assert isinstance(primitive, Slice)
+        index = ", ".join(
+            str(start) if n == 1 else index_source((slice(start, stop, step),))
+            for n, start, stop, step in zip(
+                primitive.abstract_eval(self.types[v]).shape,
+                primitive.start,
+                primitive.stop,
+                primitive.step,
+                strict=True,
+            )
+        )
+        copied = ".copy()" if out in self.copied else ""
+        name_out = self._name(self.indexing[out])
+        self._line(f"{name_out} = {name}[{index}]{copied}", (primitive, source))
 
     def _find_copied(self) -> None:
         """Find the small slices whose copies spare the copy of the whole.
@@ -121,7 +184,7 @@ class _Writer:
         }
         read_until = list(self.last)  # through views too
         for primitive, inputs, outputs in reversed(equations):
-            if primitive.view and inputs:
+            if self._is_view(primitive, inputs, outputs):
                 v, view = inputs[0], outputs[0]
                 end = overwritten.get(v, len(equations))
                 small = 4 * self.types[view].size <= self.types[v].size
@@ -130,14 +193,23 @@ class _Writer:
                 else:
                     read_until[v] = max(read_until[v], read_until[view])
 
+    def _is_view(
+        self, primitive: Primitive, inputs: tuple[int, ...], outputs: tuple[int, ...]
+    ) -> bool:
+        if not primitive.view or not inputs:
+            return False
+        element = self.indexing.get(outputs[0])
+        return element is None or bool(self.types[element].shape)  # x[i] may be a scalar
+
     def _find_roots(self) -> None:
+        self._find_fused()
         self._find_copied()
         for primitive, inputs, outputs in self.expr.equations:
             if primitive.view and not inputs:
                 continue  # of something of its own, which is not to be written into
             if outputs[0] in self.copied:
                 self.owned.update(outputs)
-            elif primitive.view or self._keeps_dtype(primitive, inputs):
+            elif self._is_view(primitive, inputs, outputs) or self._keeps_dtype(primitive, inputs):
                 self.root[outputs[0]] = self.root[inputs[0]]
                 if isinstance(primitive, Broadcast) or inputs[0] in self.repeated:
                     self.repeated.add(outputs[0])
@@ -240,6 +312,7 @@ class _Writer:
             self.types[inputs[0]].dtype.kind != "c" or primitive.dtype.kind in "bc"
         ):
             text = f"{operands[0]}.astype({primitive.dtype.name!r})"
+        text = text or self._on_scalars(primitive, operands, inputs, outputs)
         text = text or primitive.expression(*operands)
         if text is not None and outputs[0] in self.copied:
             text += ".copy()"
@@ -252,6 +325,67 @@ class _Writer:
         target = ", ".join(self._name(v) for v in outputs)
         comma = "," if primitive.multiple_results and len(outputs) == 1 else ""
         self._line(f"{target}{comma} = {text}", (primitive, source))
+
+    def _on_scalars(
+        self,
+        primitive: Primitive,
+        operands: list[str],
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+    ) -> str | None:
+        """Return an operation on scalars as Python's, which NumPy runs ten times faster than a ufunc.
+
+        Of real numbers only: for integers, scalars warn of an overflow and arrays do not.
+        """
+        type_ = self.types[outputs[0]]
+        if type_.shape or type_.dtype.kind != "f" or primitive not in OPERATORS:
+            return None
+        if all(v in self.expr.constants for v in inputs):
+            return None  # of literals it would be no NumPy scalar
+        return f" {OPERATORS[primitive]} ".join(operands)
+
+    def _assign(
+        self,
+        number: int,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        source: Source | None,
+    ) -> bool:
+        """Write an update of elements as an assignment, if the array updated is not read any more."""
+        if not isinstance(primitive, (UpdateSlice, Scatter)):
+            return False
+        v = self.units.get(inputs[1], inputs[1])
+        if self._reusable(number, (inputs[0], v, *inputs[2:]), outputs[0]) != inputs[0]:
+            self._write_unit(inputs[1], source)
+            return False
+        if v in self.lazy and self.lazy[v][1].leading:
+            v = self.lazy[v][0]  # NumPy broadcasts what it assigns
+        for w in (v, *inputs[2:]):
+            if w in self.lazy:
+                self._materialize(w, source)
+        x, updates, *indices = [self._name(w) for w in (inputs[0], v, *inputs[2:])]
+        statement: str | None
+        if isinstance(primitive, UpdateSlice):
+            statement = primitive.assignment(x, updates, scalar=not self.types[v].shape)
+        else:
+            statement = primitive.assignment(x, updates, *indices)
+        if statement is None:
+            return False
+        self._line(statement, (primitive, source))
+        self.names[outputs[0]] = self.names.pop(inputs[0])
+        return True
+
+    def _write_unit(self, v: int, source: Source | None) -> None:
+        """Write a reshape that was left out for an assignment, where there is none after all."""
+        if v in self.units:
+            operand = self.units[v]
+            if operand in self.lazy:
+                self._materialize(operand, source)
+            constant = operand in self.expr.constants
+            name = self._bound(operand) if constant else self._name(operand)
+            shape = self.types[v].shape
+            self._line(f"{self._name(v)} = {name}.reshape({shape})", (Reshape(shape), source))
 
     def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
         """Return an operand whose memory can hold the result `out`, if one is free."""
@@ -282,6 +416,16 @@ class _Writer:
         if root not in self.owned or v in self.repeated or shared:
             return f"{name}.copy()"
         return name
+
+
+def _without_units(shape: Shape) -> Shape:
+    return tuple([n for n in shape if n != 1])
+
+
+def _leading_units(shape: Shape, longer: Shape) -> bool:
+    """Whether `longer` is `shape` with axes of length 1 in front."""
+    extra = len(longer) - len(shape)
+    return extra >= 0 and longer == (1,) * extra + shape
 
 
 def _safe_names() -> Iterator[str]:

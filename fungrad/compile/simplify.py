@@ -90,7 +90,11 @@ class _Sharing:
                 if not self.types[out].weak:
                     return Broadcast(shape, tuple(range(len(shape)))), (self._constant(value),)
         if primitive is add:
-            return self._added_in_place(*inputs) or self._added_in_place(*inputs[::-1]) or (add, inputs)
+            return (
+                self._added_in_place(*inputs)
+                or self._added_in_place(*inputs[::-1])
+                or (add, inputs)
+            )
         if primitive is mul:
             x, y = inputs
             if self._is_one(y) and self._replace(out, x):
@@ -100,9 +104,10 @@ class _Sharing:
         before, operands = self.made_by.get(inputs[0], (None, ())) if inputs else (None, ())
         if isinstance(primitive, Broadcast) and isinstance(before, Broadcast):
             return before.then(primitive), operands
-        if isinstance(primitive, UpdateSlice) and primitive.kind == "set" and before is primitive:
-            if operands[1] == inputs[1] and self._replace(out, inputs[0]):
-                return None  # as of ``x[1:] += y``, which assigns twice
+        if isinstance(primitive, UpdateSlice) and before is primitive:
+            again = primitive.kind == "set" and operands[1] == inputs[1]  # as of ``x[1:] += y``
+            if again and self._replace(out, inputs[0]):
+                return None
         if isinstance(primitive, Reshape):
             if isinstance(before, Reshape):
                 inputs = operands
@@ -125,8 +130,7 @@ class _Sharing:
             if region is not None:
                 return UpdateSlice(region.start, region.stop, region.step, "add"), (x, operands[0])
         if isinstance(made, Scatter) and made.kind == "add" and made.unique:
-            if self._is_zero(operands[0]):
-                return made, (x, *operands[1:])
+            return (made, (x, *operands[1:])) if self._is_zero(operands[0]) else None
         return None
 
     def _replace(self, out: int, v: int) -> bool:

@@ -9,11 +9,19 @@ from typing import Any
 from fungrad.compile.lower import Program
 from fungrad.control.layout import Layout
 from fungrad.control.mapped import one_by_one, or_zero
-from fungrad.control.programs import Closure, close, mapped, shared, tangent, transposed
+from fungrad.control.programs import (
+    Closure,
+    OfPrograms,
+    close,
+    mapped,
+    shared,
+    tangent,
+    transposed,
+)
 from fungrad.control.solver import Solver, aux_types, for_tangents, solver_of
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg, sub
@@ -23,7 +31,7 @@ from fungrad.transforms.linearize import tangent_type
 
 
 @primitive
-class LinearSolve(Primitive):
+class LinearSolve(OfPrograms):
     """Solve ``A x = b``, where the program `matvec` computes ``A x``.
 
     The operands are the arrays that `matvec`, `solve` and `transpose_solve` close over, as many of each as
@@ -36,12 +44,6 @@ class LinearSolve(Primitive):
     transpose_solve: Solver | None
     counts: tuple[int, int, int]
     symmetric: bool
-
-    multiple_results = True
-    interned = False  # it goes when its programs go
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         b = types[sum(self.counts) :]
@@ -89,21 +91,23 @@ class LinearSolve(Primitive):
             )
         matvec = self.matvec if self.symmetric else transposed(self.matvec, len(matrix))
         counts = (len(matrix), len(others), len(constants))
-        system = shared(LinearSolve, matvec, self.transpose_solve, self.solve, counts, self.symmetric)
+        system = shared(
+            LinearSolve, matvec, self.transpose_solve, self.solve, counts, self.symmetric
+        )
         rhs = [or_zero(c, x) for c, x in zip(ct, b, strict=False)]
         found = system(*matrix, *others, *constants, *rhs)
         return (*[None] * sum(counts), *found[: len(b)])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        programs = [self.solve] if self.transpose_solve is None else [self.solve, self.transpose_solve]
-        if not all(isinstance(p, Program) for p in programs):
+        solvers = (self.solve, self.transpose_solve)
+        if not all(p is None or isinstance(p, Program) for p in solvers):
             return one_by_one(self, size, batched, operands)
         *captured, b = self._split(operands)
         *flags, of_b = self._split(batched)
         every = (True,) * len(b)
         matvec, solve, again = [
-            p if p is None else mapped(p, size, (*f, *every))
-            for p, f in zip((self.matvec, *[self.solve, self.transpose_solve]), flags, strict=True)
+            mapped(p, size, (*f, *every)) if isinstance(p, Program) else None
+            for p, f in zip((self.matvec, *solvers), flags, strict=True)
         ]
         system = shared(LinearSolve, matvec, solve, again, self.counts, self.symmetric)
         rhs = [expand(size, x, f) for x, f in zip(b, of_b, strict=True)]
@@ -138,7 +142,9 @@ def inexact_leaves(x: Any, label: str) -> tuple[list[Any], tree.TreeDef]:
     return operands, structure
 
 
-def check_square(matvec: Closure, types: list[ArrayType], structure: tree.TreeDef, label: str) -> None:
+def check_square(
+    matvec: Closure, types: list[ArrayType], structure: tree.TreeDef, label: str
+) -> None:
     """Raise a TypeError unless `matvec` returns what it takes."""
     if matvec.structure != structure:
         raise TypeError(
@@ -219,9 +225,7 @@ def custom_linear_solve(
     b = tree.unflatten(structure, types)
     system = close("custom_linear_solve: matvec", matvec, b)
     check_square(system, types, structure, "custom_linear_solve: matvec")
-    solver, constants, aux = solver_of(
-        solve, "custom_linear_solve: solve", system, system.captured, b, has_aux
-    )
+    solver, constants, aux = solver_of(solve, "custom_linear_solve: solve", system, b, has_aux)
     others: tuple[Solver, tuple[Any, ...]] | None = None
     if transpose_solve is not None or symmetric:
         adjoint = system
@@ -232,7 +236,6 @@ def custom_linear_solve(
             transpose_solve or solve,
             "custom_linear_solve: transpose_solve",
             adjoint,
-            system.captured,
             b,
             has_aux,
         )[:2]

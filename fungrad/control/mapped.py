@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.control.programs import shared
+from fungrad.control.programs import OfPrograms, shared
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, type_of
@@ -26,7 +26,7 @@ def one_by_one(
 
 
 @primitive
-class OneByOne(Primitive):
+class OneByOne(OfPrograms):
     """Run `inner`, which has several results, in a loop over axis 0 of the operands in `batched`.
 
     Every rule is the batch of the rule of `inner`.
@@ -35,12 +35,6 @@ class OneByOne(Primitive):
     inner: Primitive
     size: int
     batched: tuple[bool, ...]
-
-    multiple_results = True
-    interned = False  # like what it runs
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         found = self.inner.infer(self._unbatched(types))
@@ -79,7 +73,9 @@ class OneByOne(Primitive):
 
         types = self._unbatched([type_of(x) for x in operands])
         results = self.inner.infer(types)
-        expr = record_expr("jvp", rule, [*types, *results, *[tangent_type(types[i]) for i in moving]])
+        expr = record_expr(
+            "jvp", rule, [*types, *results, *[tangent_type(types[i]) for i in moving]]
+        )
         flags = [*self.batched, *[True] * len(out), *[self.batched[i] for i in moving]]
         axes = [0 if b else None for b in flags]
         program = Program(batch_expr(expr, self.size, axes, [0] * len(alive)))
@@ -91,9 +87,7 @@ class OneByOne(Primitive):
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         known = [i for i, x in enumerate(operands) if not isinstance(x, Linear)]
-        types = self._unbatched(
-            [x.type if isinstance(x, Linear) else type_of(x) for x in operands]
-        )
+        types = self._unbatched([x.type if isinstance(x, Linear) else type_of(x) for x in operands])
         present = [i for i, c in enumerate(ct) if c is not None]
         alive: list[int] = []
 

@@ -20,9 +20,9 @@ import scipy.integrate
 from fungrad.compile.lower import Program
 from fungrad.control.layout import as_reals, from_reals
 from fungrad.control.mapped import one_by_one, or_zero
-from fungrad.control.programs import mapped, shared
+from fungrad.control.programs import OfPrograms, mapped, shared
 from fungrad.core.evaluate import evaluate
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
@@ -74,7 +74,7 @@ class Options:
 
 
 @primitive
-class Flow(Primitive):
+class Flow(OfPrograms):
     """Integrate the equation ``z' = rhs(*captured, *z, t)`` over a grid of at least two times.
 
     The operands are the `captured` first arrays that `rhs` takes, the times, and an input for each state
@@ -86,12 +86,6 @@ class Flow(Primitive):
     ins: tuple[str, ...]
     outs: tuple[str, ...]
     options: Options
-
-    multiple_results = True
-    interned = False  # it goes when its program goes
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         intervals = types[self.captured].shape[0] - 1
@@ -127,7 +121,9 @@ class Flow(Primitive):
             return pack(rhs(*captured, *unpack(vector), clock(t)))
 
         grid = to_host(times).astype(float)
-        state = pack([x if how == INITIAL else x[0] for x, how in zip(inputs, self.ins, strict=True)])
+        state = pack(
+            [x if how == INITIAL else x[0] for x, how in zip(inputs, self.ins, strict=True)]
+        )
         if all(how == INITIAL for how in self.ins):
             arrivals = integrate(derivative, state, grid, self.options)
         else:
@@ -207,9 +203,7 @@ class Flow(Primitive):
         m = moved.shape[0]
         behind = [scaled(f, rows(moved, 0, m - 1)) for f in leaving]
         if all(how == INITIAL for how in self.ins):  # in between, the two cancel
-            return self.ins, [
-                sub(s, first_row(b)) for s, b in zip(starts, behind, strict=True)
-            ]
+            return self.ins, [sub(s, first_row(b)) for s, b in zip(starts, behind, strict=True)]
         ins, inputs = [], []
         between = rows(moved, 1, m - 1)
         for s, b, f, how in zip(starts, behind, arriving, self.ins, strict=True):
@@ -229,7 +223,7 @@ class Flow(Primitive):
 
 
 @primitive
-class FlowTangent(Primitive):
+class FlowTangent(OfPrograms):
     """The derivative of a `Flow`: tangents of its states.
 
     The operands are those of the flow; then tangents of what `rhs` captures, at the positions `moving`; then
@@ -240,12 +234,6 @@ class FlowTangent(Primitive):
     flow: Flow
     moving: tuple[int, ...]
     ins: tuple[str, ...]
-
-    multiple_results = True
-    interned = False  # it goes when the flow goes
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return self.flow.infer(types[: self.flow.captured + 1 + len(self.ins)])
@@ -263,9 +251,7 @@ class FlowTangent(Primitive):
         # What is reset is read at all times; otherwise the states are not of interest.
         of_states = tuple([ALL if how == RESET else FINAL for how in flow.ins])
         n = flow.captured + len(self.moving)
-        return shared(
-            Flow, program, n, flow.ins + self.ins, of_states + flow.outs, flow.options
-        )
+        return shared(Flow, program, n, flow.ins + self.ins, of_states + flow.outs, flow.options)
 
     def _operands_of_both(self, operands: Sequence[Any]) -> list[Any]:
         given, tangents, inputs = self._split(operands)
@@ -280,7 +266,7 @@ class FlowTangent(Primitive):
         return self._both().jvp(tuple(moved), None, *given)[len(self.ins) :]
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        given, tangents, inputs = self._split(operands)
+        given, _, _ = self._split(operands)
         if any(isinstance(x, Linear) for x in given):
             raise self.missing("transpose")
         flow = self.flow
@@ -312,7 +298,9 @@ class FlowTangent(Primitive):
         )
         zeros = [full(tangent_type(type_of(captured[i])), 0) for i in self.moving]
         found = adjoint(*captured, reverse(times), *resets, *of_adjoints, *zeros)[k:]
-        of_inputs = [reverse(x) if out == ALL else x for x, out in zip(found[:k], outs, strict=True)]
+        of_inputs = [
+            reverse(x) if out == ALL else x for x, out in zip(found[:k], outs, strict=True)
+        ]
         return (*[None] * len(given), *found[k:], *of_inputs)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:

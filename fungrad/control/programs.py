@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError, LostDerivativeError
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
@@ -23,6 +25,20 @@ from fungrad.transforms.transpose import transpose_expr
 from fungrad.transforms.vmap import batch_expr
 
 T = TypeVar("T")
+
+
+class OfPrograms(Primitive):
+    """A primitive with several results whose parameters are programs; it goes when they go."""
+
+    multiple_results = True
+    interned = False
+
+    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+        return self.abstract_eval(*types)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        """Show the name alone: programs are long."""
+        return self.name
 
 
 class Closure(NamedTuple):
@@ -49,7 +65,10 @@ class Closure(NamedTuple):
 
 
 class NotTraced(NamedTuple):
-    """Why a function could not be traced, and the tracers it had used by then."""
+    """Why a function could not be traced, and the tracers it had used by then.
+
+    It asked for a value, or passed a tracer to compiled code.
+    """
 
     error: TypeError
     captured: tuple[Tracer, ...]
@@ -66,16 +85,14 @@ def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
     return found
 
 
-def try_to_close(
-    label: str, function: Callable[..., Any], *arguments: Any
-) -> Closure | NotTraced:
+def try_to_close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure | NotTraced:
     """Trace `function`, if it does not ask for the values of its arguments."""
     leaves, structure = tree.flatten(arguments)
     with Trace(label) as trace:
         tracers = [trace.new_input(tangent_type(type_of(x))) for x in leaves]
         try:
             result = function(*tree.unflatten(structure, tracers))
-        except TypeError as error:  # a ConcretizationError, or a tracer that should become an array
+        except (ConcretizationError, LostDerivativeError) as error:
             used = tuple([x for _, x in trace.captures if type(x) is Tracer])
             return NotTraced(error, used)
         found, out_structure = tree.flatten(result)
@@ -135,3 +152,12 @@ def mapped(program: Program, size: int, batched: Sequence[bool]) -> Program:
 def _mapped(program: Program, size: int, batched: tuple[bool, ...]) -> Program:
     axes = [0 if b else None for b in batched]
     return Program(batch_expr(program.expr, size, axes, [0] * len(program.expr.outputs)))
+
+
+def some_outputs(program: Program, start: int, stop: int) -> Program:
+    """Return the program that computes the outputs from `start` to `stop` alone."""
+    return shared(_some_outputs, program, start, stop)
+
+
+def _some_outputs(program: Program, start: int, stop: int) -> Program:
+    return Program(dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop]))

@@ -11,8 +11,8 @@ import scipy.integrate
 from fungrad.compile.lower import Program
 from fungrad.control.layout import as_reals, from_reals
 from fungrad.control.mapped import one_by_one
-from fungrad.control.programs import shared, tangent, transposed
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.control.programs import OfPrograms, shared, tangent, transposed
+from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, array_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg
 from fungrad.primitives.shaping import Broadcast, full
@@ -31,7 +31,7 @@ class Options:
 
 
 @primitive
-class Integral(Primitive):
+class Integral(OfPrograms):
     """Integrate ``integrand(*captured, x)`` over `x` from `a` to `b`.
 
     The operands are the `captured` first arrays that the integrand takes, then `a` and `b`. The results
@@ -41,12 +41,6 @@ class Integral(Primitive):
     integrand: Program
     captured: int
     options: Options
-
-    multiple_results = True
-    interned = False  # it goes when its program goes
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return (*map(tangent_type, self.integrand.expr.output_types), ERROR)
@@ -84,9 +78,9 @@ class Integral(Primitive):
         if moving:
             derivative = shared(IntegralTangent, self, moving)
             found = list(derivative(*operands, *[moved[i] for i in moving]))
-        for end, t, sign in ((a, t_a, neg), (b, t_b, lambda x: x)):
+        for end, t in ((a, None if t_a is None else neg(t_a)), (b, t_b)):
             if t is not None:
-                edge = [_times(y, sign(t)) for y in self.integrand(*captured, end)]
+                edge = [_times(y, t) for y in self.integrand(*captured, end)]
                 found = [y if x is None else add(x, y) for x, y in zip(found, edge, strict=True)]
         return (*found, None)
 
@@ -95,7 +89,7 @@ class Integral(Primitive):
 
 
 @primitive
-class IntegralTangent(Primitive):
+class IntegralTangent(OfPrograms):
     """The derivative of an `Integral` by what its integrand captures at the positions `moving`.
 
     The operands are those of the integral, then tangents, in which it is linear. The results are the
@@ -104,12 +98,6 @@ class IntegralTangent(Primitive):
 
     integral: Integral
     moving: tuple[int, ...]
-
-    multiple_results = True
-    interned = False  # it goes when the integral goes
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return self.integral.abstract_eval()[:-1]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.linear_solve import LinearSolve, check_square, inexact_leaves
 from fungrad.control.mapped import one_by_one
-from fungrad.control.programs import Closure, NotTraced, close, mapped, shared, tangent, try_to_close
+from fungrad.control.programs import (
+    Closure,
+    NotTraced,
+    OfPrograms,
+    close,
+    mapped,
+    shared,
+    tangent,
+    try_to_close,
+)
 from fungrad.control.solver import (
     Solver,
     aux_types,
@@ -20,7 +28,7 @@ from fungrad.control.solver import (
 )
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg
@@ -28,7 +36,7 @@ from fungrad.transforms.linearize import tangent_type
 
 
 @primitive
-class Root(Primitive):
+class Root(OfPrograms):
     """Find ``x`` with ``f(x) = 0``.
 
     The operands are the arrays that `f`, `solve` and `tangent_solve` close over, as many of each as `counts`
@@ -41,12 +49,6 @@ class Root(Primitive):
     solve: Solver
     tangent_solve: Solver
     counts: tuple[int, int, int]
-
-    multiple_results = True
-    interned = False  # it goes when its programs go
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         x = self._x_types
@@ -178,15 +180,13 @@ def custom_root(
     function = close("custom_root: f", f, tree.unflatten(structure, types))
     check_square(function, types, structure, "custom_root: f")
     label = "custom_root: solve"
-    solver, constants, aux = solver_of(solve, label, function, function.captured, start, has_aux)
+    solver, constants, aux = solver_of(solve, label, function, start, has_aux)
     found = root(function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function))
     x = tree.unflatten(structure, found[: len(leaves)])
     return (x, tree.unflatten(aux, found[len(leaves) :])) if has_aux else x
 
 
-def tangent_solver(
-    tangent_solve: Callable[..., Any], f: Closure
-) -> tuple[Solver, tuple[Any, ...]]:
+def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:
     """Return the user's solver of the tangent systems of `f`, and what it closes over."""
     label = "custom_root: tangent_solve"
     n = len(f.captured)
@@ -202,8 +202,3 @@ def tangent_solver(
         return on_values(tangent_solve, label, f.structure, f.types, found), ()
     check_types(found.types, f.types, label)
     return found.program, found.captured
-
-
-def first_outputs(program: Program, start: int, stop: int) -> Program:
-    """Return the program of the outputs from `start` to `stop` alone."""
-    return Program(dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop]))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from fungrad.compile.lower import Program
-from fungrad.control.programs import NotTraced, shared, try_to_close
+from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer
@@ -31,7 +31,9 @@ class HostSolver(Protocol):
     def aux_types(self) -> tuple[ArrayType, ...]:
         """The types of what it returns beside the solution."""
 
-    def __call__(self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    def __call__(
+        self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
+    ) -> list[Any]:
         """Return the leaves of the solution of ``apply(x) = b``, then the auxiliary results.
 
         `b` is empty where a root of `apply` is sought.
@@ -49,11 +51,12 @@ def aux_types(solver: Solver, n: int) -> tuple[ArrayType, ...]:
     return solver.expr.output_types[n:] if isinstance(solver, Program) else solver.aux_types
 
 
-def for_tangents(solver: Any, constants: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def for_tangents(solver: Any, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Return the solver and constants to use for further right-hand sides."""
     if solver is None or isinstance(solver, Program):
-        return solver, constants
-    return solver.for_tangents(constants)  # type: ignore[no-any-return]
+        return solver, tuple(constants)
+    solver, constants = solver.for_tangents(constants)
+    return solver, tuple(constants)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +74,16 @@ class OnValues:
 
     aux_types = ()
 
-    def __call__(self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    def __call__(
+        self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
+    ) -> list[Any]:
         def of_trees(x: Any) -> Any:
             return tree.unflatten(self.structure, apply(tree.leaves(x)))
 
         start = tree.unflatten(self.structure, [*constants, *b])
-        leaves = solution_leaves(self.function(of_trees, start), self.structure, self.types, self.label)
+        leaves = solution_leaves(
+            self.function(of_trees, start), self.structure, self.types, self.label
+        )
         for x in leaves:
             if type(x) is Tracer:
                 raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
@@ -95,32 +102,30 @@ _ENCLOSED = (
 
 
 def solver_of(
-    function: Callable[..., Any], label: str, apply: Any, captured: Sequence[Any], x: Any, has_aux: bool
+    function: Callable[..., Any], label: str, system: Closure, x: Any, has_aux: bool
 ) -> tuple[Solver, tuple[Any, ...], tree.TreeDef]:
-    """Return a user's ``function(apply, x)`` as a solver, its constants and the structure of `aux`.
-
-    `captured` is what `apply` closes over.
-    """
+    """Return a user's ``function(system, x)`` as a solver, its constants and the structure of `aux`."""
     leaves, structure = tree.flatten(x)
     types = tuple([type_of(v).update(weak=False) for v in leaves])
     aux: list[tree.TreeDef] = []
 
-    def solution(x: Any) -> Any:
-        result = function(apply, x)
+    # What the system closes over is passed in, so that what is captured is the solver's own.
+    def solution(captured: Any, x: Any) -> Any:
+        result = function(system._replace(captured=tuple(captured)), x)
         value, extra = split_aux(result, label) if has_aux else (result, None)
         aux.append(tree.structure(extra))
         return solution_leaves(value, structure, types, label), tree.leaves(extra)
 
-    found = try_to_close(label, solution, x)
+    found = try_to_close(label, solution, [type_of(v) for v in system.captured], x)
     if isinstance(found, NotTraced):
         if has_aux:
             raise ConcretizationError(
                 f"at {here()}\n{label} asks for values, so what it returns is not known before the program "
                 "runs; with has_aux=True it must be. Return the solution alone."
             ) from found.error
-        return on_values(function, label, structure, types, found, captured), (), tree.structure(None)
+        return on_values(function, label, structure, types, found), (), tree.structure(None)
     check_types(found.types[: len(types)], types, label)
-    return found.program, found.captured, aux[-1]
+    return found.program, (*found.captured, *system.captured), aux[-1]
 
 
 def on_values(
@@ -129,11 +134,9 @@ def on_values(
     structure: tree.TreeDef,
     types: tuple[ArrayType, ...],
     why: NotTraced,
-    captured: Sequence[Any] = (),
 ) -> OnValues:
-    """Return the solver that calls `function` with arrays; `captured` is what it may have used."""
-    known = {(t.owner, t.variable) for t in captured if type(t) is Tracer}
-    if any((t.owner, t.variable) not in known for t in why.captured):
+    """Return the solver that calls `function` with arrays."""
+    if why.captured:
         raise ConcretizationError(_ENCLOSED.format(here=here(), label=label)) from why.error
     return shared(OnValues, function, label, structure, types)
 

@@ -151,6 +151,13 @@ class Primitive(InternedValue):
         """Return NumPy source that computes into the array `out`; None if that is not possible."""
         return None
 
+    def assignment(self, *names: str) -> str | None:
+        """Return the NumPy statement that turns the first operand, which dies, into the result.
+
+        None if there is none.
+        """
+        return None
+
     def missing(self, rule: str) -> MissingRuleError:
         """Return the error for a rule that the primitive lacks, for operands such as these."""
         what = {

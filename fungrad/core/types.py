@@ -62,6 +62,11 @@ class ArrayType(InternedValue):
         return f"{self.dtype.name}[{dims}]{'*' if self.weak else ''}"
 
 
+def is_added(dtype: np.dtype[Any]) -> bool:
+    """Whether another package, such as ml_dtypes, added the dtype to NumPy."""
+    return dtype.isbuiltin == 2
+
+
 _WIDEST = (("u", np.uint64), ("i", np.int64), ("f", np.float64), ("c", np.complex128))
 
 
@@ -79,8 +84,7 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     >>> kind_of(np.dtype(np.float16)), kind_of(np.dtype("M8[D]"))
     ('f', 'M')
     """
-    added = 2  # what `isbuiltin` is for dtypes that are not NumPy's
-    if dtype.kind == "V" and dtype.isbuiltin == added:
+    if dtype.kind == "V" and is_added(dtype):
         return next((kind for kind, wide in _WIDEST if np.can_cast(dtype, wide)), "V")
     return dtype.kind
 

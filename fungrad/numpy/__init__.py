@@ -7,7 +7,6 @@ signature, dtypes and errors. Names, also those of dtypes and constants, are Num
 import importlib
 from typing import Any
 
-import numpy as np
 from numpy import (
     False_,
     True_,
@@ -29,6 +28,7 @@ from numpy import (
     float32,
     float64,
     floating,
+    from_dlpack,
     generic,
     get_printoptions,
     half,
@@ -76,7 +76,9 @@ from numpy import (
     ushort,
 )
 
-from fungrad.numpy import dispatch, methods, operators, ufunc_methods
+from fungrad.numpy import array_api, dispatch, methods, operators, ufunc_methods
+from fungrad.numpy.array_api import __array_api_version__ as __array_api_version__
+from fungrad.numpy.array_api import __array_namespace_info__
 from fungrad.numpy.choosing import choose, piecewise, select, take, take_along_axis
 from fungrad.numpy.creation import (
     array,
@@ -353,9 +355,10 @@ from fungrad.numpy.statistics import average, corrcoef, cov
 # fmt: off
 __all__ = [  # noqa: RUF022 - in groups
     # Constants, dtypes and settings: NumPy's own
+    "__array_namespace_info__",
     "False_", "True_", "bool", "bool_", "byte", "cdouble", "complex128", "complex64", "complexfloating", "csingle",
     "double", "dtype", "e", "errstate", "euler_gamma", "finfo", "float16", "float32", "float64",
-    "floating", "generic", "get_printoptions", "half", "iinfo", "inexact", "inf", "int16",
+    "floating", "from_dlpack", "generic", "get_printoptions", "half", "iinfo", "inexact", "inf", "int16",
     "int32", "int64", "int8", "int_", "intc", "integer", "intp", "isdtype", "isscalar", "issubdtype",
     "iterable", "long", "longlong", "min_scalar_type", "nan", "ndarray", "ndindex", "newaxis", "number", "pi", "printoptions",
     "promote_types", "set_printoptions", "short", "signedinteger", "single", "ubyte", "uint",
@@ -439,6 +442,7 @@ dispatch.install()
 ufunc_methods.install()
 methods.install()
 operators.install()
+array_api.install()
 
 
 # Modules that few programs need; each is imported when one of its names is asked for, or when one of
@@ -467,7 +471,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "vectorizing": ("apply_along_axis", "apply_over_axes", "vectorize"),
 }
 _HOME = {name: module for module, names in _LAZY.items() for name in (names or (module,))}
-__all__ += _HOME
+__all__ += [*_HOME]
 for _module in (*_LAZY, "sliding"):
     dispatch.provide(f"fungrad.numpy.{_module}", when="numpy")
 

@@ -52,7 +52,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 @implements(np.common_type)
 def common_type(*arrays: Any) -> Any:
     types = [type_of(as_array(x)) for x in arrays]
-    return np.common_type(*[np.empty(0, t.dtype) for t in types])  # type: ignore[arg-type]
+    return np.common_type(*[np.empty(0, t.dtype) for t in types])
 
 
 # Text. Traced arrays without values show their types.

@@ -7,6 +7,7 @@ tracers, through NumPy's protocols `__array_ufunc__` and `__array_function__`.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import inspect
@@ -220,11 +221,10 @@ def _full_name(function: Any) -> str:
 
 
 def summary_of(numpy_function: Any) -> str:
-    """Return the first sentence of NumPy's documentation."""
-    text = numpy_function.__doc__ or "\n\n"
-    if isinstance(numpy_function, np.ufunc):
-        return " ".join(text.split("\n\n")[1].split())
-    return next((line.strip() for line in text.splitlines()[1:] if line.strip()), "")
+    """Return the first sentences of the documentation of a function of NumPy or SciPy."""
+    paragraphs = [p for p in inspect.cleandoc(numpy_function.__doc__ or "").split("\n\n") if p]
+    signature = paragraphs and paragraphs[0].startswith(f"{numpy_function.__name__}(")
+    return " ".join("".join(paragraphs[1:2] if signature else paragraphs[:1]).split())
 
 
 def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.types import type_of
+from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.extended import extended
-from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, promote, strong
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
@@ -97,7 +97,7 @@ def nan_to_num(
 ) -> Any:
     """`copy` means nothing: a new array is returned."""
     array = as_tracer(x)
-    if is_exact(array.dtype):
+    if not issubclass(array.dtype.type, np.inexact):
         return same_array(array)
     if array.dtype.kind == "c":
         parts = [nan_to_num(f(array), True, nan, posinf, neginf) for f in (e.real, e.imag)]
@@ -187,7 +187,8 @@ def iscomplex(x: Any) -> Any:
 def sinc(x: Any) -> Any:
     """Differentiable at 0 too."""
     array = as_tracer(x)
-    return e.sinc(cast(array, np.dtype(np.float64)) if is_exact(array.dtype) else array)
+    dtype, _ = loop_dtypes(np.multiply, (array.type, PYTHON_SCALARS[float]))  # that of pi * x
+    return e.sinc(cast(array, dtype))
 
 
 # Comparison
@@ -243,7 +244,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if np.shape(a1) != np.shape(a2):
         return np.False_
     x, y = promote(as_tracer(a1), as_tracer(a2))
-    same = e.equal(x, y)
+    same = apply(e.equal, (x, y))
     if equal_nan and not is_exact(x.dtype):
         same = e.logical_or(same, e.logical_and(e.isnan(x), e.isnan(y)))
     return all(same)

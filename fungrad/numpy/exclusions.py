@@ -6,14 +6,15 @@ either here or implemented.
 
 from __future__ import annotations
 
-_REASONS: dict[str, str] = {
+REASONS: dict[str, str] = {
     "it reads or writes files or bytes, which a traced function does once and not in every call; use "
     "numpy.{name} outside of transformed functions": (
         "frombuffer fromfile fromregex fromstring genfromtxt load loadtxt memmap save savetxt savez "
         "savez_compressed"
     ),
-    "it takes elements from a Python iterator or another library one by one; make the array with numpy.{name} "
-    "and pass it in": "fromiter from_dlpack",
+    "it takes elements from a Python iterator one by one; make the array with numpy.{name} and pass it in": (
+        "fromiter"
+    ),
     "text has no derivatives; numpy.{name} works on plain arrays": (
         "base_repr binary_repr bytes_ char format_float_positional format_float_scientific rec record str_ "
         "strings"
@@ -52,10 +53,11 @@ _REASONS: dict[str, str] = {
         "core ctypeslib dtypes exceptions f2py lib testing typing"
     ),
 }
+"""The names, separated by blanks, to which each reason applies; {name} in a reason is the name."""
 
 EXCLUDED: dict[str, str] = {
     name: reason.replace("{name}", name)
-    for reason, names in _REASONS.items()
+    for reason, names in REASONS.items()
     for name in names.split()
 }
 """For each excluded name, why it is."""

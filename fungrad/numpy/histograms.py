@@ -184,6 +184,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 def _bin_of(edges: Any, x: Any) -> Any:
     """Return which bin each element is in, from 0; those outside get -1 or a number too large."""
+    places: Any
     places, values = promote(as_tracer(edges), as_tracer(x))
     last = np.equal(values, places[-1])  # the last bin has both its ends
     return search(places, values, "right") - 1 - cast(last, np.dtype(np.int64))

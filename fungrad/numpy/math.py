@@ -102,8 +102,8 @@ deg2rad = ufunc(np.deg2rad, lambda x: apply(e.radians, (x,)))
 def _modf(x: Any) -> Any:
     (x,) = ufunc_operands(np.modf, (x,))
     # Infinities have the fractional part 0; the remainder is not asked for them.
-    finite = e.select(e.isinf(x), apply(e.copysign, (0.0, x)), x)
-    return apply(e.fmod, (finite, 1.0)), e.trunc(x)
+    finite = e.select(e.isinf(x), apply(e.copysign, (0, x)), x)
+    return apply(e.fmod, (finite, 1)), e.trunc(x)
 
 
 def _frexp(x: Any) -> Any:

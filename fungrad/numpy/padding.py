@@ -135,7 +135,7 @@ def _pad_linear_ramp(x: Tracer, widths: list[tuple[int, int]], end_values: Any =
     return x
 
 
-def _pad_by_function(function: Any, x: Tracer, widths: list[tuple[int, int]], kwargs: Any) -> Any:
+def _pad_by_function(function: Any, x: Any, widths: list[tuple[int, int]], kwargs: Any) -> Any:
     """Let `function` write into each row along each axis in turn, of the array padded with zeros."""
     x = _pad_constant(x, widths)
     for axis, width in enumerate(widths):

@@ -48,7 +48,7 @@ def _without_leading_zeros(p: Any) -> Any:
 def _sum(a1: Any, a2: Any, subtract: bool) -> Any:
     p, q = _coefficients(a1, "a1"), _coefficients(a2, "a2")
     n = max(len(p), len(q))
-    p, q = (joined([np.zeros(n - len(x), x.dtype), x], 0) for x in (p, q))
+    p, q = (np.concatenate([np.zeros(n - len(x), x.dtype), x]) for x in (p, q))
     return p - q if subtract else p + q
 
 
@@ -104,7 +104,8 @@ def polyval(p: Any, x: Any) -> Any:
     """By Horner's scheme; differentiable in coefficients and places."""
     if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):
         raise TypeError(_NOT_POLY1D.format("p and x"))
-    coefficients, at = as_tracer(p), as_tracer(x)
+    coefficients: Any = as_tracer(p)
+    at: Any = as_tracer(x)
     result = np.zeros_like(at)
     for coefficient in coefficients:
         result = result * at + coefficient
@@ -119,7 +120,7 @@ def polyder(p: Any, m: Any = 1) -> Any:
     order = operator.index(m)
     if order < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    coefficients = _coefficients(p, "p") if isinstance(p, np.poly1d) else as_tracer(p)
+    coefficients: Any = _coefficients(p, "p") if isinstance(p, np.poly1d) else as_tracer(p)
     for _ in range(order):
         n = len(coefficients) - 1
         coefficients = coefficients[:-1] * np.arange(n, 0, -1)
@@ -224,7 +225,8 @@ def polyfit(
 ) -> Any:
     """Differentiable in `x`, `y` and `w`. That the fit is well conditioned is checked for known values."""
     order = operator.index(deg) + 1
-    at, values = as_tracer(x) + 0.0, as_tracer(y) + 0.0
+    at: Any = np.add(as_tracer(x), 0.0)
+    values: Any = np.add(as_tracer(y), 0.0)
     if order < 1:
         raise ValueError("expected deg >= 0")
     if at.ndim != 1:
@@ -239,7 +241,7 @@ def polyfit(
         rcond = len(at) * np.finfo(at.dtype).eps
     matrix, target = np.vander(at, order), values
     if w is not None:
-        weights = as_tracer(w) + 0.0
+        weights: Any = np.add(as_tracer(w), 0.0)
         if weights.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
         if weights.shape[0] != values.shape[0]:

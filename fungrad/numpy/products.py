@@ -13,10 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import Shape
+from fungrad.core.types import Shape, is_added, type_of
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.flipping import roll
-from fungrad.numpy.promotion import apply, cast, promote, standin, strong
+from fungrad.numpy.promotion import apply, cast, loop_dtypes, promote, standin, strong
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
@@ -26,11 +26,19 @@ _DOTS = {(m, n): DotGeneral(((m - 1,), (0,)), NO_AXES, (m, n)) for m in (1, 2) f
 """The products of vectors and matrices, by how many axes the operands have."""
 
 
-def _operands(a: Any, b: Any) -> list[Any]:
-    """Return both as tracers of one dtype."""
+def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
+    """Return both as tracers of one dtype; `function` is asked for it, if it is a ufunc.
+
+    Its answer is that of the promotion of dtypes but for dtypes that other packages add to NumPy.
+    """
     if type(a) is type(b) is Tracer and a.dtype == b.dtype and not (a.type.weak or b.type.weak):
-        return [a, b]
-    return promote(strong(a), strong(b))
+        if not is_added(a.dtype):
+            return [a, b]
+    x, y = strong(a), strong(b)
+    if isinstance(function, np.ufunc) and (is_added(x.dtype) or is_added(y.dtype)):
+        wide, _ = loop_dtypes(function, (type_of(x), type_of(y)))
+        x, y = [z if z.dtype == wide else z.astype(wide) for z in (x, y)]
+    return promote(x, y)
 
 
 def _refused(function: Any, *operands: Any) -> NoReturn:
@@ -58,7 +66,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
     if out is not None or kwargs:
         not_for_tracers("matmul", {"out": out, **kwargs})
-    x, y = _operands(x1, x2)
+    x, y = _operands(x1, x2, np.matmul)
     if dtype is not None:
         x, y = cast(x, np.dtype(dtype)), cast(y, np.dtype(dtype))
     m, n = x.ndim, y.ndim
@@ -107,7 +115,7 @@ def vecdot(
     x1: Any, x2: Any, /, out: Any = None, *, axis: Any = -1, dtype: Any = None, **kwargs: Any
 ) -> Any:
     not_for_tracers("vecdot", {"out": out, **kwargs})
-    x, y = [cast(z, np.dtype(dtype or z.dtype)) for z in _operands(x1, x2)]
+    x, y = [cast(z, np.dtype(dtype or z.dtype)) for z in _operands(x1, x2, np.vecdot)]
     if axis != -1:
         x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-1]:

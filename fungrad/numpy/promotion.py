@@ -15,7 +15,7 @@ import numpy as np
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, bind, current_trace, trace_of
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
 from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
@@ -236,6 +236,18 @@ def _comparable(x: Any, y: Any) -> list[Any]:
     return [x, y]
 
 
+def _of_rule(operands: list[Any]) -> list[Any]:
+    """Return the operands; in a derivative rule Python numbers take a dtype that a package added to NumPy.
+
+    They take NumPy's dtypes by NumPy's own promotion, but a bfloat16 times 2.0 is a float32.
+    """
+    added = [x.dtype for x in operands if type(x) is Tracer and is_added(x.dtype)]
+    trace = trace_of(operands) if added else None
+    if trace is None or not trace.rewriting:
+        return operands
+    return [added[0].type(x) if type(x) is float else x for x in operands]
+
+
 def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
     """Apply an elementwise primitive to operands of which at least one is a tracer.
 
@@ -244,6 +256,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     operands = [as_array(x) for x in operands]
     if primitive.name in COMPARISONS:
         operands = _comparable(*operands)
+    operands = _of_rule(operands)
     plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
     if plan is None:
         return bind(primitive, operands)

@@ -199,6 +199,9 @@ def compress(
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """The values must be known when the function is traced."""
     x = as_tracer(filt)
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     value = value_needed(x, "trim_zeros", "Call it outside of jit and vmap.")
     where = np.argwhere(value)
     if not len(where):
@@ -206,7 +209,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     low, high = where.min(0), where.max(0) + 1
     axes = range(x.ndim) if axis is None else np.atleast_1d(axis) % x.ndim
     for i in axes:
-        start = int(low[i]) if "f" in trim.lower() else 0
-        stop = int(high[i]) if "b" in trim.lower() else x.shape[i]
+        start = int(low[i]) if "f" in sides else 0
+        stop = int(high[i]) if "b" in sides else x.shape[i]
         x = slice_axis(x, i, start, stop)
     return same_array(x)

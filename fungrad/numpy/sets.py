@@ -113,6 +113,8 @@ def _size(size: Any) -> int | None:
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
     """Return two arrays, flattened, of one dtype."""
+    first: Any
+    second: Any
     if has_tracer((x, y)):
         first, second = promote(as_tracer(x), as_tracer(y))
     else:
@@ -238,6 +240,7 @@ def _unique_inverse(x: Any) -> Any:
 
 @implements(np.unique_values)
 def _unique_values(x: Any) -> Any:
+    """Traced, the values are sorted; NumPy gives them in any order."""
     return _named(None, x, False, False, False)
 
 

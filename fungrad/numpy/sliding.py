@@ -23,7 +23,7 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Any:
-    """Traced, the windows are an array of their own, not a view."""
+    """Traced, the windows are an array of their own: later assignments to `x` do not show in it."""
     array: Any = as_tracer(x)
     lengths = as_shape(window_shape)
     if any(n < 0 for n in lengths):

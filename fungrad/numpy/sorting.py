@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.shape import is_sequence, reshaped
@@ -34,19 +35,62 @@ def _is_stable(kind: Any, stable: Any) -> bool:
 
 
 @implements(np.sort)
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def _sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     x, axis = _to_sort(a, axis, order)
     return Sort(axis, 1, _is_stable(kind, stable))(x)[0]
 
 
+@extended(_sort)
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Any:
+    """With ``descending=True``, which is of the array API standard, the order is reversed: NaN comes first."""
+    result = _sort(a, axis, kind, order, stable=stable)
+    return np.flip(result, 0 if axis is None else axis) if descending else result
+
+
 @implements(np.argsort)
-def argsort(
+def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     if not np.ndim(a):
         a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in sort
     x, axis = _to_sort(a, axis, order)
     return ArgSort(axis, _is_stable(kind, stable))(x)
+
+
+@extended(_argsort)
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Any:
+    """With ``descending=True``, which is of the array API standard, the order is reversed.
+
+    What is equal stays in order if `stable`.
+    """
+    if not descending:
+        return _argsort(a, axis, kind, order, stable=stable)
+    x = np.ravel(a) if axis is None or not np.ndim(a) else a
+    place = 0 if axis is None else axis
+    # Sorted from the end, equal elements are in reverse order, which the reversal sets right.
+    return (
+        np.shape(x)[place]
+        - 1
+        - np.flip(_argsort(np.flip(x, place), place, kind, order, stable=stable), place)
+    )
 
 
 @implements(np.partition)

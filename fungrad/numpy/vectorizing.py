@@ -118,12 +118,14 @@ class vectorize:
 
     @api_boundary
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inputs: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+        inputs: dict[int | str, Any] = dict(enumerate(args))
+        inputs.update(kwargs)
         varying = [key for key in inputs if key not in self.excluded]
         arrays = [as_tracer(inputs[key]) for key in varying]
 
         def of_elements(*elements: Any) -> Any:
-            given = {**inputs, **dict(zip(varying, elements, strict=True))}
+            given = dict(inputs)
+            given.update(zip(varying, elements, strict=True))
             named = {key: x for key, x in given.items() if isinstance(key, str)}
             return self.pyfunc(*[given[i] for i in range(len(args))], **named)
 

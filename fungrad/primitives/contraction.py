@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, is_added
+from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Permute
 
 Axes = tuple[int, ...]
@@ -36,8 +37,12 @@ class DotGeneral(Primitive):
 
     def __call__(self, *operands: Any) -> Any:
         """Apply to arrays (at once) or tracers (recorded)."""
+        x, y = operands
+        if self.batch_axes[0] and is_added(x.dtype) and x.dtype == y.dtype:
+            # np.matmul, which takes stacks, computes with another dtype than np.dot.
+            wide = Cast(np.matmul.resolve_dtypes((x.dtype, x.dtype, None))[0])
+            return Cast(x.dtype)(self(wide(x), wide(y)))
         if self.ndims is None:
-            x, y = operands
             ndims = (len(x.shape), len(y.shape))
             return DotGeneral(self.contracting, self.batch_axes, ndims)(x, y)
         return super().__call__(*operands)

@@ -140,7 +140,8 @@ clamp = elementwise(  # (lo, x, hi)
     lambda t, out, lo, x, hi: masked(logical_and(less(x, lo), less(lo, hi)), t),
     lambda t, out, lo, x, hi: masked(logical_and(less(lo, x), less(x, hi)), t),
     lambda t, out, lo, x, hi: masked(less(hi, maximum(lo, x)), t),
-    function=lambda xp, lo, x, hi: xp.clip(x, lo, hi),
+    # NumPy has no loop of `clip` for dtypes that packages add, and takes a wider one.
+    function=lambda xp, lo, x, hi: xp.clip(x, lo, hi).astype(type_of(x).dtype, copy=False),
     dtype=clamp_dtype,
 )
 complex_ = elementwise(

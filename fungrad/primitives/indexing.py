@@ -34,6 +34,7 @@ from fungrad.primitives.shaping import (
     Reshape,
     Slice,
     expand,
+    index_source,
     move_axis,
     zeros_like,
 )
@@ -78,6 +79,10 @@ class Gather(Primitive):
         return self(x, _batch_index(x, indices), *indices)
 
 
+ASSIGNMENTS = {"set": "=", "add": "+="}
+"""The operators of Python for the kinds of update that are linear."""
+
+
 @primitive
 class Scatter(Primitive):
     """Return ``x`` with `updates` written at, or combined with, the elements at index arrays.
@@ -118,12 +123,10 @@ class Scatter(Primitive):
             _write_on_gpu(xp, ufunc, out, updates, indices)
         return out
 
-    def call_into(self, out: str, x: str, updates: str, *indices: str) -> str | None:
-        if not self.unique or out != x or self.kind not in ("set", "add"):
+    def assignment(self, x: str, updates: str, *indices: str) -> str | None:
+        if not self.unique or self.kind not in ASSIGNMENTS:
             return None
-        index = f"({', '.join(indices)},)"
-        value = updates if self.kind == "set" else f"{x}[{index}] + {updates}"
-        return f"({x}.__setitem__({index}, {value}), {x})[1]"
+        return f"{x}[{', '.join(indices)}] {ASSIGNMENTS[self.kind]} {updates}"
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         if self.linear:
@@ -236,12 +239,14 @@ class UpdateSlice(Primitive):
             out[self._index()] += updates
         return out
 
-    def call_into(self, out: str, x: str, updates: str) -> str | None:
-        if out != x:
-            return None
-        index = self._index()
-        value = updates if self.kind == "set" else f"{x}[{index}] + {updates}"
-        return f"({x}.__setitem__({index}, {value}), {x})[1]"
+    def assignment(self, x: str, updates: str, scalar: bool = False) -> str:
+        """Return the statement; it is of one element if the updates are a scalar."""
+        index = index_source(self._index())
+        if scalar and all(
+            stop - start == 1 for start, stop in zip(self.start, self.stop, strict=True)
+        ):
+            index = ", ".join(map(str, self.start))
+        return f"{x}[{index}] {ASSIGNMENTS[self.kind]} {updates}"
 
     def transpose(self, ct: Any, x: Any, updates: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None

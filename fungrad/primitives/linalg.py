@@ -104,7 +104,8 @@ class TriangularSolve(LinearSystem):
         # For stacks the loop over matrices inside of `solve` beats a loop in Python.
         triangle = (xp.tril if self.lower else xp.triu)(a)
         if self.unit_diagonal:
-            triangle[..., range(a.shape[-1]), range(a.shape[-1])] = 1
+            diagonal = xp.arange(a.shape[-1])
+            triangle[..., diagonal, diagonal] = 1
         return xp.linalg.solve(triangle, b)
 
 

@@ -160,7 +160,11 @@ owens_t = special(
 
 def quotient(x: Any) -> Any:
     """Return log(1 + x) / x, also at 0 (DLMF 15.4.1)."""
-    return gauss(1, 1, 2, neg(x))
+    if not is_complex(x):
+        return gauss(1, 1, 2, neg(x))
+    near = less(absolute(x), constant(0.5, x.real))  # SciPy's is inaccurate around exp(+-i pi / 3)
+    inner, outer = select(near, x, constant(0.25, x)), select(near, constant(1, x), x)
+    return select(near, gauss(1, 1, 2, neg(inner)), log1p(outer) / outer)
 
 
 def expn_partial(t: Any, out: Any, n: Any, x: Any) -> Any:

@@ -5,6 +5,7 @@ What the rules of linear algebra are written with: products, transposes, triangl
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.contraction import dot_general
 from fungrad.primitives.elementwise import (
+    absolute,
     cast,
     conj,
     div,
     equal,
     is_complex,
+    less_equal,
     mul,
     nonzero,
     real,
     select,
 )
+from fungrad.primitives.reductions import ReduceAnd, ReduceMax
 from fungrad.primitives.shaping import (
     Broadcast,
     Concatenate,
@@ -60,6 +64,39 @@ class OfMatrices(Primitive):
         """Raise unless the matrices are square."""
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(f"{self.name} takes square matrices, got {a}")
+
+
+@primitive
+class TakenAsHermitian(OfMatrices):
+    """The matrices as they are, but of Hermitian ones the tangents' Hermitian parts.
+
+    For functions of Hermitian matrices that read one triangle. The derivative by Hermitian matrices has
+    both triangles of a gradient filled alike, although the other one is never read. Where a matrix is not
+    Hermitian, up to half of its digits, one triangle of it is all there is, and the tangent stays
+    what it is.
+    """
+
+    view = True
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        self.check_stacks(x)
+        self.check_square(x)
+        return x.update(weak=False)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return x
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t,), (x,) = tangents, operands
+        if 0 in x.shape:
+            return t
+        both = (len(x.shape) - 2, len(x.shape) - 1)
+        half_of_digits = math.sqrt(np.finfo(x.dtype).eps)
+        limit = Broadcast(x.shape, both)(ReduceMax(both)(absolute(x)) * half_of_digits)
+        near = less_equal(absolute(x - adjoint(x)), limit)
+        is_hermitian = Broadcast(x.shape, both)(ReduceAnd(both)(near))
+        half = mul(t + adjoint(t), full(ArrayType(t.shape, t.dtype), 0.5))
+        return select(is_hermitian, half, t)
 
 
 @primitive

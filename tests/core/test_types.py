@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fungrad.core.types import ArrayType, array_type, float0, is_array, type_of
+from fungrad.core.types import ArrayType, array_type, float0, is_added, is_array, kind_of, type_of
 
 F64 = np.dtype(np.float64)
 
@@ -38,8 +38,12 @@ def test_what_is_no_array(value):
 
 @pytest.mark.parametrize(
     "value",
-    [np.array(["a"]), np.array([None]), np.array(["2020"], "M8[D]"), np.zeros(1, [("a", float)])],
-    ids=lambda x: x.dtype.kind,
+    [
+        *(np.array(["a"]), np.array([b"a"]), np.array([None]), np.array(["2020"], "M8[D]")),
+        *(np.array([1], "m8[s]"), np.zeros(1, [("a", float)]), np.zeros(1, "V8")),
+        np.array(["a"], np.dtypes.StringDType()),
+    ],
+    ids=lambda x: f"{x.dtype.kind}{x.dtype.itemsize}",
 )
 def test_arrays_that_hold_no_numbers(value):
     assert not is_array(value)
@@ -96,3 +100,31 @@ def test_sizes():
 def test_masked_arrays_are_refused():
     with pytest.raises(TypeError, match="mask would be lost"):
         type_of(np.ma.array([1.0, 2.0], mask=[True, False]))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [("?", "b"), ("i2", "i"), ("u8", "u"), ("g", "f"), ("c8", "c"), ("M8[D]", "M"), ("S3", "S")],
+)
+def test_kinds(dtype, kind):
+    assert kind_of(np.dtype(dtype)) == kind
+
+
+def test_float0_is_of_no_kind():
+    assert kind_of(float0) == "V"
+    assert not is_added(float0)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("bfloat16", "f"), ("float8_e4m3fn", "f"), ("float8_e5m2", "f")),
+        *(("int4", "i"), ("uint4", "u")),
+    ],
+)
+def test_kinds_of_added_dtypes(name, kind):
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    assert is_added(dtype)
+    assert kind_of(dtype) == kind
+    assert array_type((2,), dtype).inexact is (kind == "f")
+    assert str(array_type((2,), dtype)) == f"{name}[2]"

@@ -190,8 +190,11 @@ def test_norm(shape, options, kind):
 @pytest.mark.parametrize("kind", [real, cplx])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"ord": 3}, {"axis": (2, 0)}, {"axis": 1, "keepdims": True}, {"keepdims": True}]
-    + [{"axis": (0, -1), "keepdims": True, "ord": 1}],
+    [
+        *({}, {"ord": 3}, {"axis": (2, 0)}, {"keepdims": True}),
+        {"axis": 1, "keepdims": True},
+        {"axis": (0, -1), "keepdims": True, "ord": 1},
+    ],
     ids=str,
 )
 def test_vector_and_matrix_norm(options, kind):
@@ -319,6 +322,16 @@ def test_only_one_triangle_is_read():
         found = fg.jit(lambda x, options=options: fnp.linalg.eigvalsh(x, **options))(junk)
         np.testing.assert_allclose(found, np.linalg.eigvalsh(a))
     np.testing.assert_allclose(fg.jit(fnp.linalg.cholesky)(np.tril(a)), np.linalg.cholesky(a))
+    a[0, 1:] = np.nan
+    np.testing.assert_allclose(fg.jit(fnp.linalg.cholesky)(a), np.linalg.cholesky(a))
+
+
+def test_derivatives_by_one_triangle():
+    """Of matrices that are not Hermitian."""
+    d, e = real(3) + 5, real(2) + 2
+    check(lambda la, d, e: la.eigvalsh(np.diag(d) + np.diag(e, -1)), d, e, vmap=False)
+    check(lambda la, d, e: la.eigvalsh(np.diag(d) + np.diag(e, 1), "U"), d, e, vmap=False)
+    check(lambda la, d, e: la.cholesky(np.diag(d) + np.diag(e, -1)), d, e, vmap=False)
 
 
 # Degeneracies

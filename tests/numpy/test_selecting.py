@@ -109,6 +109,7 @@ def test_piecewise_sees_only_its_part_where_values_are_known():
 
 
 ERRORS = [
+    ("trim_zeros", (V, "x")),
     ("take", (V, 9)),
     ("take", (B, 0, 5)),
     ("take", (V, V)),

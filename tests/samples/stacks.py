@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fungrad.primitives.stacks import Triangle
+from fungrad.primitives.stacks import TakenAsHermitian, Triangle
 from tests.samples.row import Sample, complexes, integers, reals
 
 ROWS = [
@@ -21,4 +21,9 @@ ROWS = [
     ),
     Sample(Triangle(True), (integers(2, 2),), np.tril, name="integers"),
     Sample(Triangle(True), (reals(0, 3),), np.tril, name="empty"),
+    # Of matrices that are Hermitian, the derivative is by convention not that by differences:
+    # tests/numpy/test_linalg.py has it.
+    Sample(TakenAsHermitian(), (reals(3, 3),), lambda x: x),
+    Sample(TakenAsHermitian(), (complexes(2, 2, 2),), lambda x: x, name="complex-stack"),
+    Sample(TakenAsHermitian(), (reals(0, 0),), lambda x: x, name="empty"),
 ]

@@ -5,7 +5,8 @@ NumPy, under every transform and to every order of differentiation. What needs t
 
 - Hermitian matrices. `cholesky`, `eigh` and all that take ``hermitian=True`` read one triangle, as in NumPy. Their
   derivatives are those by Hermitian matrices: a gradient is Hermitian, and of a tangent the Hermitian part
-  counts.
+  counts. Only where the matrix itself is not Hermitian, because one triangle has been filled, is the
+  derivative that by this triangle.
 - Vectors of `eigh`, `eig`, `svd` and `qr` are unique up to signs, phases or rotations of some of them. Derivatives
   of functions that depend on such a choice follow it where LAPACK's is known, see `qr` and `eig`;
   otherwise a vector does not turn in its own direction.

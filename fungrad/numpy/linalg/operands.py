@@ -9,8 +9,7 @@ from numpy.linalg import LinAlgError
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import as_tracer, cast
-from fungrad.primitives.elementwise import stop_gradient
-from fungrad.primitives.stacks import adjoint
+from fungrad.primitives.stacks import TakenAsHermitian
 
 
 def common_dtype(*arrays: Tracer) -> np.dtype[Any]:
@@ -47,11 +46,5 @@ def check_matrices(x: Tracer, square: bool = False) -> None:
 
 
 def hermitian(a: Any) -> Any:
-    """Return square matrices as they are, but with the Hermitian part of their tangents.
-
-    For functions of Hermitian matrices that read one triangle: so both triangles of a gradient
-    are filled alike, although the other one is never read.
-    """
-    x = matrices(a, square=True)
-    skew: Any = (adjoint(x) - x) * 0.5
-    return x + (skew - stop_gradient(skew))
+    """Return square matrices to be taken as Hermitian, see `TakenAsHermitian`."""
+    return TakenAsHermitian()(matrices(a, square=True))

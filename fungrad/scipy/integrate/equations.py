@@ -195,7 +195,7 @@ def solve_ivp(
     >>> from fungrad.scipy.integrate import solve_ivp
     >>> def final(rate):
     ...     times = np.array([0.0, 1.0])
-    ...     return solve_ivp(lambda t, y: [-rate * y[0]], (0, 1), [1.0], "LSODA", times, rtol=1e-9).y[0, -1]
+    ...     return solve_ivp(lambda t, y: [-rate * y[0]], (0, 1), [1.0], "LSODA", times, rtol=1e-9, atol=1e-9).y[0, -1]
     >>> print(fg.grad(final)(2.0).round(6))
     -0.135335
     """
@@ -211,6 +211,10 @@ def solve_ivp(
         return scipys()
     start, stop = t_span
     times = None if t_eval is None else as_array(t_eval)
+    if times is not None and not any_traced((start, stop, times)):
+        low, high = min(start, stop), max(start, stop)
+        if np.any(times < low) or np.any(times > high):
+            raise ValueError("Values in `t_eval` are not within `t_span`.")
     grid = operand(start).reshape((1,))
     if times is not None:
         dtype = np.result_type(grid.dtype, times.dtype)
@@ -220,9 +224,7 @@ def solve_ivp(
         raise ValueError("`y0` must be 1-dimensional.")
     if vectorized:
         raise TypeError("solve_ivp: vectorized=True has no use for traced arrays; leave it out")
-    equation = Equation(
-        "solve_ivp: fun", lambda y, t: as_array(fun(t, y, *extra)), state, grid
-    )
+    equation = Equation("solve_ivp: fun", lambda y, t: as_array(fun(t, y, *extra)), state, grid)
     if not explicit and not any_traced(equation.closure.captured):
         return scipys()
     names = {"dense_output": dense_output, "events": events is not None}

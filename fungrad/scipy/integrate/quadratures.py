@@ -131,11 +131,11 @@ def quad_vec(
     """
     args = args if isinstance(args, tuple) else (args,)
     if is_plain(a, b, args):
-        return scipy.integrate.quad_vec(
-            f, a, b, epsabs, epsrel, limit=limit, args=args, **options
-        )
+        return scipy.integrate.quad_vec(f, a, b, epsabs, epsrel, limit=limit, args=args, **options)
     if options:
-        raise TypeError(f"quad_vec: the options {sorted(options)} cannot be used inside of a traced function")
+        raise TypeError(
+            f"quad_vec: the options {sorted(options)} cannot be used inside of a traced function"
+        )
     settings = quadrature.Options(float(epsabs), float(epsrel), int(limit))
     return _integral("quad_vec", f, (a, b), args, settings)
 

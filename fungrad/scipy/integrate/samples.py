@@ -101,7 +101,9 @@ def cumulative_simpson(
         parts = np.take(both, np.array(places), axis=-1)
     sums = np.cumsum(parts, axis=-1)
     if initial is not None:
-        start = np.moveaxis(np.broadcast_to(initial, np.shape(np.moveaxis(sums[..., :1], -1, axis))), axis, -1)
+        start = np.moveaxis(
+            np.broadcast_to(initial, np.shape(np.moveaxis(sums[..., :1], -1, axis))), axis, -1
+        )
         sums = np.concatenate([start + 0.0 * sums[..., :1], start + sums], axis=-1)
     return np.moveaxis(sums, -1, axis)
 
@@ -115,7 +117,9 @@ def romb(y: Any, dx: Any = 1.0, axis: Any = -1, show: bool = False) -> Any:
     levels = intervals.bit_length() - 1
     if intervals < 1 or 1 << levels != intervals:
         raise ValueError("Number of samples must be one plus a non-negative power of 2.")
-    row = []  # of Romberg's table: trapezoidal sums, and what Richardson's extrapolation makes of them
+    row: list[
+        Any
+    ] = []  # of Romberg's table: trapezoidal sums, and what Richardson's extrapolation makes of them
     for level in range(levels + 1):
         step = intervals >> level
         used = y[..., ::step]

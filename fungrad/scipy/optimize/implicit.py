@@ -66,7 +66,10 @@ class SciPySolver:
             captured, rest = rest[:n], rest[n:]
             functions.append(_on_host(program.compiled(xp), captured, xp, to_host))
         x, *aux = self.run(functions, starts, dict(self.settings))
-        return [xp.array(x), *[np.asarray(v, t.dtype) for v, t in zip(aux, self.aux_types, strict=True)]]
+        return [
+            xp.array(x),
+            *[np.asarray(v, t.dtype) for v, t in zip(aux, self.aux_types, strict=True)],
+        ]
 
     def for_tangents(self, constants: Sequence[Any]) -> tuple[SciPySolver, Sequence[Any]]:
         return self, constants

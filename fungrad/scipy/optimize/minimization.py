@@ -10,11 +10,10 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import NonlinearConstraint, OptimizeResult
 
-from fungrad.control.programs import Closure, close, shared
-from fungrad.control.root import first_outputs
+from fungrad.control.programs import Closure, close, some_outputs
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.scipy.arguments import operand
+from fungrad.scipy.arguments import operand, untraced
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -24,7 +23,14 @@ from fungrad.scipy.optimize.implicit import (
     traced,
     vector_type,
 )
-from fungrad.scipy.optimize.variables import Compiled, Variables, flat, scalar_function, vector_function
+from fungrad.scipy.optimize.variables import (
+    Compiled,
+    Variables,
+    flat,
+    on_arrays,
+    scalar_function,
+    vector_function,
+)
 from fungrad.transforms.call import name_of
 from fungrad.transforms.grad import grad, value_and_grad
 from fungrad.transforms.jacobian import hessian, hvp, jacrev
@@ -135,16 +141,17 @@ def minimize(
         derivatives["jac"] = True
         if hess is None and hessp is None:
             if kind in WITH_PRODUCTS:
-                derivatives["hessp"] = Compiled(hvp(objective))
+                derivatives["hessp"] = _product(Compiled(hvp(objective)))
             elif kind in WITH_HESSIAN:
                 derivatives["hess"] = Compiled(hessian(objective))
     else:
+        whole = on_arrays(fun, args)
 
         def function(x: Any) -> Any:
             if jac is True:
-                found, gradient = fun(variables.tree(x), *args)
+                found, gradient = whole(variables.tree(x))
                 return first(found), flat(gradient)
-            return first(objective(x))
+            return first(untraced(objective(x), label))
 
         if callable(jac):
             derivatives["jac"] = lambda x: flat(jac(variables.tree(x), *args))
@@ -164,6 +171,11 @@ def minimize(
         **derivatives,
     )
     return _as_tree(result, variables)
+
+
+def _product(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a product with the Hessian for any vector: SciPy tries one of int8 to learn the dtype."""
+    return lambda x, p: function(x, np.asarray(p, float).reshape(np.shape(x)))
 
 
 def _on_tree(function: Callable[..., Any], variables: Variables, args: Any) -> Callable[..., Any]:
@@ -246,7 +258,7 @@ def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, A
         x0,
         method=method,
         jac=None if gradient else True,
-        hessp=product[0] if product else None,
+        hessp=_product(product[0]) if product else None,
         tol=tol,
         options=settings,
     )
@@ -260,7 +272,7 @@ def _implicit_minimum(
     variables: Variables,
     settings: dict[str, Any],
 ) -> Any:
-    gradient = both._replace(program=shared(first_outputs, both.program, 1, 2), structure=tree.LEAF)
+    gradient = both._replace(program=some_outputs(both.program, 1, 2), structure=tree.LEAF)
     functions = [both]
     method = settings["method"]
     if isinstance(method, str) and method.lower() in WITH_PRODUCTS + WITH_HESSIAN:
@@ -301,7 +313,7 @@ def minimize_scalar(
     --------
     >>> import fungrad as fg
     >>> from fungrad.scipy.optimize import minimize_scalar
-    >>> print(fg.grad(lambda a: minimize_scalar(lambda x: (x - a) ** 2 + x ** 4).x)(4.5).round(6))
+    >>> print(fg.grad(lambda a: minimize_scalar(lambda x: (x - a) ** 2 + x ** 4).x)(3.0).round(6))
     0.142857
     """
     label = f"minimize_scalar({name_of(fun)})"
@@ -312,8 +324,12 @@ def minimize_scalar(
 
     value = traced(label, objective, NUMBER)
     if value is None:
-        return scipy.optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
-    refuse(label, {"bounds": bounds is not None}, "the minimum need not be a root of the derivative")
+        return scipy.optimize.minimize_scalar(
+            on_arrays(fun, args), bracket, bounds, (), method, tol, options
+        )
+    refuse(
+        label, {"bounds": bounds is not None}, "the minimum need not be a root of the derivative"
+    )
     derivative = close(label, grad(objective), NUMBER)
     settings = {"method": method, "tol": tol, "options": options}
     starts = [] if bracket is None else [operand(x) for x in bracket]
@@ -324,6 +340,8 @@ def minimize_scalar(
     return OptimizeResult(x=x, fun=objective(x), **dict(names))
 
 
-def _run_minimize_scalar(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
+def _run_minimize_scalar(
+    functions: list[Any], starts: list[Any], settings: dict[str, Any]
+) -> list[Any]:
     found = scipy.optimize.minimize_scalar(functions[0], tuple(starts) or None, **settings)
     return [found.x, found.success, found.nit, found.nfev]

@@ -13,7 +13,7 @@ from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.scipy.arguments import any_traced, operand
+from fungrad.scipy.arguments import any_traced, operand, untraced
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jit import jit
 
@@ -34,7 +34,9 @@ class Variables:
         self.types = [type_of(x) for x in leaves]
         for t in self.types:
             if t.dtype.kind != "f":
-                raise TypeError(f"{label}: x0 must be real, got {t}; take real and imaginary parts apart")
+                raise TypeError(
+                    f"{label}: x0 must be real, got {t}; take real and imaginary parts apart"
+                )
         self.ends = list(itertools.accumulate(t.size for t in self.types))
         self.size = self.ends[-1] if self.ends else 0
         self.start = flat(leaves)
@@ -42,7 +44,9 @@ class Variables:
     @property
     def plain(self) -> bool:
         """Whether the tree is the vector."""
-        return self.structure == tree.LEAF and self.types[0].ndim == 1 and self.types[0].dtype == float
+        return (
+            self.structure == tree.LEAF and self.types[0].ndim == 1 and self.types[0].dtype == float
+        )
 
     def tree(self, vector: Any) -> Any:
         """Return the tree of the elements of an array or a tracer."""
@@ -104,9 +108,15 @@ class Compiled:
 
     def __call__(self, *args: Any) -> Any:
         try:
-            return self._function(*args)
+            found = self._function(*args)
         except ConcretizationError:
             if any_traced(tree.leaves(args)):
                 raise
             self._function = self._traced
-            return self._function(*args)
+            found = self._function(*args)
+        return untraced(found, name_of(self._traced))
+
+
+def on_arrays(function: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..., Any]:
+    """Return a user's function for SciPy to call with arrays."""
+    return lambda *x: untraced(function(*x, *args), name_of(function))

@@ -57,9 +57,7 @@ class Krylov:
         rhs = layout.ravel(xp, b)
         if not rhs.size:
             return [*layout.unravel(xp, rhs), np.int64(0)]
-        linalg: Any = scipy.sparse.linalg
-        if xp is not np:
-            import cupyx.scipy.sparse.linalg as linalg
+        linalg = products.linalg_of(xp)
         solve = getattr(linalg, self.method, None)
         if solve is None:
             raise NotImplementedError(f"CuPy has no {self.method}; use gmres, or cg")
@@ -146,7 +144,9 @@ def _solve(
     label = f"{method}: A"
     system = close(label, function, tree.unflatten(structure, leaves))
     if [t.shape for t in system.types] == [x.shape for x in leaves]:
-        dtypes = [np.result_type(x.dtype, t.dtype) for x, t in zip(leaves, system.types, strict=True)]
+        dtypes = [
+            np.result_type(x.dtype, t.dtype) for x, t in zip(leaves, system.types, strict=True)
+        ]
         if dtypes != [t.dtype for t in system.types] or dtypes != [x.dtype for x in leaves]:
             leaves = [_cast(x, d) for x, d in zip(leaves, dtypes, strict=True)]
             system = close(label, function, tree.unflatten(structure, leaves))

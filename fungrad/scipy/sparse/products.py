@@ -27,6 +27,15 @@ def module_of(xp: Any) -> Any:
     return cupyx.scipy.sparse
 
 
+def linalg_of(xp: Any) -> Any:
+    """Return the `scipy.sparse.linalg` of an array library."""
+    if xp is np:
+        return scipy.sparse.linalg
+    import cupyx.scipy.sparse.linalg
+
+    return cupyx.scipy.sparse.linalg
+
+
 class _WithMatrix(Primitive):
     """What is computed of a matrix (data, indices, indptr) and of columns, in which it is linear."""
 
@@ -65,7 +74,7 @@ class _WithMatrix(Primitive):
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         if not isinstance(operands[3], Linear):
             raise self.missing("transpose")
-        other = type(self)(self.shape, not self.is_transposed)  # type: ignore[call-arg]
+        other = type(self)(self.shape, not self.is_transposed)
         return None, None, None, other(*operands[:3], ct)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
@@ -104,10 +113,7 @@ class SparseSolve(_WithMatrix):
         return module_of(xp).csc_matrix(arrays, self.shape)
 
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:
-        linalg = scipy.sparse.linalg
-        if xp is not np:
-            import cupyx.scipy.sparse.linalg as linalg
-        return linalg.splu(matrix.tocsc()).solve(x)
+        return linalg_of(xp).splu(matrix.tocsc()).solve(x)
 
 
 def as_promoted(matrix: Any, x: Any) -> tuple[Any, Any]:

@@ -127,7 +127,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     """`diff_n` is 0: ask a transform for derivatives."""
     _no_diff_n("legendre_p", diff_n)
-    return h.eval_legendre(*_aligned("legendre_p", n, _double(z)))
+    return h.eval_legendre(*_aligned("legendre_p", n, _double(z)))[np.newaxis]
 
 
 def _no_diff_n(name: str, diff_n: int) -> None:

@@ -1,0 +1,80 @@
+"""What the array API standard asks of a namespace and of its arrays beyond NumPy's functions.
+
+`fungrad.numpy` is a namespace of the standard (https://data-apis.org/array-api) for the arrays it is given: NumPy
+arrays and tracers. So libraries written against the standard, SciPy and scikit-learn among them, find it from a
+tracer and can be differentiated.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fungrad.core.errors import api_boundary, here
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.dispatch import store, writable_out
+
+__array_api_version__: str = np.__array_api_version__
+"""The version of the standard that the functions follow: what NumPy follows, for they are NumPy's."""
+
+
+__array_namespace_info__: Any = getattr(np, "__array_namespace_info__", None)
+"""What the arrays can do (devices, dtypes, capabilities): NumPy's own, which has it since 2.1."""
+
+
+def _namespace(self: Tracer, /, *, api_version: str | None = None) -> ModuleType:
+    """Return `fungrad.numpy`, whose functions take the array."""
+    np.empty(0).__array_namespace__(api_version=api_version)  # raises NumPy's error for other versions
+    return importlib.import_module("fungrad.numpy")
+
+
+def _device(self: Tracer) -> Any:
+    """Where the array lives: "cpu", or the device of the CuPy arrays that the function was called with.
+
+    A function that is traced without values, under `jit`, does not know yet and says "cpu".
+    """
+    return "cpu" if self.owner.xp is np else self.owner.xp.cuda.Device()
+
+
+def _to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:
+    """Return the array, which must be on that device: a traced function does not move arrays."""
+    if device != _device(self):
+        raise ValueError(
+            f"at {here()}\na traced array on {_device(self)!r} cannot be moved to {device!r}; move the "
+            "arguments of the transformed function before the call"
+        )
+    return self
+
+
+def _no_memory(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: a traced array has no memory to share, and its derivative would be lost."""
+    raise BufferError(
+        f"at {here()}\na tracer of type {self.type} has no memory that another library could be given through "
+        "DLPack, and what is computed there would be lost to the transform. Compute it with fungrad.numpy, "
+        "or hand over the results of the transformed function."
+    )
+
+
+@api_boundary
+def _in_place_matmul(self: Any, other: Any) -> Any:
+    """What ``x @= y`` does."""
+    return store(writable_out("an in-place operator", self), self @ other, exactly=True)
+
+
+def install() -> None:
+    """Give tracers the attributes of the standard that other modules do not give them."""
+    methods = {
+        "__array_namespace__": _namespace,
+        "__dlpack__": _no_memory,
+        "__dlpack_device__": _no_memory,
+        "__imatmul__": _in_place_matmul,
+        "device": property(_device),
+        "to_device": _to_device,
+    }
+    for name, method in methods.items():
+        if not isinstance(method, property):
+            method.__name__ = method.__qualname__ = name
+        setattr(Tracer, name, method)

@@ -1,0 +1,98 @@
+"""Systems whose matrices are stored by their diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.linalg.operands import numbers
+from fungrad.primitives.stacks import adjoint
+from fungrad.scipy.linalg.eigenvalues import eigh
+from fungrad.scipy.linalg.systems import solve
+
+
+def _dense(ab: Any, lower: int) -> Any:
+    """Return the matrix; row ``u`` of `ab` is its diagonal, with `u` rows above it."""
+    upper = ab.shape[0] - 1 - lower
+    n = ab.shape[1]
+    row, column = np.arange(n)[:, None], np.arange(n)
+    place = upper + row - column
+    inside = (place >= 0) & (place < ab.shape[0])
+    picked = ab[np.where(inside, place, 0), np.broadcast_to(column, (n, n))]
+    return np.where(inside, picked, np.zeros((), ab.dtype))
+
+
+@implements(scipy.linalg.solve_banded)
+def solve_banded(
+    l_and_u: Any,
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Traced, by LU decomposition of the whole matrix."""
+    lower, upper = l_and_u
+    x, y = numbers(ab, b)
+    if x.ndim != 2 or lower + upper + 1 != x.shape[0]:
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does "
+            f"not equal ab.shape[0] ({x.shape[0]})"
+        )
+    return solve(_dense(x, lower), y)
+
+
+def _dense_hermitian(ab: Any, lower: bool) -> Any:
+    half = _dense(ab, ab.shape[0] - 1 if lower else 0)
+    return half + adjoint(half) - np.diag(np.real(np.diag(half)).astype(half.dtype))
+
+
+@implements(scipy.linalg.solveh_banded)
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Traced, by the Cholesky factor of the whole matrix."""
+    x, y = numbers(ab, b)
+    if x.shape[-1] != y.shape[0]:
+        raise ValueError("shapes of ab and b are not compatible.")
+    return solve(_dense_hermitian(x, lower), y, assume_a="pos")
+
+
+@implements(scipy.linalg.eigvals_banded)
+def eigvals_banded(
+    a_band: Any,
+    lower: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Traced, of the whole matrix; eigenvalues are selected by index only."""
+    return eig_banded(a_band, lower, True, False, select, select_range)
+
+
+@implements(scipy.linalg.eig_banded)
+def eig_banded(
+    a_band: Any,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    """Traced, of the whole matrix; eigenvalues are selected by index only."""
+    if select not in ("a", "all", 0, "i", "index", 2):
+        raise TypeError("eig_banded: traced eigenvalues are selected by index: select='i'")
+    (x,) = numbers(a_band)
+    subset = select_range if select in ("i", "index", 2) else None
+    return eigh(_dense_hermitian(x, lower), eigvals_only=eigvals_only, subset_by_index=subset)

@@ -1,0 +1,187 @@
+"""Eigenvalue problems, also generalized ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.linalg.operands import hermitian, matrices, numbers
+from fungrad.numpy.promotion import promote
+from fungrad.primitives.decompositions import Cholesky, Eig, Eigh
+from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
+from fungrad.primitives.stacks import adjoint, matmul, symmetrized
+
+
+@implements(scipy.linalg.eig)
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Derivatives keep vectors of norm 1 and their largest elements real.
+
+    Traced, `b` must be invertible, and left vectors are for the problem without `b`.
+    """
+    if homogeneous_eigvals:
+        raise TypeError(
+            "eig: traced eigenvalues are not homogeneous; leave out `homogeneous_eigvals`"
+        )
+    if left and b is not None:
+        raise TypeError(
+            "eig: traced, there are no left vectors of a generalized problem; those of inv(b) @ a are"
+        )
+    w, v = Eig()(_with_inverse(a, b))
+    results = [w]
+    if left:
+        dual = adjoint(Inv()(v))
+        results.append(dual / np.linalg.norm(dual, axis=-2, keepdims=True))
+    if right:
+        results.append(v)
+    return tuple(results) if left or right else w
+
+
+def _with_inverse(a: Any, b: Any) -> Any:
+    if b is None:
+        return matrices(a, square=True)
+    x, y = numbers(a, b)
+    return Solve()(matrices(y, square=True), matrices(x, square=True))
+
+
+@implements(scipy.linalg.eigvals)
+def eigvals(
+    a: Any,
+    b: Any = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Traced, `b` must be invertible."""
+    return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
+
+
+@implements(scipy.linalg.eigh)
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: Any = None,
+) -> Any:
+    """Derivatives are those by Hermitian matrices. A subset is taken of all eigenvalues.
+
+    A generalized problem is made a standard one with the Cholesky factor of `b`: G. Golub and C. Van Loan, "Matrix
+    Computations" (4th edition), section 8.7.
+    """
+    if subset_by_value is not None:
+        raise TypeError(
+            "eigh: how many eigenvalues lie in an interval depends on values, so a traced result has no shape; use "
+            "subset_by_index"
+        )
+    if type not in (1, 2, 3):
+        raise ValueError('"type" keyword only accepts 1, 2, and 3.')
+    x = hermitian(a)
+    factor = None
+    if b is not None:
+        x, y = promote(symmetrized(x, lower), symmetrized(hermitian(b), lower))
+        factor = Cholesky()(y)
+        x, lower = _standard(x, factor, type), True
+    keep: Any = slice(None)
+    if subset_by_index is not None:
+        first, last = [int(i) for i in subset_by_index]
+        if not 0 <= first <= last < x.shape[-1]:
+            raise ValueError(
+                f"Requested eigenvalue indices are not valid. Valid range is [0, {x.shape[-1] - 1}] and start "
+                f"<= end, but start={first}, end={last} is given"
+            )
+        keep = slice(first, last + 1)
+    if eigvals_only:
+        return Eigh(bool(lower), vectors=False)(x)[0][..., keep]
+    w, v = Eigh(bool(lower))(x)
+    if factor is not None:
+        v = matmul(factor, v) if type == 3 else TriangularSolve(False)(adjoint(factor), v)
+    return w[..., keep], v[..., keep]
+
+
+def _standard(a: Any, factor: Any, type: int) -> Any:
+    """Return the Hermitian matrix with the eigenvalues of the generalized problem with L L^H."""
+    if type == 1:  # L^-1 a L^-H
+        half = TriangularSolve(True)(factor, a)
+        return TriangularSolve(True)(factor, adjoint(half))
+    return matmul(adjoint(factor), matmul(a, factor))
+
+
+@implements(scipy.linalg.eigvalsh)
+def eigvalsh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: Any = None,
+) -> Any:
+    """See `eigh`."""
+    return eigh(
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        type=type,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+    )
+
+
+@implements(scipy.linalg.eigh_tridiagonal)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    eigvals_only: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    """Traced, by `eigh` of the whole matrix; eigenvalues are selected by index only."""
+    if select not in ("a", "all", 0, "i", "index", 2):
+        raise TypeError("eigh_tridiagonal: traced eigenvalues are selected by index: select='i'")
+    diagonal, off = numbers(d, e)
+    if diagonal.ndim != 1 or off.shape != (max(diagonal.size - 1, 0),):
+        raise ValueError(f"d ({diagonal.size}) must have one more element than e ({off.size})")
+    matrix = np.diag(diagonal) + np.diag(off, -1) + np.diag(off, 1)
+    subset = select_range if select in ("i", "index", 2) else None
+    return eigh(matrix, eigvals_only=eigvals_only, subset_by_index=subset)
+
+
+@implements(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(
+    d: Any,
+    e: Any,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    """See `eigh_tridiagonal`."""
+    return eigh_tridiagonal(d, e, True, select, select_range)

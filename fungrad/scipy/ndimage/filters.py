@@ -1,0 +1,357 @@
+"""Filters of images: sliding sums of products, in any number of dimensions.
+
+An image is continued at its borders by a mode of SciPy's. The work is done in the dtype of the image,
+or in double precision for integers; the result has the dtype of the image.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.dispatch import implements, store, writable_out
+from fungrad.numpy.promotion import as_tracer, cast, strong
+from fungrad.primitives.elementwise import real_dtype
+from fungrad.primitives.filters import Correlate, reversed_tail
+
+PADDING = {
+    "reflect": "symmetric",
+    "grid-mirror": "symmetric",
+    "mirror": "reflect",
+    "nearest": "edge",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+    "constant": "constant",
+    "grid-constant": "constant",
+}
+"""For each mode of SciPy, that of `numpy.pad`."""
+
+
+def finished(name: str, found: Any, like: Any, output: Any) -> Any:
+    """Return a result in the dtype of the image, or what `output`, a dtype or a traced array, says."""
+    dtype = like.dtype
+    if found.dtype.kind == "c":
+        dtype = np.promote_types(dtype, np.complex64)
+    if output is None:
+        return cast(found, dtype)
+    if isinstance(output, (type, str, np.dtype)):
+        return cast(found, np.dtype(output))
+    target = writable_out(name, output)
+    return store(target, cast(found, target.dtype), exactly=True)
+
+
+def per_axis(value: Any, count: int) -> list[Any]:
+    """Return one value for each of `count` axes."""
+    if isinstance(value, (str, int, float, np.number)) or value is None or not np.ndim(value):
+        return [value] * count
+    values = list(value)
+    if len(values) != count:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return values
+
+
+def extended(x: Any, margins: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
+    """Return an image continued beyond its borders."""
+    if mode not in PADDING:
+        raise RuntimeError("boundary mode not supported")
+    constant = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    return np.pad(x, margins, PADDING[mode], **constant)  # type: ignore[call-overload]
+
+
+def _operands(input: Any, weights: Any) -> tuple[Any, Any]:
+    image, taps = as_tracer(input), as_tracer(weights)
+    dtype = image.dtype if image.dtype.kind in "fc" else np.dtype(float)
+    if taps.dtype.kind == "c":
+        dtype = np.promote_types(dtype, np.complex64)
+    elif dtype.kind == "c":
+        taps = cast(taps, real_dtype(dtype))
+    return cast(image, dtype), cast(taps, dtype)
+
+
+def _slid(x: Any, taps: Any, mode: str, cval: Any, origins: Sequence[int]) -> Any:
+    """Return the sums of products of `taps` with their surroundings, along the last axes of `x`."""
+    margins = [(0, 0)] * (x.ndim - taps.ndim)
+    for n, origin in zip(taps.shape, origins, strict=True):
+        if not 0 <= n // 2 + origin < n:
+            raise ValueError(
+                "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
+            )
+        margins.append((n // 2 + origin, n - n // 2 - 1 - origin))
+    x = extended(x, margins, mode, cval)
+    batch = x.shape[: x.ndim - taps.ndim]
+    return Correlate(taps.ndim)(x, np.broadcast_to(taps, (*batch, *taps.shape)))
+
+
+def _mirrored(taps: Any, origins: Sequence[int]) -> tuple[Any, list[int]]:
+    """Return what to correlate with in place of a convolution."""
+    shifted = [-o - (n % 2 == 0) for o, n in zip(origins, taps.shape, strict=True)]
+    return reversed_tail(taps, taps.ndim), shifted
+
+
+def _along(
+    input: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int, convolution: bool
+) -> Any:
+    x, taps = _operands(input, weights)
+    if taps.ndim != 1 or not len(taps):
+        raise RuntimeError("no filter weights given")
+    axis = normalize_axis_index(axis, x.ndim)
+    origins = [origin]
+    if convolution:
+        taps, origins = _mirrored(taps, origins)
+    elif taps.dtype.kind == "c":
+        taps = np.conjugate(taps)
+    found = _slid(np.moveaxis(x, axis, -1), taps, mode, cval, origins)
+    return np.moveaxis(found, -1, axis)
+
+
+@implements(scipy.ndimage.correlate1d)
+def correlate1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    found = _along(input, weights, axis, mode, cval, origin, False)
+    return finished("correlate1d", found, strong(input), output)
+
+
+@implements(scipy.ndimage.convolve1d)
+def convolve1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    found = _along(input, weights, axis, mode, cval, origin, True)
+    return finished("convolve1d", found, strong(input), output)
+
+
+def _over(
+    input: Any, weights: Any, mode: str, cval: Any, origin: Any, axes: Any, convolution: bool
+) -> Any:
+    if not isinstance(mode, str):
+        raise RuntimeError("A sequence of modes is not supported")
+    x, taps = _operands(input, weights)
+    which = _checked_axes(axes, x.ndim)
+    if taps.ndim != len(which) or not taps.size:
+        raise RuntimeError(f"weights.ndim ({taps.ndim}) must match len(axes) ({len(which)})")
+    origins = per_axis(origin, taps.ndim)
+    if len(which) < x.ndim:  # SciPy's axes of the weights are in order whatever that of `axes`
+        which, origins = map(list, zip(*sorted(zip(which, origins, strict=True)), strict=True))
+    if convolution:
+        taps, origins = _mirrored(taps, origins)
+    elif taps.dtype.kind == "c":
+        taps = np.conjugate(taps)
+    last = tuple(range(-len(which), 0))
+    return np.moveaxis(_slid(np.moveaxis(x, which, last), taps, mode, cval, origins), last, which)
+
+
+def _checked_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    return tuple(range(ndim)) if axes is None else normalize_axis_tuple(axes, ndim)
+
+
+@implements(scipy.ndimage.correlate)
+def correlate(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    found = _over(input, weights, mode, cval, origin, axes, False)
+    return finished("correlate", found, strong(input), output)
+
+
+@implements(scipy.ndimage.convolve)
+def convolve(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    found = _over(input, weights, mode, cval, origin, axes, True)
+    return finished("convolve", found, strong(input), output)
+
+
+# Filters of one axis after the other. Between two axes SciPy keeps the dtype of the result.
+
+
+def _axis_by_axis(name: str, input: Any, output: Any, steps: Sequence[Callable[[Any], Any]]) -> Any:
+    image = strong(input)
+    x = as_tracer(image)
+    for step in steps:
+        x = step(x)
+    return finished(name, x, image, output)
+
+
+@implements(scipy.ndimage.uniform_filter1d)
+def uniform_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    found = _along(input, np.full(size, 1 / size), axis, mode, cval, origin, False)
+    return finished("uniform_filter1d", found, strong(input), output)
+
+
+@implements(scipy.ndimage.uniform_filter)
+def uniform_filter(
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    which = _checked_axes(axes, np.ndim(input))
+    settings = (per_axis(value, len(which)) for value in (size, mode, origin))
+    steps = [
+        lambda x, axis=axis, n=n, m=m, o=o: uniform_filter1d(x, int(n), axis, None, m, cval, o)
+        for axis, n, m, o in zip(which, *settings, strict=True)
+        if n > 1
+    ]
+    return _axis_by_axis("uniform_filter", input, output, steps)
+
+
+def gaussian_weights(sigma: Any, order: int, radius: int) -> Any:
+    """Return samples of the derivative of that order of a Gaussian, whose own samples sum to 1.
+
+    The derivative is a polynomial times the Gaussian exp(-x^2 / (2 sigma^2)), and that of q is q' - x q / sigma^2.
+    """
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    x = np.arange(-radius, radius + 1)
+    bell = np.exp(-0.5 / (sigma * sigma) * x**2)
+    bell = bell / np.sum(bell)
+    q: list[Any] = [1.0]  # coefficients, lowest power first
+    for _ in range(order):
+        slopes = [(k + 1) * c for k, c in enumerate(q[1:])] + [0.0, 0.0]
+        falls = [0.0] + [c / (sigma * sigma) for c in q]
+        q = [a - b for a, b in zip(slopes, falls, strict=True)]
+    return sum(c * x**k for k, c in enumerate(q)) * bell
+
+
+def _radius(sigma: Any, truncate: float, radius: Any) -> int:
+    if radius is None:
+        if type(sigma) is Tracer:
+            raise ValueError(
+                "gaussian_filter: with a traced sigma, give radius, the number of elements to either side "
+                "that the filter takes; by default it is int(4 * sigma + 0.5)"
+            )
+        return int(truncate * float(sigma) + 0.5)
+    if not isinstance(radius, (int, np.integer)) or radius < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    return operator.index(radius)
+
+
+@implements(scipy.ndimage.gaussian_filter1d)
+def gaussian_filter1d(
+    input: Any,
+    sigma: Any,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
+    """Differentiable in `sigma` too, if `radius` is given."""
+    weights = gaussian_weights(sigma, order, _radius(sigma, truncate, radius))
+    found = _along(input, weights[::-1], axis, mode, cval, 0, False)
+    return finished("gaussian_filter1d", found, strong(input), output)
+
+
+@implements(scipy.ndimage.gaussian_filter)
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: Any = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+    axes: Any = None,
+) -> Any:
+    """Differentiable in `sigma` too, if `radius` is given."""
+    which = _checked_axes(axes, np.ndim(input))
+    settings = (per_axis(value, len(which)) for value in (sigma, order, mode, radius))
+    steps = [
+        lambda x, axis=axis, s=s, k=k, m=m, r=r: gaussian_filter1d(
+            x, s, axis, k, None, m, cval, truncate, radius=r
+        )
+        for axis, s, k, m, r in zip(which, *settings, strict=True)
+        if type(s) is Tracer or s > 1e-15
+    ]
+    return _axis_by_axis("gaussian_filter", input, output, steps)
+
+
+@implements(scipy.ndimage.sobel)
+def sobel(
+    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
+) -> Any:
+    return _edges("sobel", [1, 2, 1], input, axis, output, mode, cval)
+
+
+@implements(scipy.ndimage.prewitt)
+def prewitt(
+    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
+) -> Any:
+    return _edges("prewitt", [1, 1, 1], input, axis, output, mode, cval)
+
+
+def _edges(
+    name: str, smooth: list[int], input: Any, axis: int, output: Any, mode: Any, cval: Any
+) -> Any:
+    """Differences along one axis, smoothed along the others."""
+    ndim = np.ndim(input)
+    axis, modes = normalize_axis_index(axis, ndim), per_axis(mode, ndim)
+    others = [(a, smooth) for a in range(ndim) if a != axis]
+    steps = [
+        lambda x, a=a, taps=taps: correlate1d(x, np.array(taps), a, None, modes[a], cval)
+        for a, taps in [(axis, [-1, 0, 1]), *others]
+    ]
+    return _axis_by_axis(name, input, output, steps)
+
+
+@implements(scipy.ndimage.laplace)
+def laplace(
+    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
+) -> Any:
+    image = as_tracer(input)
+    which = _checked_axes(axes, image.ndim)
+    modes = per_axis(mode, len(which))
+    found = image if not which else 0
+    for axis, m in zip(which, modes, strict=True):
+        found = found + correlate1d(image, np.array([1, -2, 1]), axis, None, m, cval)
+    return finished("laplace", found, image, output)

@@ -1,0 +1,181 @@
+"""Least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from scipy.optimize import OptimizeResult
+
+from fungrad.control.programs import close
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.scipy.arguments import any_traced
+from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
+from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function
+from fungrad.transforms.call import name_of
+from fungrad.transforms.grad import grad
+from fungrad.transforms.jacobian import jacfwd
+
+
+@api_boundary
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str = "trf",
+    *,
+    args: Any = (),
+    kwargs: dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Minimize a sum of squares; `scipy.optimize.least_squares` with the exact Jacobian.
+
+    Parameters
+    ----------
+    fun
+        The residuals ``fun(x, *args, **kwargs)``: an array, a list or a pytree. It is compiled; if its Python asks
+        for values, it is traced in each call instead.
+    x0
+        Where to start: a vector as in SciPy, or an array of any shape, or a pytree; `fun` takes the same.
+    jac
+        By default the Jacobian of `fun`; or what SciPy takes, and then `fun` need not be differentiable.
+    bounds, method, args, kwargs, **options
+        As in SciPy.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As SciPy's; `x` has the structure, shapes and dtypes of `x0`.
+
+    Notes
+    -----
+    In a function that is differentiated, `x` has derivatives by what `args` and `fun` hold, as that of `minimize`
+    has. The result then holds `x`, `fun`, `cost`, `success`, `status` and `nfev`; bounds and losses other than the
+    linear one cannot be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.scipy.optimize import least_squares
+    >>> t = np.array([0.0, 1.0, 2.0])
+    >>> def slope(y):
+    ...     return least_squares(lambda p: p[0] + p[1] * t - y, np.zeros(2)).x[1]
+    >>> fg.grad(slope)(np.array([1.0, 2.0, 4.0])).round(6) + 0.0
+    array([-0.5,  0. ,  0.5])
+    """
+    label = f"least_squares({name_of(fun)})"
+    args = args if isinstance(args, tuple) else (args,)
+    variables = Variables(x0, label)
+    bound = (lambda x, *more: fun(x, *more, **kwargs)) if kwargs else fun
+    residuals = vector_function(bound, args, variables, "least_squares:")
+    vector = vector_type(variables.size)
+    found = traced(label, residuals, vector, start=[variables.start])
+    if found is None:
+        derivative = Compiled(jacfwd(residuals)) if jac is None else jac
+        if callable(jac):
+            derivative = lambda x: jac(variables.tree(x), *args, **(kwargs or {}))
+        compute = on_arrays(residuals) if jac is not None else Compiled(residuals)
+        result = scipy.optimize.least_squares(
+            compute, variables.start, derivative, bounds, method, **options
+        )
+        if not variables.plain:
+            result.x = variables.tree(result.x)
+        return result
+    limits = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    given = {
+        "bounds": not all(np.isinf(b).all() for b in limits),
+        "loss": options.get("loss", "linear") != "linear",
+        "callback": options.get("callback") is not None,
+    }
+    refuse(label, given, "the minimum need not be a root of the gradient of the sum of squares")
+
+    def cost(x: Any) -> Any:
+        r = residuals(x)
+        return np.sum(r * r) / 2.0
+
+    functions = [found, close(label, jacfwd(residuals), vector)]
+    x, *outcome = implicit_root(
+        close(label, grad(cost), vector),
+        _run_least_squares,
+        [variables.start],
+        functions,
+        {"method": method, **options},
+        (FLAG, COUNT, COUNT),
+    )
+    names = dict(zip(("success", "status", "nfev"), outcome, strict=True))
+    return OptimizeResult(x=variables.tree(x), fun=residuals(x), cost=cost(x), **names)
+
+
+def _run_least_squares(
+    functions: list[Any], starts: list[Any], settings: dict[str, Any]
+) -> list[Any]:
+    residuals, jacobian = functions
+    found = scipy.optimize.least_squares(residuals, starts[0], jacobian, **settings)
+    return [found.x, found.success, found.status, found.nfev]
+
+
+@api_boundary
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    *,
+    bounds: Any = (-np.inf, np.inf),
+    jac: Any = None,
+    **options: Any,
+) -> Any:
+    """Fit a function to data; `scipy.optimize.curve_fit` with the exact Jacobian.
+
+    Parameters
+    ----------
+    f
+        The model ``f(xdata, *parameters)``.
+    jac
+        By default the Jacobian of the model; or what SciPy takes.
+    xdata, ydata, p0, sigma, absolute_sigma, bounds, **options
+        As in SciPy.
+
+    Returns
+    -------
+    parameters, covariance
+        As SciPy's.
+
+    Raises
+    ------
+    TypeError
+        If something is traced: a fit is differentiated with `least_squares`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.scipy.optimize import curve_fit
+    >>> t = np.linspace(0, 1, 5)
+    >>> p, _ = curve_fit(lambda t, a, k: a * fnp.exp(-k * t), t, 3 * np.exp(-2 * t), [1.0, 1.0])
+    >>> p.round(6)
+    array([3., 2.])
+    """
+    label = f"curve_fit({name_of(f)})"
+    if any_traced(tree.leaves((xdata, ydata, p0, sigma))):
+        raise TypeError(
+            f"{label}: traced data cannot be fitted: the covariance has no derivative. Use least_squares for "
+            "the residuals (f(xdata, *p) - ydata) / sigma."
+        )
+    if jac is None:
+
+        def model(p: Any) -> Any:
+            return flat(f(xdata, *[p[i] for i in range(p.shape[0])]))
+
+        derivative = Compiled(jacfwd(model))
+        jac = lambda x, *p: derivative(np.array(p, float))
+    return scipy.optimize.curve_fit(
+        f, xdata, ydata, p0, sigma, absolute_sigma, bounds=bounds, jac=jac, **options
+    )

@@ -1,0 +1,346 @@
+"""What the distributions share: arguments, standardization, support, and the safe choice of values.
+
+A distribution is declared by functions of a standardized argument, which they get inside of the support
+and for valid parameters only. Elsewhere they get a harmless point, and their value is replaced: by -inf or 0 outside of the
+support, by NaN for invalid parameters. So neither infinities nor NaN enter a derivative through a branch that
+is not taken.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import PYTHON_SCALARS
+from fungrad.numpy.promotion import as_array, cast, has_tracer, strong
+from fungrad.primitives.elementwise import stop_gradient
+
+Formula = Callable[..., Any]
+Bounds = tuple[float, float] | Callable[..., tuple[Any, Any]]
+
+
+def double(x: Any) -> Any:
+    """Return `x` in double precision, which SciPy computes distributions in."""
+    x = as_array(x)
+    if type(x) in PYTHON_SCALARS:
+        return float(x)
+    return cast(strong(x), np.dtype(np.float64)) if type(x) is Tracer else x.astype(np.float64)
+
+
+def held(x: Any) -> Any:
+    """Return `x` as a constant: of a count there is no derivative."""
+    return stop_gradient(x) if type(x) is Tracer else x
+
+
+def certain(condition: Any) -> bool:
+    """Whether a condition is known to hold everywhere: it does not depend on tracers."""
+    return type(condition) is not Tracer and bool(np.all(condition))
+
+
+def choose(condition: Any, x: Any, y: Any) -> Any:
+    """Return `x` where a condition holds, else `y`."""
+    return x if certain(condition) else np.where(condition, x, y)
+
+
+def both(*conditions: Any) -> Any:
+    """Return whether all conditions hold; those that are known to are left out."""
+    result: Any = True
+    for condition in conditions:
+        if not certain(condition):
+            result = condition if result is True else np.logical_and(result, condition)
+    return result
+
+
+def all_positive(*shapes: Any) -> Any:
+    """Whether all parameters are valid, for most distributions."""
+    return both(*[s > 0 for s in shapes])
+
+
+def log_or_minus_infinity(x: Any) -> Any:
+    """Return log(x), and the constant -inf where x = 0."""
+    some = np.logical_not(x <= 0)
+    return np.where(some, np.log(np.where(some, x, 1.0)), -math.inf)
+
+
+class Distribution:
+    """A distribution of `scipy.stats`; its methods take traced arrays too.
+
+    Methods without a rule here are SciPy's own and take plain arrays only.
+    """
+
+    methods: tuple[str, ...] = ()
+    """The methods that take tracers, where the declaration has formulas for them."""
+
+    def __init__(
+        self,
+        name: str,
+        *shapes: str,
+        support: Bounds,
+        valid: Formula = all_positive,
+        example: Sequence[float] | None = None,
+        counts: Sequence[str] = (),
+        **formulas: Formula,
+    ) -> None:
+        self.name = name
+        self.scipy = getattr(scipy.stats, name)
+        self.shapes = shapes
+        self.support = support
+        self.valid = valid
+        self.example = example or (1.0,) * len(shapes)
+        self.counts = counts
+        self.formulas = formulas
+        self.__doc__ = f"`scipy.stats.{name}`, for tracers too.\n\n{self._summary()}\n"
+
+    def _summary(self) -> str:
+        arguments = ", ".join([*self.shapes, *self._rest()])
+        derived = [m for m in self.methods if self._formula(m) is not None]
+        return f"Methods for traced arrays: {', '.join(derived)}; parameters: {arguments}."
+
+    def _rest(self) -> dict[str, float]:
+        """Return the parameters after the shapes, with their defaults."""
+        raise NotImplementedError
+
+    def _formula(self, method: str) -> Formula | None:
+        """Return the formula of a method, if it is declared or follows from one that is."""
+        raise NotImplementedError
+
+    def _bind(self, method: str, args: Any, kwargs: Any) -> list[Any]:
+        """Return the argument, the shapes and the rest in order."""
+        first = {"pmf": "k", "logpmf": "k", "ppf": "q", "isf": "q"}.get(method, "x")
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(n, kind) for n in (first, *self.shapes)]
+        parameters += [inspect.Parameter(n, kind, default=d) for n, d in self._rest().items()]
+        try:
+            bound = inspect.Signature(parameters).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}.{method}: {error}") from None
+        bound.apply_defaults()
+        return [double(x) for x in bound.arguments.values()]
+
+    @api_boundary
+    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        if not has_tracer((*args, *kwargs.values())):
+            return getattr(self.scipy, method)(*args, **kwargs)
+        formula = self._formula(method)
+        if formula is None:
+            raise TypeError(
+                f"{self.name}.{method} has no rule for traced arrays; {self._summary()} Keep the call outside of "
+                "the transformed function."
+            )
+        return self._evaluate(method, formula, self._bind(method, args, kwargs))
+
+    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def _checked(self, shapes: list[Any], *others: Any) -> tuple[Any, list[Any]]:
+        """Return whether the parameters are valid, and parameters that are."""
+        valid = both(self.valid(*shapes), *others)
+        held_back = [held(s) if n in self.counts else s for n, s in zip(self.shapes, shapes)]
+        return valid, [choose(valid, s, e) for s, e in zip(held_back, self.example, strict=True)]
+
+    def _bounds(self, shapes: list[Any]) -> tuple[Any, Any]:
+        return self.support(*shapes) if callable(self.support) else self.support
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Return the distribution with fixed parameters."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "scipy":
+            raise AttributeError(name)
+        return getattr(self.scipy, name)
+
+    def __repr__(self) -> str:
+        return f"<fungrad.scipy.stats.{self.name}>"
+
+
+class Frozen:
+    """A distribution with fixed parameters: ``norm(mean, deviation).logpdf(x)``."""
+
+    def __init__(self, distribution: Any, args: Any, kwargs: Any) -> None:
+        self._distribution, self._args, self._kwargs = distribution, args, kwargs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self._distribution, name)
+
+        def of_argument(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, *self._args, **self._kwargs, **kwargs)
+
+        return of_argument
+
+
+def interior(low: Any, high: Any) -> Any:
+    """Return a point inside of the support."""
+    if type(low) is float and type(high) is float:
+        if math.isinf(low):
+            return high - 1.0 if math.isfinite(high) else 0.5
+        return low + 1.0 if math.isinf(high) else (low + high) / 2
+    # Bounds that are arrays are often infinite for the sake of one side only.
+    return np.clip(0.0, held(low), held(high))
+
+
+def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
+    """Return a bound of the support, which may be infinite, moved and scaled."""
+    finite = np.isfinite(bound)
+    return choose(finite, choose(finite, bound, 0.0) * scale + loc, held(bound))
+
+
+def method(name: str, summary: str) -> Any:
+    """Return the method `name` of distributions."""
+
+    def call(self: Distribution, *args: Any, **kwargs: Any) -> Any:
+        return self._call(name, *args, **kwargs)
+
+    call.__name__, call.__qualname__, call.__doc__ = name, f"Distribution.{name}", summary
+    return call
+
+
+class Continuous(Distribution):
+    """A continuous distribution, declared by functions of (x - loc) / scale and of the shapes.
+
+    Declared are `logpdf` and, as there are formulas, `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`; the others follow.
+    With `open_below` the density is infinite or undefined at the lower bound, which is then taken
+    as outside.
+    """
+
+    methods = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+
+    pdf = method("pdf", "Return the density at x.")
+    logpdf = method("logpdf", "Return the logarithm of the density at x.")
+    cdf = method("cdf", "Return the probability of at most x.")
+    logcdf = method("logcdf", "Return the logarithm of `cdf`.")
+    sf = method("sf", "Return the probability of more than x.")
+    logsf = method("logsf", "Return the logarithm of `sf`.")
+    ppf = method("ppf", "Return the x of which `cdf` is q.")
+    isf = method("isf", "Return the x of which `sf` is q.")
+
+    def __init__(self, *args: Any, open_below: bool = False, **kwargs: Any) -> None:
+        self.open_below = open_below
+        super().__init__(*args, **kwargs)
+
+    def _rest(self) -> dict[str, float]:
+        return {"loc": 0.0, "scale": 1.0}
+
+    def _formula(self, method: str) -> Formula | None:
+        known = self.formulas
+        if method in known:
+            return known[method]
+        logpdf, cdf, sf, ppf = (known.get(m) for m in ("logpdf", "cdf", "sf", "ppf"))
+        if method == "pdf" and logpdf:
+            return lambda *args: np.exp(logpdf(*args))
+        if method == "sf" and (cdf or "logsf" in known):
+            return (lambda *args: 1 - cdf(*args)) if cdf else lambda *args: np.exp(known["logsf"](*args))
+        if method == "cdf" and "logcdf" in known:
+            return lambda *args: np.exp(known["logcdf"](*args))
+        if method == "logcdf" and cdf:
+            return lambda *args: log_or_minus_infinity(cdf(*args))
+        if method == "logsf" and (sf or cdf):
+            whole = self._formula("sf")
+            return lambda *args: log_or_minus_infinity(whole(*args))  # type: ignore[misc]
+        if method == "isf" and ppf:
+            return lambda q, *shapes: ppf(1 - q, *shapes)
+        return None
+
+    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+        x, *shapes, loc, scale = arguments
+        valid, shapes = self._checked(shapes, scale > 0)
+        scale = choose(valid, scale, 1.0)
+        low, high = self._bounds(shapes)
+        if method in ("ppf", "isf"):
+            inside = np.logical_and(x > 0, x < 1)
+            value = formula(choose(inside, x, 0.5), *shapes) * scale + loc
+            ends = (low, high) if method == "ppf" else (high, low)
+            for end, bound in zip((0.0, 1.0), ends, strict=True):
+                value = np.where(x == end, at_bound(bound, scale, loc), value)
+            inside = np.logical_and(x >= 0, x <= 1)
+            return np.where(both(inside, valid), value, math.nan)
+        y = x if certain(loc == 0) else x - loc
+        y = y if certain(scale == 1) else y / scale
+        # NaN is neither below nor above, so it reaches the formula, and NaN is the result.
+        if method in ("pdf", "logpdf"):
+            bounded = [(y <= low) if self.open_below else (y < low), y > high]
+            bounded = [b for b, end in zip(bounded, (low, high)) if not _infinite(end)]
+            outside = [0.0 if method == "pdf" else -math.inf] * len(bounded)
+        else:
+            bounded = [y <= low, y >= high]
+            outside = {
+                "cdf": [0.0, 1.0],
+                "sf": [1.0, 0.0],
+                "logcdf": [-math.inf, 0.0],
+                "logsf": [0.0, -math.inf],
+            }[method]
+        inside = both(*[np.logical_not(b) for b in bounded])
+        value = formula(choose(inside, y, interior(low, high)), *shapes)
+        if method == "logpdf" and not certain(scale == 1):
+            value = value - np.log(scale)
+        if method == "pdf" and not certain(scale == 1):
+            value = value / scale
+        for beyond, constant in zip(bounded, outside, strict=True):
+            value = np.where(beyond, constant, value)
+        return choose(valid, value, math.nan)
+
+
+def _infinite(bound: Any) -> bool:
+    return type(bound) is float and math.isinf(bound)
+
+
+class Discrete(Distribution):
+    """A distribution of integers, declared by functions of k - loc and of the shapes.
+
+    Declared are `logpmf` and, as there are formulas, `cdf` and `sf`; the others follow. There is no derivative by `k`,
+    nor by the shapes that count.
+    """
+
+    methods = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
+
+    pmf = method("pmf", "Return the probability of k.")
+    logpmf = method("logpmf", "Return the logarithm of the probability of k.")
+    cdf = method("cdf", "Return the probability of at most k.")
+    logcdf = method("logcdf", "Return the logarithm of `cdf`.")
+    sf = method("sf", "Return the probability of more than k.")
+    logsf = method("logsf", "Return the logarithm of `sf`.")
+
+    def _rest(self) -> dict[str, float]:
+        return {"loc": 0.0}
+
+    def _formula(self, method: str) -> Formula | None:
+        known = self.formulas
+        if method in known:
+            return known[method]
+        if method == "pmf":
+            return lambda *args: np.exp(known["logpmf"](*args))
+        if method in ("logcdf", "logsf") and method[3:] in known:
+            return lambda *args: log_or_minus_infinity(known[method[3:]](*args))
+        return None
+
+    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+        x, *shapes, loc = arguments
+        valid, shapes = self._checked(shapes)
+        low, high = self._bounds(shapes)
+        given = held(x - loc)
+        k = np.floor(given)
+        if method in ("pmf", "logpmf"):
+            nothing = 0.0 if method == "pmf" else -math.inf
+            outside = [(k < low, nothing), (k > high, nothing), (k != given, nothing)]
+        else:
+            below, above = {
+                "cdf": (0.0, 1.0),
+                "sf": (1.0, 0.0),
+                "logcdf": (-math.inf, 0.0),
+                "logsf": (0.0, -math.inf),
+            }[method]
+            outside = [(k < low, below), (k >= high, above)]
+        inside = both(*[np.logical_not(o) for o, _ in outside])
+        value = formula(choose(inside, k, low), *shapes)
+        for beyond, constant in outside:
+            value = np.where(beyond, constant, value)
+        return choose(both(valid, np.logical_not(np.isnan(given))), value, math.nan)
