@@ -20,7 +20,9 @@ from fungrad.primitives.ufunc import Elementwise
 
 def simplify(expr: Expr) -> Expr:
     """Return `expr` with constants folded, common subexpressions shared and dead code removed."""
-    return without_dead_code(share(expr))
+    expr = without_dead_code(share(expr))
+    accumulated = accumulate(expr)
+    return expr if accumulated is expr else without_dead_code(accumulated)
 
 
 def share(expr: Expr) -> Expr:
@@ -42,8 +44,6 @@ class _Sharing:
         self.scalars: dict[Any, int] = {}  # dtype and bits -> the variable of a constant
         self.uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
         self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
-        self.uses = Counter(v for e in expr.equations for v in e.inputs)
-        self.uses.update(expr.outputs)
         for v, value in expr.constants.items():
             self._add_constant(v, value)
 
@@ -89,12 +89,6 @@ class _Sharing:
                 shape = self.types[out].shape
                 if not self.types[out].weak:
                     return Broadcast(shape, tuple(range(len(shape)))), (self._constant(value),)
-        if primitive is add:
-            return (
-                self._added_in_place(*inputs)
-                or self._added_in_place(*inputs[::-1])
-                or (add, inputs)
-            )
         if primitive is mul:
             x, y = inputs
             if self._is_one(y) and self._replace(out, x):
@@ -116,22 +110,6 @@ class _Sharing:
         if primitive is neg and before is neg and self._replace(out, operands[0]):
             return None
         return primitive, inputs
-
-    def _added_in_place(self, x: int, y: int) -> tuple[Primitive, tuple[int, ...]] | None:
-        """Return what adds `y` to `x` without making `y`, if that is zero in most places.
-
-        Such sums collect the gradient of an array that is read element by element.
-        """
-        made, operands = self.made_by.get(y, (None, ()))
-        if self.uses[y] != 1:
-            return None
-        if isinstance(made, Pad) and self._is_zero(operands[1]):
-            region = made.region(self.types[operands[0]].shape)
-            if region is not None:
-                return UpdateSlice(region.start, region.stop, region.step, "add"), (x, operands[0])
-        if isinstance(made, Scatter) and made.kind == "add" and made.unique:
-            return (made, (x, *operands[1:])) if self._is_zero(operands[0]) else None
-        return None
 
     def _replace(self, out: int, v: int) -> bool:
         """Use `v` instead of `out`, if their types are equal; return whether they are."""
@@ -171,12 +149,46 @@ class _Sharing:
         self._add_constant(v, value)
         return self.same[v]
 
-    def _is_zero(self, v: int) -> bool:
-        value = self.uniform.get(v)
-        return value is not None and not value
-
     def _is_one(self, v: int) -> bool:
         return is_one(self.uniform.get(v))
+
+
+def accumulate(expr: Expr) -> Expr:
+    """Add to elements where an array that is zero elsewhere would be made and added.
+
+    Such sums collect the gradient of an array that is read element by element.
+    """
+    if not any(isinstance(e.primitive, (Pad, Scatter)) for e in expr.equations):
+        return expr
+    uses = Counter(v for e in expr.equations for v in e.inputs)
+    uses.update(expr.outputs)
+    made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
+
+    def is_zero(v: int) -> bool:
+        made, operands = made_by.get(v, (None, ()))
+        value = expr.constants.get(operands[0] if isinstance(made, Broadcast) else v)
+        return isinstance(value, np.generic) and not value
+
+    def added(x: int, y: int) -> tuple[Primitive, tuple[int, ...]] | None:
+        made, operands = made_by.get(y, (None, ()))
+        if uses[y] != 1:
+            return None
+        if isinstance(made, Pad) and is_zero(operands[1]):
+            region = made.region(expr.types[operands[0]].shape)
+            if region is not None:
+                into = UpdateSlice(region.start, region.stop, region.step, "add")
+                return into, (x, operands[0])
+        if isinstance(made, Scatter) and made.kind == "add" and made.unique:
+            return (made, (x, *operands[1:])) if is_zero(operands[0]) else None
+        return None
+
+    equations = []
+    for primitive, inputs, outputs in expr.equations:
+        if primitive is add:
+            primitive, inputs = added(*inputs) or added(*inputs[::-1]) or (primitive, inputs)
+        made_by[outputs[0]] = primitive, inputs
+        equations.append(Equation(primitive, inputs, outputs))
+    return dataclasses.replace(expr, equations=tuple(equations))
 
 
 def is_one(value: Any) -> bool:

@@ -471,7 +471,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "vectorizing": ("apply_along_axis", "apply_over_axes", "vectorize"),
 }
 _HOME = {name: module for module, names in _LAZY.items() for name in (names or (module,))}
-__all__ += [*_HOME]
+__all__ += list(_HOME)
 for _module in (*_LAZY, "sliding"):
     dispatch.provide(f"fungrad.numpy.{_module}", when="numpy")
 
@@ -490,6 +490,8 @@ def __getattr__(name: str) -> Any:
         found = module if name == _HOME[name] else getattr(module, name)
         globals()[name] = found
         return found
+    if name == "special":  # where SciPy looks for an extension of the array API standard to come
+        return importlib.import_module("fungrad.scipy.special")
     if name in EXCLUDED:
         raise AttributeError(f"fungrad.numpy has no {name!r}: {EXCLUDED[name]}")
     close = difflib.get_close_matches(name, __all__, 1)

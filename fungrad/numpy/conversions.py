@@ -12,6 +12,7 @@ from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer
+from fungrad.numpy.selecting import on_host
 from fungrad.numpy.shape import same_array
 from fungrad.primitives import elementwise as e
 
@@ -24,7 +25,7 @@ def _needed(x: Tracer, what: str, advice: str) -> Any:
             f"at {here()}\n{what} depends on values, and a tracer of type {x.type} under "
             f"`{x.owner.label}` has none: the function is traced once for all values. {advice}"
         )
-    return value
+    return on_host(value)
 
 
 @implements(np.real_if_close)
@@ -60,7 +61,7 @@ def common_type(*arrays: Any) -> Any:
 
 def _text(function: Any, a: Any, *args: Any, **kwargs: Any) -> str:
     value = known_value(a) if type(a) is Tracer else a
-    return repr(a) if value is None else str(function(np.asarray(value), *args, **kwargs))
+    return repr(a) if value is None else str(function(on_host(value), *args, **kwargs))
 
 
 @implements(np.array_repr)

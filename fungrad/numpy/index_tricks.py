@@ -14,6 +14,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
+from fungrad.numpy.selecting import on_host
 from fungrad.numpy.shape import as_shape, reshaped
 
 # r_ and c_
@@ -113,7 +114,8 @@ def ix_(*args: Any) -> Any:
 
 
 def _known(x: Any) -> Any:
-    return known_value(x) if type(x) is Tracer else np.asarray(x)
+    value = known_value(x) if type(x) is Tracer else x
+    return None if value is None else on_host(value)
 
 
 def _check_order(order: Any) -> None:

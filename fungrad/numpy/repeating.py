@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
@@ -150,18 +150,24 @@ def _runs(positions: list[int]) -> list[tuple[int, int, int]]:
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """What to delete must be known when the function is traced."""
-    x = as_tracer(arr)
+    """What to delete must be known when the function is traced, but for a single index."""
+    x: Any = as_tracer(arr)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis_index(axis, x.ndim)
+    if _is_unknown(obj) and not obj.ndim:
+        n = x.shape[axis]
+        if not n:
+            raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+        kept = np.arange(n - 1)
+        return np.take(x, kept + (kept >= obj % n), axis)
     return at_positions(x, axis, np.delete(np.arange(x.shape[axis]), _fixed(obj)))
 
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Where to insert must be known when the function is traced."""
-    x, where, new = as_tracer(arr), _fixed(obj), as_tracer(values)
+    x, new = as_tracer(arr), as_tracer(values)
+    where = obj if _is_unknown(obj) else _fixed(obj)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis_index(axis, x.ndim)
@@ -171,10 +177,23 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         new = moveaxis(new, 0, axis)  # for one place NumPy reads the values in this order
         count = new.shape[axis]
     else:
-        count = np.insert(np.arange(n), where, 0).size - n
+        is_unknown = type(where) is Tracer
+        count = where.size if is_unknown else np.insert(np.arange(n), where, 0).size - n
+        if count == 1:  # at a single place any number of values may go
+            count = new.shape[axis]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-    both = joined([x, promotion.broadcast_to(new, shape)], axis)
+    both: Any = joined([x, promotion.broadcast_to(new, shape)], axis)
+    if type(where) is Tracer:
+        places = np.broadcast_to(np.where(np.less(where, 0), np.add(where, n), where), count)
+        # In the order of the result a new element comes right before the one that was at its place.
+        order = np.argsort(np.concatenate([2 * np.arange(n) + 1, 2 * places]), stable=True)
+        return np.take(both, order, axis)
     return at_positions(both, axis, np.insert(np.arange(n), where, np.arange(n, n + count)))
+
+
+def _is_unknown(obj: Any) -> bool:
+    """Whether `obj` is an index, or are indices, whose values are not known while tracing."""
+    return type(obj) is Tracer and obj.dtype.kind in "iu" and known_value(obj) is None
 
 
 def _fixed(obj: Any) -> Any:

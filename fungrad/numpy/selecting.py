@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.backend import namespace
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
@@ -45,7 +46,12 @@ def value_needed(x: Tracer, what: str, advice: str) -> Any:
             f"type {x.type} under `{x.owner.label}` has none: the function is traced once for all "
             f"values. {advice}"
         )
-    return np.asarray(value)
+    return on_host(value)
+
+
+def on_host(value: Any) -> Any:
+    """Return an array as one of NumPy: copied, if it is one of CuPy."""
+    return np.asarray(value) if namespace((value,)) is np else value.get()
 
 
 SIZE_NEEDED = (

@@ -198,15 +198,9 @@ def unique(
     """
     n = _size(size)
     if n is None:
-        return _unique(
-            ar,
-            return_index,
-            return_inverse,
-            return_counts,
-            axis,
-            equal_nan=equal_nan,
-            sorted=sorted,
-        )
+        options = {} if sorted else {"sorted": False}  # which NumPy takes since 2.3
+        wanted = return_index, return_inverse, return_counts
+        return _unique(ar, *wanted, axis, equal_nan=equal_nan, **options)
     x: Any = as_tracer(ar) if has_tracer((ar,)) else np.asarray(ar)
     if axis is not None:
         axis = normalize_axis_index(axis, x.ndim)

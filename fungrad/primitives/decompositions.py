@@ -33,6 +33,7 @@ from fungrad.primitives.reductions import ArgMax
 from fungrad.primitives.shaping import Reshape, full, zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
+    OfSquare,
     Triangle,
     adjoint,
     below,
@@ -56,18 +57,13 @@ from fungrad.primitives.stacks import (
 
 
 @primitive
-class Cholesky(OfMatrices):
+class Cholesky(OfSquare):
     """The lower triangular L with ``L L^H = a``, of Hermitian `a`, whose lower triangle is read.
 
-    I. Murray, "Differentiation of the Cholesky decomposition" (2016), eq. 8.
+    I. Murray, "Differentiation of the Cholesky decomposition" (2016).
     """
 
     can_fail = True
-
-    def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
-        self.check_square(a)
-        return a.update(weak=False)
 
     def impl(self, xp: Any, a: Any) -> Any:
         return xp.linalg.cholesky(a)
@@ -253,7 +249,7 @@ class Eig(OfMatrices):
     """Eigenvalues and eigenvectors of square matrices, complex also if those are real.
 
     C. Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum
-    beamforming" (2017), eq. 4.77. As LAPACK leaves them, vectors have norm 1 and their largest
+    beamforming" (2017). As LAPACK leaves them, vectors have norm 1 and their largest
     element is real; the derivative keeps that. Of matrices that have no basis of eigenvectors it raises
     `LinAlgError`, or overflows.
     """

@@ -16,6 +16,7 @@ from fungrad.primitives.linalg import Inv
 from fungrad.primitives.shaping import Broadcast, Reshape, shift, zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
+    OfSquare,
     adjoint,
     conjugated,
     diagonal,
@@ -74,7 +75,7 @@ class Det(OfMatrices):
 
 
 @primitive
-class Cofactors(OfMatrices):
+class Cofactors(OfSquare):
     """The matrices of cofactors: the derivative of the determinant by each element.
 
     Of an invertible matrix it is ``det(a) inv(a)^T``. In general, with a = U diag(s) V^H, it is
@@ -84,11 +85,6 @@ class Cofactors(OfMatrices):
     the product of all s but those two. Both hold for every rank. (A third derivative goes through that of
     the singular vectors, so singular values must differ.)
     """
-
-    def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
-        self.check_square(a)
-        return a.update(weak=False)
 
     def impl(self, xp: Any, a: Any) -> Any:
         if not a.size:

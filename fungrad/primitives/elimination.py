@@ -20,7 +20,6 @@ from fungrad.primitives.stacks import (
     columns,
     identity_like,
     matmul,
-    on_host,
     rows,
     transposed,
 )
@@ -41,12 +40,7 @@ class Lu(OfMatrices):
         return a.update(weak=False), array_type(shape, np.dtype(np.int32))
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
-        (a,) = on_host(xp, a)
-        packed = np.empty(a.shape, a.dtype)
-        pivots = np.zeros((*a.shape[:-2], min(a.shape[-2:])), np.int32)
-        for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
-            packed[i], pivots[i] = scipy.linalg.lu_factor(a[i], check_finite=False)
-        return xp.asarray(packed), xp.asarray(pivots)
+        return self.one_by_one(xp, scipy.linalg.lu_factor, a)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         (t,), (packed, pivots) = tangents, out
@@ -90,7 +84,7 @@ class Permutation(Primitive):
         return array_type((*pivots.shape[:-1], self.length), np.dtype(np.int64))
 
     def impl(self, xp: Any, pivots: Any) -> Any:
-        (pivots,) = on_host(xp, pivots)
+        pivots = pivots if xp is np else pivots.get()
         order = np.empty((*pivots.shape[:-1], self.length), np.int64)
         order[...] = range(self.length)
         for i in range(pivots.shape[-1]):
@@ -114,8 +108,7 @@ class ColumnPivots(OfMatrices):
         return array_type((*self.check_stacks(a), a.shape[-1]), np.dtype(np.int32))
 
     def impl(self, xp: Any, a: Any) -> Any:
-        (a,) = on_host(xp, a)
-        order = np.empty((*a.shape[:-2], a.shape[-1]), np.int32)
-        for i in np.ndindex(a.shape[:-2]):
-            order[i] = scipy.linalg.qr(a[i], mode="r", pivoting=True, check_finite=False)[1]
-        return xp.asarray(order)
+        def order(a: Any) -> tuple[Any]:
+            return (scipy.linalg.qr(a, mode="r", pivoting=True)[1],)
+
+        return self.one_by_one(xp, order, a)[0]

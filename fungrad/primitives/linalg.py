@@ -17,10 +17,11 @@ from fungrad.primitives.elementwise import neg
 from fungrad.primitives.shaping import Reshape, move_axis
 from fungrad.primitives.stacks import (
     OfMatrices,
+    OfSquare,
     Triangle,
     adjoint,
-    identity_like,
     matmul,
+    product_of_three,
     symmetrized,
     transposed,
 )
@@ -110,15 +111,10 @@ class TriangularSolve(LinearSystem):
 
 
 @primitive
-class Inv(OfMatrices):
+class Inv(OfSquare):
     """The inverses; a singular matrix raises `LinAlgError`."""
 
     can_fail = True
-
-    def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
-        self.check_square(a)
-        return a.update(weak=False)
 
     def impl(self, xp: Any, a: Any) -> Any:
         return xp.linalg.inv(a)
@@ -157,12 +153,11 @@ class Pinv(OfMatrices):
             return None
         if self.hermitian:  # of which the lower triangle is read
             a, t = symmetrized(a), symmetrized(t)
-        inverse = adjoint(out)
-        left = identity_like(matmul(a, out)) - matmul(a, out)
-        right = identity_like(matmul(out, a)) - matmul(out, a)
-        moved = neg(matmul(matmul(out, t), out))
-        moved = moved + matmul(matmul(matmul(out, inverse), adjoint(t)), left)
-        return moved + matmul(matmul(right, adjoint(t)), matmul(inverse, out))
+        back, inverse = adjoint(t), adjoint(out)
+        left = product_of_three(out, inverse, back)
+        right = product_of_three(back, inverse, out)
+        moved = left - product_of_three(left, a, out) + right - product_of_three(out, a, right)
+        return moved - product_of_three(out, t, out)
 
 
 def _pinv(xp: Any, a: Any, rcond: Any) -> Any:

@@ -5,6 +5,7 @@ SciPy computes them, on CuPy's arrays on the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,12 @@ from fungrad.primitives.linalg import Solve
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
+    OfSquare,
     adjoint,
     below,
     beside,
     columns,
     matmul,
-    on_host,
     rows,
     transposed,
 )
@@ -43,11 +44,10 @@ class Sylvester(OfMatrices):
         return q.update(weak=False)
 
     def impl(self, xp: Any, a: Any, b: Any, q: Any) -> Any:
-        a, b, q = on_host(xp, a, b, q)
-        x = np.empty(q.shape, q.dtype)
-        for i in np.ndindex(q.shape[:-2] if q.size else (0,)):
-            x[i] = scipy.linalg.solve_sylvester(a[i], b[i], q[i])
-        return xp.asarray(x)
+        def solve(a: Any, b: Any, q: Any) -> tuple[Any]:
+            return (scipy.linalg.solve_sylvester(a, b, q),)
+
+        return self.one_by_one(xp, solve, a, b, q)[0]
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_b, t_q), (a, b, _) = tangents, operands
@@ -101,7 +101,7 @@ class Polar(OfMatrices):
 
 
 @primitive
-class SquareRoot(OfMatrices):
+class SquareRoot(OfSquare):
     """The principal square roots. Of real matrices they must be real.
 
     The derivative solves ``X dX + dX X = dA``: N. Higham, "Functions of Matrices" (2008), section 6.1.
@@ -109,20 +109,15 @@ class SquareRoot(OfMatrices):
 
     can_fail = True
 
-    def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
-        self.check_square(a)
-        return a.update(weak=False)
-
     def impl(self, xp: Any, a: Any) -> Any:
-        return _each(xp, "sqrtm", a)
+        return self.one_by_one(xp, _real_of_real("sqrtm"), a)[0]
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return Sylvester()(out, out, tangents[0])
 
 
 @primitive
-class MatrixFunction(OfMatrices):
+class MatrixFunction(OfSquare):
     """A function of square matrices: `function` is its name in `scipy.linalg`, expm or logm.
 
     The value for a real matrix must be real.
@@ -132,13 +127,8 @@ class MatrixFunction(OfMatrices):
 
     can_fail = True
 
-    def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
-        self.check_square(a)
-        return a.update(weak=False)
-
     def impl(self, xp: Any, a: Any) -> Any:
-        return _each(xp, self.function, a)
+        return self.one_by_one(xp, _real_of_real(self.function), a)[0]
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return Frechet(self.function)(operands[0], tangents[0])
@@ -164,18 +154,16 @@ class Frechet(OfMatrices):
         return a.update(weak=False)
 
     def impl(self, xp: Any, a: Any, e: Any) -> Any:
-        a, e = on_host(xp, a, e)
-        if not a.size:
-            return xp.zeros(a.shape, a.dtype)
-        n = a.shape[-1]
-        # A direction as large as the matrix: a larger one would cost accuracy, a smaller one digits.
-        sizes = [np.abs(x).max((-2, -1), keepdims=True) for x in (a, e)]
-        scale = np.where(sizes[1] > 0, sizes[1], 1) / np.where(sizes[0] > 0, sizes[0], 1)
-        zeros = np.zeros_like(a)
-        upper = np.concatenate([a, (e / scale).astype(a.dtype)], -1)
-        lower = np.concatenate([zeros, a], -1)
-        value = _each(np, self.function, np.concatenate([upper, lower], -2))
-        return xp.asarray((value[..., :n, n:] * scale).astype(a.dtype))
+        function = _real_of_real(self.function)
+
+        def derivative(a: Any, e: Any) -> tuple[Any]:
+            # Of a direction as large as the matrix: a larger one would cost accuracy, a smaller one digits.
+            scale = (np.abs(e).max() or 1) / (np.abs(a).max() or 1)
+            (value,) = function(np.block([[a, e / scale], [np.zeros_like(a), a]]))
+            n = len(a)
+            return (value[:n, n:] * scale,)
+
+        return self.one_by_one(xp, derivative, a, e)[0]
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_e), (a, e) = tangents, operands
@@ -197,20 +185,20 @@ def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
     return below(beside(a, b), beside(c, d))
 
 
-def _each(xp: Any, name: str, a: Any) -> Any:
-    """Return the function of SciPy of each matrix, computed in double precision."""
-    (a,) = on_host(xp, a)
-    out = np.empty(a.shape, a.dtype)
-    double = np.result_type(a.dtype, np.float64)
-    for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
-        value = getattr(scipy.linalg, name)(a[i].astype(double))
+def _real_of_real(name: str) -> Callable[[Any], tuple[Any]]:
+    """Return a function of SciPy that refuses real matrices whose image is complex."""
+    function = getattr(scipy.linalg, name)
+
+    def checked(a: Any) -> tuple[Any]:
+        value = function(a)
         if value.dtype.kind == "c" != a.dtype.kind:
             raise ValueError(
                 f"{name} of this real matrix is complex, while the dtype of a traced result cannot depend on values: "
                 "give it a complex matrix, A.astype(complex)"
             )
-        out[i] = value
-    return xp.asarray(out)
+        return (value,)
+
+    return checked
 
 
 @primitive
@@ -228,12 +216,8 @@ class Schur(OfMatrices):
         return (a.update(dtype=dtype, weak=False),) * 2
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
-        (a,) = on_host(xp, a)
-        dtype = a.dtype if self.real else np.result_type(a.dtype, np.complex64)
-        t, z = np.empty(a.shape, dtype), np.empty(a.shape, dtype)
-        for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
-            t[i], z[i] = scipy.linalg.schur(a[i], "real" if self.real else "complex")
-        return xp.asarray(t), xp.asarray(z)
+        output = "real" if self.real else "complex"
+        return self.one_by_one(xp, lambda a: scipy.linalg.schur(a, output), a)
 
 
 @primitive
@@ -248,8 +232,4 @@ class Hessenberg(OfMatrices):
         return (a.update(weak=False),) * 2
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
-        (a,) = on_host(xp, a)
-        h, q = np.empty(a.shape, a.dtype), np.empty(a.shape, a.dtype)
-        for i in np.ndindex(a.shape[:-2] if a.size else (0,)):
-            h[i], q[i] = scipy.linalg.hessenberg(a[i], calc_q=True)
-        return xp.asarray(h), xp.asarray(q)
+        return self.one_by_one(xp, lambda a: scipy.linalg.hessenberg(a, calc_q=True), a)

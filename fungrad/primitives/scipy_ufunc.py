@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,7 @@ class SpecialFunction:
     @property
     def ufunc(self) -> Any:
         """SciPy's function, which tells the dtypes where it is a ufunc."""
-        return getattr(scipy.special, self.name)
+        return library(np, self.name)
 
     def __call__(self, xp: Any, *operands: Any) -> Any:
         """Compute with the functions for arrays of `xp`."""
@@ -46,7 +47,8 @@ class SpecialFunction:
 def library(xp: Any, name: str) -> Callable[..., Any]:
     """Return the function of that name of the special functions for arrays of `xp`."""
     if xp is np:
-        return getattr(scipy.special, name)  # type: ignore[no-any-return]
+        # With SCIPY_ARRAY_API=1, SciPy wraps its ufuncs in functions that look for the arrays' namespace.
+        return inspect.unwrap(getattr(scipy.special, name))
     function = getattr(importlib.import_module("cupyx.scipy.special"), name, None)
     if function is None:
         raise NotImplementedError(

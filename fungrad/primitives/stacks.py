@@ -6,12 +6,13 @@ What the rules of linear algebra are written with: products, transposes, triangl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.types import ArrayType, Shape
+from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.primitives.contraction import dot_general
 from fungrad.primitives.elementwise import (
     absolute,
@@ -65,9 +66,32 @@ class OfMatrices(Primitive):
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(f"{self.name} takes square matrices, got {a}")
 
+    def one_by_one(self, xp: Any, function: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
+        """Return the results of a function of single matrices, in double precision; on the host.
+
+        For what SciPy alone computes. The function returns a tuple.
+        """
+        outs = [np.zeros(t.shape, t.dtype) for t in self.infer(tuple(map(type_of, operands)))]
+        double = np.result_type(operands[0].dtype, np.float64)
+        hosted = [(x if xp is np else x.get()).astype(double) for x in operands]
+        stack = operands[0].shape[:-2] if any(out.size for out in outs) else (0,)
+        for i in np.ndindex(stack):
+            for out, value in zip(outs, function(*[x[i] for x in hosted]), strict=True):
+                out[i] = value
+        return tuple([xp.asarray(out) for out in outs])
+
+
+class OfSquare(OfMatrices):
+    """Makes square matrices of square matrices."""
+
+    def abstract_eval(self, a: ArrayType) -> ArrayType:
+        self.check_stacks(a)
+        self.check_square(a)
+        return a.update(weak=False)
+
 
 @primitive
-class TakenAsHermitian(OfMatrices):
+class TakenAsHermitian(OfSquare):
     """The matrices as they are, but of Hermitian ones the tangents' Hermitian parts.
 
     For functions of Hermitian matrices that read one triangle. The derivative by Hermitian matrices has
@@ -77,11 +101,6 @@ class TakenAsHermitian(OfMatrices):
     """
 
     view = True
-
-    def abstract_eval(self, x: ArrayType) -> ArrayType:
-        self.check_stacks(x)
-        self.check_square(x)
-        return x.update(weak=False)
 
     def impl(self, xp: Any, x: Any) -> Any:
         return x
@@ -126,11 +145,6 @@ class Triangle(OfMatrices):
         return (self(ct),)
 
 
-def on_host(xp: Any, *arrays: Any) -> tuple[Any, ...]:
-    """Return arrays of `xp` as NumPy's, for what SciPy alone computes."""
-    return arrays if xp is np else tuple([x.get() for x in arrays])
-
-
 def real_type(t: ArrayType) -> ArrayType:
     """Return the type of the real parts."""
     return t.update(dtype=np.zeros((), t.dtype).real.dtype)
@@ -141,6 +155,14 @@ def matmul(x: Any, y: Any) -> Any:
     n = len(x.shape)
     stack = tuple(range(n - 2))
     return dot_general(x, y, ((n - 1,), (n - 2,)), (stack, stack))
+
+
+def product_of_three(x: Any, y: Any, z: Any) -> Any:
+    """Return the products of three matrices, in the order that takes fewer multiplications."""
+    (m, k), (l, n) = x.shape[-2:], z.shape[-2:]
+    if m * l * (k + n) <= k * n * (m + l):
+        return matmul(matmul(x, y), z)
+    return matmul(x, matmul(y, z))
 
 
 def trace_of_product(x: Any, y: Any) -> Any:

@@ -70,18 +70,25 @@ def programs(draw: Any, length: int = 12) -> tuple[Expr, list[Any], tuple[int, .
             value = value.dtype.type(1)
         constants[len(types)] = value
         types.append(type_of(value))
+    given = len(types)
     for _ in range(draw(st.integers(0, length))):
-        made = _equation(rng, pick, types)
-        if made is None:
-            continue
-        primitive, inputs = made
-        try:
-            results = primitive.infer(tuple(types[v] for v in inputs))
-        except (TypeError, ValueError, IndexError):
-            continue
-        outputs = tuple(range(len(types), len(types) + len(results)))
-        types.extend(results)
-        equations.append(Equation(primitive, inputs, outputs))
+        made = (
+            _elements(rng, pick, types)
+            if rng.random() < 0.3
+            else [_equation(rng, pick, types, given)]
+        )
+        for equation in made:
+            if equation is None:
+                break
+            primitive, inputs = equation
+            inputs = tuple(len(types) - 1 if v is LAST else v for v in inputs)
+            try:
+                results = primitive.infer(tuple(types[v] for v in inputs))
+            except (TypeError, ValueError, IndexError):
+                break
+            outputs = tuple(range(len(types), len(types) + len(results)))
+            types.extend(results)
+            equations.append(Equation(primitive, inputs, outputs))
     outs = [int(rng.integers(len(types))) for _ in range(int(rng.integers(1, 4)))]
     outs += [len(types) - 1] if rng.random() < 0.8 else []
     donated = tuple(i for i in range(count) if rng.random() < 0.4)
@@ -89,8 +96,40 @@ def programs(draw: Any, length: int = 12) -> tuple[Expr, list[Any], tuple[int, .
     return expr.check(), arguments, donated
 
 
+LAST = -1
+"""Stands for the result of the equation before."""
+
+
+def _elements(rng: np.random.Generator, pick: Any, types: list[ArrayType]) -> list[Any]:
+    """Return the equations of ``x[i]``, ``x[i] = y``, ``x[i] += y`` or ``x[1:]``, of what they come from."""
+    arrays = [v for v, t in enumerate(types) if t.size and t.ndim]
+    if not arrays:
+        return []
+    v = arrays[-1 - min(int(rng.geometric(0.5)) - 1, len(arrays) - 1)]
+    t = types[v]
+    axes = int(rng.integers(1, t.ndim + 1))  # the number of leading axes that integers index
+    at = [int(rng.integers(n)) for n in t.shape[:axes]]
+    start = (*at, *(0 for _ in t.shape[axes:]))
+    stop = (*(i + 1 for i in at), *t.shape[axes:])
+    step = (1,) * t.ndim
+    rest = t.shape[axes:]
+    if rng.random() < 0.4:
+        return [(Slice(start, stop, step), (v,)), (Reshape(rest), (LAST,))]
+    values = [w for w, u in enumerate(types) if (u.shape, u.dtype) == (rest, t.dtype)]
+    if not values:
+        return []
+    unit = (Reshape((1,) * axes + rest), (pick(values),))
+    if rng.random() < 0.7:
+        return [unit, (UpdateSlice(start, stop, step, pick(["set", "add"])), (v, LAST))]
+    zeros = [w for w, u in enumerate(types) if not u.shape and u.dtype == t.dtype]
+    if not zeros:
+        return []
+    high = tuple(n - s for n, s in zip(t.shape, stop, strict=True))
+    return [unit, (Pad(start, high, (0,) * t.ndim), (LAST, pick(zeros))), (e.add, (v, LAST))]
+
+
 def _equation(
-    rng: np.random.Generator, pick: Any, types: list[ArrayType]
+    rng: np.random.Generator, pick: Any, types: list[ArrayType], given: int
 ) -> tuple[Primitive, tuple[int, ...]] | None:
     n = len(types)
     # The recent ones more often: then programs are deep, and memory is free to be used again.
@@ -102,7 +141,10 @@ def _equation(
         return pick(found) if found else None
 
     def indices(length: int) -> int | None:
-        return like((length,), np.dtype(int))
+        found = [
+            w for w, u in enumerate(types[:given]) if (u.shape, u.dtype.kind) == ((length,), "i")
+        ]
+        return pick(found) if found else None
 
     def call(primitive: Primitive, *inputs: int | None) -> Any:
         return None if None in inputs else (primitive, inputs)
@@ -180,8 +222,13 @@ def reference(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
     return [known[v] for v in expr.outputs]
 
 
-def assert_same(found: Sequence[Any], expected: Sequence[Any], rtol: float = 0.0) -> None:
-    """Equal types and values; with `rtol` 0, equal bits apart from which NaN it is."""
+def assert_same(
+    found: Sequence[Any], expected: Sequence[Any], rtol: float = 0.0, signs: bool = True
+) -> None:
+    """Equal types and values; with `rtol` 0, equal bits apart from which NaN it is.
+
+    Zeros may differ in sign if `signs` is False.
+    """
     assert len(found) == len(expected)
     for x, y in zip(found, expected, strict=True):
         assert isinstance(x, np.ndarray) == bool(np.ndim(y)), f"{type(x)} for {type(y)}"
@@ -190,7 +237,7 @@ def assert_same(found: Sequence[Any], expected: Sequence[Any], rtol: float = 0.0
             np.testing.assert_allclose(x, y, rtol, rtol)
             continue
         np.testing.assert_array_equal(x, y)
-        if y.dtype.kind in "fc":
+        if signs and y.dtype.kind in "fc":
             for part in ("real", "imag"):
                 a, b = getattr(x, part), getattr(y, part)
                 numbers = ~np.isnan(a)

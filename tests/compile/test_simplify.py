@@ -37,7 +37,7 @@ def test_random_programs(case):
     simple = simplify(expr).check()
     assert len(simple.equations) <= len(expr.equations)
     with np.errstate(all="ignore"):
-        assert_same(reference(simple, arguments), reference(expr, arguments))
+        assert_same(reference(simple, arguments), reference(expr, arguments), signs=False)
     assert simplify(simple).equations == simple.equations
     assert simple.input_types == expr.input_types
     assert [(t.shape, t.dtype) for t in simple.output_types] == [

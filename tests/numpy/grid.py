@@ -31,11 +31,10 @@ _LENGTH = "how many elements there are depends on values"
 GAPS: dict[tuple[str, str], str] = {}
 """For each cell that does not work, why."""
 
-for _cell in ("jit", "vmap", "cupy"):
+for _cell in ("jit", "vmap"):
     GAPS["trim_zeros", _cell] = _LENGTH
     GAPS["asarray_chkfinite", _cell] = "whether it raises an error depends on values"
-for _cell in ("vmap", "cupy"):
-    GAPS["arange", _cell] = "how many elements there are depends on the values of the ends"
+GAPS["arange", "vmap"] = f"{_LENGTH} of the ends"
 for _cell in ("jvp", "vjp"):
     GAPS["nextafter", _cell] = (
         "a step to the next number, which differences cannot show; its derivative is taken to be 0"
@@ -57,7 +56,7 @@ for _cell in ("jit", "vmap"):
     NOTES["repeat", _cell] = "with `total_repeat_length=`, where the repeats are traced"
     NOTES["real_if_close", _cell] = "for real arrays"
     NOTES["polymul", _cell] = NOTES["polydiv", _cell] = "leading zeros are not left out"
-    NOTES["delete", _cell] = NOTES["insert", _cell] = "at places that are not traced"
+    NOTES["delete", _cell] = "at places that are not traced, or one that is"
     NOTES["ix_", _cell] = "of integers"
     for _name in ("histogram", "histogram_bin_edges"):
         NOTES[_name, _cell] = "with a number of bins or edges, not a rule for them"
@@ -82,7 +81,7 @@ SUITS: dict[str, Callable[[Case], bool]] = {
     "jvp": _has_derivative,
     "vjp": _has_derivative,
     "vmap": lambda case: case.vmap and bool(call_of(case).traced),
-    "cupy": lambda case: case.jit and bool(call_of(case).traced),
+    "cupy": lambda case: bool(call_of(case).traced),
 }
 """For each column, whether it can be shown by a call."""
 
@@ -143,7 +142,8 @@ def _run_on_cupy(case: Case, backend: str) -> None:
 def _compare_on(cupy: Any, case: Case) -> None:
     call = call_of(case)
     expected = case.functions()[1](*case.args, **case.kwargs)
-    found = fg.jit(call)(*[cupy.asarray(x) for x in call.traced])
+    arrays = [cupy.asarray(x) for x in call.traced]
+    found = fg.jit(call)(*arrays) if case.jit else fg.vjp(call, *arrays)[0]
     for x, y in zip(tree.leaves(found), tree.leaves(expected), strict=True):
         if isinstance(x, cupy.ndarray):
             x = x.get()
@@ -171,7 +171,7 @@ This page is made by `make docs-grid`, from calls that the tests run: every mark
 - **jit**: compiled, the result is NumPy's.
 - **jvp**, **vjp**: forward and reverse derivatives agree with central differences.
 - **vmap**: mapped over its arguments, the result is that of a loop.
-- **cupy**: compiled and run on CuPy's arrays, the result is NumPy's. {made_with}
+- **cupy**: run on CuPy's arrays, compiled where it can be, the result is NumPy's. {made_with}
 
 A dash says that there is nothing to show: no derivative of results that are integers or booleans, no map over
 functions without array arguments. Notes tell conditions and gaps.

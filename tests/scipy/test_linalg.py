@@ -190,6 +190,15 @@ PROGRAMS = {
         lambda sl, x: [sl.solve_discrete_lyapunov(x / 5, x, m) for m in ("direct", "bilinear")],
         SQUARE,
     ),
+    **{
+        name: (
+            lambda sl, x, name=name: getattr(sl, name)(
+                x / 4, x[:, :2], positive(x), positive(x[:2, :2])
+            ),
+            SQUARE,
+        )
+        for name in ("solve_continuous_are", "solve_discrete_are")
+    },
     "orthogonal_procrustes": (
         lambda sl, x: sl.orthogonal_procrustes(x, np.matmul(x, regular(x[:2] * 0 + 1)) + x**2),
         [(4, 2)],
@@ -387,6 +396,7 @@ LEFT_OUT = [
     (lambda x: fsl.eigh_tridiagonal(x[0], x[0, 1:], select="v"), "selected by index"),
     (lambda x: fsl.schur(x, sort="lhp"), "leave out `sort`"),
     (lambda x: fsl.logm(x, disp=False), "leave out `disp`"),
+    (lambda x: fsl.solve_continuous_are(x, x, x, x, e=x), "replace a by inv"),
     (lambda x: fsl.solve_circulant(x[0], x, singular="lstsq"), "use lstsq"),
     (lambda x: fsl.orth(fnp.stack([x, x])), "one matrix at a time"),
 ]
@@ -412,13 +422,10 @@ NOT_HERE = {
     "modules": "basic decomp decomp_cholesky decomp_lu decomp_qr decomp_schur decomp_svd matfuncs misc "
     "special_matrices",
     "tests of values, to be made outside": "bandwidth ishermitian issymmetric",
-    "older names": "solve_lyapunov",
     "random": "clarkson_woodruff_transform",
     "banded storage": "cholesky_banded cho_solve_banded",
     "updates of a decomposition": "qr_delete qr_insert qr_multiply qr_update",
-    "no derivative is known to us": "cdf2rdf cossin expm_cond ldl matrix_balance ordqz qz rsf2csf "
-    "subspace_angles",
-    "Riccati equations": "solve_continuous_are solve_discrete_are",
+    "not differentiated here": "cdf2rdf cossin expm_cond ldl matrix_balance ordqz qz rsf2csf subspace_angles",
     "polynomials": "fiedler_companion",
 }
 
@@ -438,7 +445,7 @@ def test_functions_are_scipys_on_plain_arrays(name):
     if ours is scipys:
         return
     assert scipys in traced_functions
-    assert f"scipy.linalg.{name}" in inspect.getdoc(ours)
+    assert f"scipy.linalg.{scipys.__name__}" in inspect.getdoc(ours)
     expected = inspect.signature(scipys).parameters
     found = inspect.signature(traced_functions[scipys]).parameters
     assert set(expected) <= set(found)

@@ -69,7 +69,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 def _order(lengths: Sequence[int]) -> list[int]:
     """Return which neighbours to multiply, in turn; matrix i has shape ``lengths[i:i + 2]``.
 
-    T. Cormen et al., "Introduction to Algorithms", section 15.2.
+    T. Cormen et al., "Introduction to Algorithms", on matrix chains.
     """
     n = len(lengths) - 1
     cost = [[0] * n for _ in range(n)]

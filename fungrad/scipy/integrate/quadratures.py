@@ -94,6 +94,7 @@ def quad(
         return scipy.integrate.quad(
             func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, **options
         )
+    options.pop("complex_func", None)  # the result of the integrand tells
     if options:
         raise TypeError(
             f"quad: the options {sorted(options)} cannot be used inside of a traced function; split the integral, "

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.integrate
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
@@ -89,6 +90,8 @@ def cumulative_simpson(
     y: Any, *, x: Any = None, dx: Any = 1.0, axis: Any = -1, initial: Any = None
 ) -> Any:
     y, d = _prepared(y, x, dx, axis, "cumulative_simpson")
+    if x is not None and type(d) is not Tracer and not (d > 0).all():
+        raise ValueError("Input x must be strictly increasing.")
     n = y.shape[-1]
     if n < 3:
         parts = d * (y[..., 1:] + y[..., :-1]) / 2.0

@@ -49,6 +49,13 @@ from fungrad.scipy.linalg.eigenvalues import (
     eigvalsh,
     eigvalsh_tridiagonal,
 )
+from fungrad.scipy.linalg.equations import (
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
 from fungrad.scipy.linalg.functions import (
     coshm,
     cosm,
@@ -89,11 +96,10 @@ from fungrad.scipy.linalg.systems import (
     pinv,
     pinvh,
     solve,
-    solve_continuous_lyapunov,
-    solve_discrete_lyapunov,
-    solve_sylvester,
     solve_triangular,
 )
+
+solve_lyapunov = solve_continuous_lyapunov
 
 __all__ = [
     "LinAlgError",
@@ -156,8 +162,11 @@ __all__ = [
     "solve",
     "solve_banded",
     "solve_circulant",
+    "solve_continuous_are",
     "solve_continuous_lyapunov",
+    "solve_discrete_are",
     "solve_discrete_lyapunov",
+    "solve_lyapunov",
     "solve_sylvester",
     "solve_toeplitz",
     "solve_triangular",

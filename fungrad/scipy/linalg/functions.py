@@ -75,7 +75,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 @implements(scipy.linalg.signm)
 def signm(A: Any, disp: Any = _missing) -> Any:
-    """``A (A A)^(-1/2)``: N. Higham, "Functions of Matrices" (2008), eq. 5.2."""
+    """``A (A A)^(-1/2)``: N. Higham, "Functions of Matrices" (2008), chapter 5."""
     _without_estimate("signm", disp)
     a = _square(A)
     return matmul(a, Inv()(SquareRoot()(matmul(a, a))))

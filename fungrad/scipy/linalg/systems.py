@@ -15,11 +15,9 @@ from fungrad.numpy.promotion import as_tracer, broadcast_to
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
-from fungrad.primitives.matrix_functions import Sylvester
 from fungrad.primitives.stacks import (
     Triangle,
     adjoint,
-    conjugated,
     diagonal,
     symmetrized,
     transposed,
@@ -277,52 +275,3 @@ def norm(
 ) -> Any:
     """The derivative at 0 of norms that have none is 0."""
     return np.linalg.norm(as_tracer(a), ord, axis, keepdims)
-
-
-# Equations for matrices
-
-
-@implements(scipy.linalg.solve_sylvester)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    x, y, z = numbers(a, b, q)
-    check_matrices(x, square=True)
-    check_matrices(y, square=True)
-    if z.ndim < 2 or z.shape[-2:] != (x.shape[-1], y.shape[-1]):
-        raise ValueError(f"solve_sylvester: {x.type}, {y.type} and {z.type} do not fit together")
-    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2], z.shape[:-2])
-    return Sylvester()(*[broadcast_to(m, stack + m.shape[-2:]) for m in (x, y, z)])
-
-
-@implements(scipy.linalg.solve_continuous_lyapunov)
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    x, y = numbers(a, q)
-    if x.shape[-2:] != y.shape[-2:]:
-        raise ValueError("Matrix a and q should have the same shape.")
-    return solve_sylvester(x, adjoint(x), y)
-
-
-@implements(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """By the Kronecker product for small matrices, else by the bilinear transformation.
-
-    D. Popov, "Hyperstability of automatic control systems with several nonlinear elements" (1964), as SciPy does.
-    """
-    x, y = numbers(a, q)
-    if x.ndim != 2 or x.shape != y.shape:
-        raise ValueError(
-            f"solve_discrete_lyapunov: {x.type} and {y.type} are not two square matrices"
-        )
-    method = ("bilinear" if x.shape[0] >= 10 else "direct") if method is None else method.lower()
-    if method not in ("direct", "bilinear"):
-        raise ValueError(f"Unknown solver {method}")
-    n = x.shape[0]
-    eye = np.eye(n, dtype=x.dtype)
-    if method == "direct":
-        system = np.eye(n * n, dtype=x.dtype) - np.kron(x, conjugated(x))
-        found: Any = np.linalg.solve(system, reshaped(y, (n * n,)))
-        return reshaped(found, (n, n))
-    dual = adjoint(x)
-    inverse = np.linalg.inv(dual + eye)
-    moved = np.matmul(dual - eye, inverse)
-    right = 2 * np.linalg.multi_dot([np.linalg.inv(x + eye), y, inverse])
-    return solve_continuous_lyapunov(adjoint(moved), -right)

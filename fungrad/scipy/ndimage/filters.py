@@ -48,7 +48,9 @@ def finished(name: str, found: Any, like: Any, output: Any) -> Any:
 
 def per_axis(value: Any, count: int) -> list[Any]:
     """Return one value for each of `count` axes."""
-    if isinstance(value, (str, int, float, np.number)) or value is None or not np.ndim(value):
+    if not isinstance(value, (list, tuple)) and (
+        isinstance(value, str) or value is None or not np.ndim(value)
+    ):
         return [value] * count
     values = list(value)
     if len(values) != count:
@@ -149,7 +151,8 @@ def _over(
         raise RuntimeError(f"weights.ndim ({taps.ndim}) must match len(axes) ({len(which)})")
     origins = per_axis(origin, taps.ndim)
     if len(which) < x.ndim:  # SciPy's axes of the weights are in order whatever that of `axes`
-        which, origins = map(list, zip(*sorted(zip(which, origins, strict=True)), strict=True))
+        order = sorted(range(len(which)), key=which.__getitem__)
+        which, origins = tuple(which[i] for i in order), [origins[i] for i in order]
     if convolution:
         taps, origins = _mirrored(taps, origins)
     elif taps.dtype.kind == "c":

@@ -197,9 +197,9 @@ def _not_nan(label: str) -> Callable[[Any], float]:
 
 def _as_tree(result: Any, variables: Variables) -> Any:
     if not variables.plain:
-        for name in ("x", "jac"):
+        for name in ("x", "jac", "grad"):
             found = result.get(name)
-            if found is not None and np.shape(found) == (variables.size,):
+            if isinstance(found, np.ndarray) and found.shape == (variables.size,):
                 result[name] = variables.tree(found)
     return result
 

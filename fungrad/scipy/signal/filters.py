@@ -13,7 +13,6 @@ from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.primitives.filters import AllPole, causal
 from fungrad.primitives.filters import convolve as full_convolution
-from fungrad.primitives.shaping import slice_axis
 
 # Recursive filters. With v = sum_k b[k] x[i-k] + z[i], where z are the initial conditions, the output y
 # solves sum_k a[k] y[i-k] = v (A. V. Oppenheim & R. W. Schafer, Discrete-Time Signal Processing, 3rd ed.,
@@ -52,20 +51,21 @@ def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
     if zi is None:
         return y, None
     # What the samples so far contribute to places after the last.
-    final = joined([zi[..., n:], np.zeros((*x.shape[:-1], min(n, order)), x.dtype)], -1)
+    final: Any = joined([zi[..., n:], np.zeros((*x.shape[:-1], min(n, order)), x.dtype)], -1)
     for sign, taps, samples in ((1, b, x), (-1, a, y)):
         last = samples[..., max(0, n - order) :]
         if last.shape[-1] and len(taps) > 1:
             tail = _convolved(taps, last)[..., last.shape[-1] :]
             gap = np.zeros((*x.shape[:-1], order - tail.shape[-1]), x.dtype)
-            final = final + sign * joined([tail, gap], -1)
+            rest: Any = joined([tail, gap], -1)
+            final = final + sign * rest
     return y, final
 
 
 @implements(scipy.signal.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Differentiable in the coefficients, the signal and the initial conditions."""
-    b, a, signal = _line("b", b), _line("a", a), np.asarray(strong(x))
+    b, a, signal = _line("b", b), _line("a", a), strong(x)
     if signal.ndim == 0:
         raise ValueError("x must be at least 1-D")
     initial = None if zi is None else strong(zi)
@@ -119,7 +119,9 @@ def filtfilt(
     if method != "pad":
         raise ValueError(f"filtfilt: method={method!r} is not supported for tracers: use 'pad'")
     b, a = _line("b", b), _line("a", a)
-    extended, edge = _extended(np.moveaxis(as_tracer(x), axis, -1), padtype, padlen, len(a), len(b))
+    signal: Any = as_tracer(x)
+    signal = np.moveaxis(signal, axis, -1)
+    extended, edge = _extended(signal, padtype, padlen, len(a), len(b))
     zi = lfilter_zi(b, a)
     y, _ = lfilter(b, a, extended, zi=zi * extended[..., :1])
     y, _ = lfilter(b, a, y[..., ::-1], zi=zi * y[..., -1:])
@@ -181,13 +183,15 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if signal.ndim == 0:
         raise ValueError("x must be at least 1-D")
     _common_dtype(sections, signal)
-    y = np.moveaxis(as_tracer(signal), axis, -1)
+    y: Any = as_tracer(signal)
+    y = np.moveaxis(y, axis, -1)
     if zi is None:
         for section in sections:
             y = lfilter(section[:3], section[3:], y)
         return np.moveaxis(y, -1, axis)
     axis %= y.ndim
-    initial = np.moveaxis(as_tracer(zi), axis + 1, -1)
+    initial: Any = as_tracer(zi)
+    initial = np.moveaxis(initial, axis + 1, -1)
     expected = (len(sections), *y.shape[:-1], 2)
     if initial.shape != expected:
         raise ValueError(f"Invalid zi shape: expected {expected}, got {initial.shape}")
@@ -215,7 +219,9 @@ def sosfiltfilt(
     sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None
 ) -> Any:
     """Differentiable in all."""
-    sections, signal = _sections(sos), np.moveaxis(as_tracer(x), axis, -1)
+    sections = _sections(sos)
+    signal: Any = as_tracer(x)
+    signal = np.moveaxis(signal, axis, -1)
     if padlen is None:
         # SciPy's default leaves out sections that are only delays, which takes values.
         padlen = _default_padlen(sections) if padtype is not None else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def detrend(
 ) -> Any:
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    x = as_tracer(data)
+    x: Any = as_tracer(data)
     if type in ("constant", "c"):
         return x - np.mean(x, axis, keepdims=True)
     if x.dtype.char not in "dfDF":
@@ -30,14 +31,15 @@ def detrend(
     if (breaks > n).any():
         raise ValueError("Breakpoints must be less than length of data along given axis.")
     x = np.moveaxis(x, axis, -1)
-    pieces = []
-    for start, stop in zip(breaks[:-1], breaks[1:], strict=True):
+    pieces: list[Any] = []
+    for start, stop in itertools.pairwise(breaks):
         # What is orthogonal to straight lines stays.
         lines = np.stack([np.ones(stop - start), np.arange(stop - start)], 1)
         basis = np.linalg.qr(lines)[0].astype(x.dtype)
         piece = x[..., start:stop]
         pieces.append(piece - (piece @ basis) @ basis.T)
-    return np.moveaxis(joined(pieces, -1), -1, axis)
+    whole: Any = joined(pieces, -1)
+    return np.moveaxis(whole, -1, axis)
 
 
 @implements(scipy.signal.savgol_filter)
@@ -53,7 +55,7 @@ def savgol_filter(
 ) -> Any:
     if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
         raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
-    signal = as_tracer(x)
+    signal: Any = as_tracer(x)
     if signal.dtype not in (np.float64, np.float32):
         signal = cast(signal, np.dtype(float))
     taps = scipy.signal.savgol_coeffs(window_length, polyorder, deriv=deriv, delta=delta)
@@ -74,12 +76,13 @@ def savgol_filter(
     middle = convolve1d(signal, taps, mode="constant")[..., half : n - half]
     first = signal[..., :window_length] @ ends[:half].T
     last = signal[..., n - window_length :] @ ends[window_length - half :].T
-    return np.moveaxis(joined([first, middle, last], -1), -1, axis)
+    whole: Any = joined([first, middle, last], -1)
+    return np.moveaxis(whole, -1, axis)
 
 
 @implements(scipy.signal.hilbert)
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    signal = as_tracer(x)
+    signal: Any = as_tracer(x)
     if signal.dtype.kind == "c":
         raise ValueError("x must be real.")
     n = signal.shape[axis] if N is None else int(N)
@@ -99,19 +102,20 @@ def resample(
 ) -> Any:
     if domain not in ("time", "freq"):
         raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
-    signal = np.moveaxis(as_tracer(x), axis, -1)
+    signal: Any = as_tracer(x)
+    signal = np.moveaxis(signal, axis, -1)
     n = signal.shape[-1]
     common = min(num, n)
     is_real = domain == "time" and signal.dtype.kind != "c"
-    if domain == "freq":
-        spectrum = signal
-    else:
+    spectrum: Any = signal
+    if domain == "time":
         spectrum = np.fft.rfft(signal) if is_real else np.fft.fft(signal)
     weights = _spectral_window(window, n)
     if weights is not None:
         if is_real:  # a frequency and its negative
             weights = (weights + np.roll(weights[::-1], 1))[: spectrum.shape[-1]] / 2
-        spectrum = spectrum * weights.astype(spectrum.real.dtype)
+            weights = weights.astype(spectrum.dtype)
+        spectrum = spectrum * weights
     # Frequencies that both have; where their number is even, the last one is unpaired in one of the
     # two and stands for a pair in the other.
     kept = common // 2 + 1
@@ -120,7 +124,7 @@ def resample(
         factors = np.ones(kept, spectrum.real.dtype)
         if unpaired:
             factors[common // 2] = 2 if num < n else 0.5
-        resampled = np.fft.irfft(spectrum[..., :kept] * factors, num)
+        resampled: Any = np.fft.irfft(spectrum[..., :kept] * factors, num)
     else:
         front, back = spectrum[..., :kept], spectrum[..., n - (common - kept) :]
         if unpaired:

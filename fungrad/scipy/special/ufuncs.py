@@ -5,6 +5,7 @@ Those with several results, and those that are made of others, have a rule inste
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import scipy.special
@@ -22,6 +23,7 @@ from fungrad.primitives.scipy_ufunc import constant
 
 def _results(function: Any, *primitives: Any) -> Any:
     """Return the public function of a ufunc of one operand that has several results."""
+    function = inspect.unwrap(function)  # from what SciPy puts around it with SCIPY_ARRAY_API=1
 
     def rule(x: Any) -> tuple[Any, ...]:
         (x,) = ufunc_operands(function, (x,))
@@ -169,6 +171,7 @@ inv_boxcox1p = ufunc(p.inv_boxcox1p)
 
 def _made_of(function: Any) -> Any:
     """Decorate the rule of a ufunc: it gets tracers of the ufunc's own dtypes and one shape."""
+    function = inspect.unwrap(function)
 
     def decorate(rule: Any) -> Any:
         def of_operands(*operands: Any) -> Any:

@@ -1,0 +1,73 @@
+"""Linear and quadratic equations for matrices: Sylvester, Lyapunov, Riccati."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.numpy.dispatch import implements
+from fungrad.numpy.linalg.operands import check_matrices, hermitian, numbers
+from fungrad.numpy.promotion import broadcast_to
+from fungrad.primitives.matrix_functions import Sylvester
+from fungrad.primitives.riccati import ContinuousRiccati, DiscreteLyapunov, DiscreteRiccati
+from fungrad.primitives.stacks import adjoint
+
+
+def _stacked(name: str, *arrays: Any) -> list[Any]:
+    """Return stacks of matrices of one dtype, broadcast against each other."""
+    xs = numbers(*arrays)
+    for x in xs:
+        check_matrices(x)
+    try:
+        stack = np.broadcast_shapes(*[x.shape[:-2] for x in xs])
+    except ValueError:
+        raise ValueError(f"{name}: stacks {[str(x.type) for x in xs]} do not fit") from None
+    return [broadcast_to(x, stack + x.shape[-2:]) for x in xs]
+
+
+@implements(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    return Sylvester()(*_stacked("solve_sylvester", a, b, q))
+
+
+@implements(scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    x, y = _stacked("solve_continuous_lyapunov", a, q)
+    if x.shape != y.shape:
+        raise ValueError("Matrix a and q should have the same shape.")
+    return Sylvester()(x, adjoint(x), y)
+
+
+@implements(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    if method not in (None, "direct", "bilinear"):
+        raise ValueError(f"Unknown solver {method}")
+    return DiscreteLyapunov(method)(*_stacked("solve_discrete_lyapunov", a, q))
+
+
+def _riccati(primitive: Any, operands: list[Any], e: Any, s: Any, balanced: bool) -> Any:
+    if e is not None or s is not None or not balanced:
+        raise TypeError(
+            "traced Riccati equations have no `e` and no `s`, and are balanced: replace a by inv(e) @ a and b by "
+            "inv(e) @ b, or a by a - b @ inv(r) @ s^H and q by q - s @ inv(r) @ s^H"
+        )
+    a, b, q, r = operands
+    return primitive(*_stacked(primitive.name, a, b, hermitian(q), hermitian(r)))
+
+
+@implements(scipy.linalg.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """The derivative by `q` and `r` is that by Hermitian matrices."""
+    return _riccati(ContinuousRiccati(), [a, b, q, r], e, s, balanced)
+
+
+@implements(scipy.linalg.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """The derivative by `q` and `r` is that by Hermitian matrices."""
+    return _riccati(DiscreteRiccati(), [a, b, q, r], e, s, balanced)

@@ -1,0 +1,111 @@
+"""Signals cut into windowed segments, and put together again."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.signal
+
+from fungrad.numpy.fft import fftfreq, rfftfreq
+from fungrad.numpy.joining import joined
+from fungrad.numpy.promotion import has_tracer, strong
+from fungrad.scipy.signal.smoothing import detrend as detrended
+
+
+def frames(x: Any, length: int, step: int) -> Any:
+    """Return the segments of the last axis: a new axis counts them.
+
+    They are put together from blocks of `step` elements, so the transpose adds whole blocks.
+    """
+    count = (x.shape[-1] - length) // step + 1
+    blocks = -(-length // step)
+    total = (count + blocks - 1) * step
+    lead = x.shape[:-1]
+    if total > x.shape[-1]:
+        x = np.pad(x, [(0, 0)] * len(lead) + [(0, total - x.shape[-1])])
+    rows = x[..., :total].reshape((*lead, count + blocks - 1, step))
+    found: Any = joined([rows[..., i : i + count, :] for i in range(blocks)], -1)
+    return found[..., :length]
+
+
+def overlap_added(segments: Any, step: int) -> Any:
+    """Return the signal that segments, each `step` elements after the one before, add up to."""
+    *lead, count, length = segments.shape
+    blocks = -(-length // step)
+    none = [(0, 0)] * len(lead)
+    padded = np.pad(segments, [*none, (0, 0), (0, blocks * step - length)])
+    rows = padded.reshape((*lead, count, blocks, step))
+    total: Any = 0
+    for i in range(blocks):
+        total = total + np.pad(rows[..., i, :], [*none, (i, blocks - 1 - i), (0, 0)])
+    return total.reshape((*lead, -1))[..., : (count - 1) * step + length]
+
+
+class Segments:
+    """How a signal of `n` elements is cut into windowed segments: the arguments, checked."""
+
+    def __init__(
+        self, n: int, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None
+    ) -> None:
+        if isinstance(window, (str, tuple)) and not has_tracer([window]):
+            length = 256 if nperseg is None else int(nperseg)
+            if length < 1:
+                raise ValueError("nperseg must be a positive integer")
+            if length > n:
+                message = (
+                    f"nperseg = {length} is greater than input length  = {n}, using nperseg = {n}"
+                )
+                warnings.warn(message, stacklevel=4)
+                length = n
+            self.window: Any = scipy.signal.get_window(window, length)
+        else:
+            self.window = strong(window)
+            if self.window.ndim != 1:
+                raise ValueError("window must be 1-D")
+            length = self.window.shape[0]
+            if n < length:
+                raise ValueError("window is longer than input signal")
+            if nperseg is not None and nperseg != length:
+                raise ValueError("value specified for nperseg is different from length of window")
+        self.length = length
+        self.nfft = length if nfft is None else int(nfft)
+        if self.nfft < length:
+            raise ValueError("nfft must be greater than or equal to nperseg.")
+        self.overlap = length // 2 if noverlap is None else int(noverlap)
+        if self.overlap >= length:
+            raise ValueError("noverlap must be less than nperseg.")
+        self.step = length - self.overlap
+
+    def spectra(self, x: Any, detrend: Any, onesided: bool) -> Any:
+        """Return the Fourier transforms of the segments of the last axis."""
+        segments = frames(x, self.length, self.step)
+        if callable(detrend):
+            segments = detrend(segments)
+        elif detrend:
+            segments = detrended(segments, type=detrend)
+        windowed = segments * self._window_for(segments)
+        transform = np.fft.rfft if onesided else np.fft.fft
+        return transform(windowed, self.nfft)
+
+    def _window_for(self, x: Any) -> Any:
+        single = np.result_type(x.dtype, np.complex64) == np.complex64
+        return self.window.astype(np.float32) if single else self.window
+
+    def frequencies(self, fs: Any, onesided: bool) -> Any:
+        """Return the frequencies, for a sampling rate."""
+        return (rfftfreq if onesided else fftfreq)(self.nfft, 1 / fs)
+
+    def scale(self, fs: Any, scaling: str) -> Any:
+        """Return the factor of squared magnitudes."""
+        if scaling == "density":
+            return 1.0 / (fs * np.sum(self.window * self.window))
+        if scaling == "spectrum":
+            return 1.0 / np.sum(self.window) ** 2
+        raise ValueError(f"Unknown scaling: {scaling!r}")
+
+    def times(self, n: int, fs: Any) -> Any:
+        """Return the middles of the segments of `n` elements."""
+        half = self.length / 2
+        return np.arange(half, n - half + 1, self.step) / fs
