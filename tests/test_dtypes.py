@@ -83,8 +83,9 @@ def test_derivatives_of_ufuncs_in_added_dtypes(dtype):
                 found = False
             if not found:
                 continue
+            function = getattr(fnp, name)
             for i in range(ufunc.nin):
-                first = fg.grad(lambda *xs, f=getattr(fnp, name): f(*xs).sum(), i)
+                first = fg.grad(lambda *xs, f=function: f(*xs).sum(), i)
                 second = fg.grad(lambda *xs, f=first: f(*xs).sum(), i)
                 for derivative in (first, second):
                     slope = derivative(*args)

@@ -75,6 +75,12 @@ def test_readme_runs(tmp_path, monkeypatch):
     assert run_blocks(README) > 0
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.stem)
+def test_docs_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks(path)
+
+
 def test_blocks_share_a_namespace_and_fail_loudly(tmp_path):
     path = tmp_path / "page.md"
     path.write_text(

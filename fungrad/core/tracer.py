@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import dis
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,18 @@ class Tracer:
     @api_boundary
     def __complex__(self) -> complex:
         return complex(self._written(complex))
+
+    @api_boundary
+    def __floor__(self) -> int:
+        return int(math.floor(self._number("math.floor(...)", _CONVERT)))
+
+    @api_boundary
+    def __ceil__(self) -> int:
+        return int(math.ceil(self._number("math.ceil(...)", _CONVERT)))
+
+    @api_boundary
+    def __trunc__(self) -> int:
+        return int(math.trunc(self._number("math.trunc(...)", _CONVERT)))
 
     @api_boundary
     def __index__(self) -> int:

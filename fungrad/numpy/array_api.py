@@ -25,9 +25,9 @@ __array_namespace_info__: Any = getattr(np, "__array_namespace_info__", None)
 """What the arrays can do (devices, dtypes, capabilities): NumPy's own, which has it since 2.1."""
 
 
-def _namespace(self: Tracer, /, *, api_version: str | None = None) -> ModuleType:
+def _namespace(self: Tracer, /, *, api_version: Any = None) -> ModuleType:
     """Return `fungrad.numpy`, whose functions take the array."""
-    np.empty(0).__array_namespace__(api_version=api_version)  # raises NumPy's error for other versions
+    np.empty(0).__array_namespace__(api_version=api_version)  # raises for other versions
     return importlib.import_module("fungrad.numpy")
 
 
@@ -66,15 +66,14 @@ def _in_place_matmul(self: Any, other: Any) -> Any:
 
 def install() -> None:
     """Give tracers the attributes of the standard that other modules do not give them."""
-    methods = {
+    methods: dict[str, Any] = {
         "__array_namespace__": _namespace,
         "__dlpack__": _no_memory,
         "__dlpack_device__": _no_memory,
         "__imatmul__": _in_place_matmul,
-        "device": property(_device),
         "to_device": _to_device,
     }
     for name, method in methods.items():
-        if not isinstance(method, property):
-            method.__name__ = method.__qualname__ = name
+        method.__name__ = method.__qualname__ = name
         setattr(Tracer, name, method)
+    Tracer.device = property(_device)  # type: ignore[attr-defined]

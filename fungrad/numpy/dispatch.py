@@ -176,6 +176,14 @@ def store(
 
     `exactly` is for functions that do not broadcast their result to `out`.
     """
+    assign(out, as_stored(out, result, casting, mask, exactly))
+    return out
+
+
+def as_stored(
+    out: Tracer, result: Any, casting: Any = "same_kind", mask: Any = True, exactly: bool = False
+) -> Tracer:
+    """Return what `store` makes of `out`; raise NumPy's error where it cannot be."""
     new = as_tracer_of(out.owner, result)
     if not np.can_cast(new.dtype, out.dtype, casting):
         raise TypeError(
@@ -192,8 +200,7 @@ def store(
     if mask is not True:
         keep = broadcast_to(as_tracer_of(out.owner, mask), out.shape)
         new = select(keep, new, same_array(out))
-    assign(out, new)
-    return out
+    return new  # type: ignore[no-any-return]
 
 
 def _documented(function: Function, numpy_function: Any, traced: Function) -> Function:
@@ -260,7 +267,9 @@ def _application(primitive: ElementwiseFunction) -> Function:
         return apply(primitive, operands)
 
     ufunc = numpy_ufunc(primitive.function)
-    return {1: of_one, 2: of_two}.get(ufunc.nin if ufunc else 0, of_any)
+    if ufunc is None:
+        return of_any
+    return of_one if ufunc.nin == 1 else of_two if ufunc.nin == 2 else of_any
 
 
 def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
@@ -302,11 +311,12 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         What it does with operands of which at least one is a tracer; by default, apply the primitive.
     """
     if isinstance(function, ElementwiseFunction):
-        numpy_function, apply_rule = numpy_ufunc(function.function), rule or _application(function)
+        found, rule = numpy_ufunc(function.function), rule or _application(function)
     else:
-        numpy_function, apply_rule = function, rule
-    if numpy_function is None or apply_rule is None:
+        found = function
+    if found is None or rule is None:
         raise TypeError(f"{function!r} is no ufunc, or has no rule")
+    numpy_function, apply_rule = found, rule
     name, nin = numpy_function.__name__, numpy_function.nin
 
     def traced(
@@ -337,13 +347,15 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         if out is None:
             return result
         results = result if numpy_function.nout > 1 else (result,)
-        stored = tuple(
-            [
-                r if target is None else store(target, r, casting, where)
-                for target, r in zip(targets, results, strict=True)
-            ]
-        )
-        return stored if numpy_function.nout > 1 else stored[0]
+        stored = [
+            (target, as_stored(target, r, casting, where))
+            for target, r in zip(targets, results, strict=True)
+            if target is not None
+        ]
+        for target, new in stored:  # now that nothing can fail
+            assign(target, new)
+        whole = tuple([r if t is None else t for t, r in zip(targets, results, strict=True)])
+        return whole if numpy_function.nout > 1 else whole[0]
 
     traced.__qualname__ = name
 

@@ -18,7 +18,7 @@ from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import setitem_functional
-from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer, promote, standin, strong
+from fungrad.numpy.promotion import as_tracer, cast, has_tracer, promote, standin, strong
 from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.searching import search
 from fungrad.numpy.selecting import value_needed
@@ -126,7 +126,7 @@ def _spaced(a: Any, first: Any, last: Any, count: int) -> Any:
 
 
 def _given_edges(bins: Any, error: str) -> Any:
-    edges = strong(as_array(bins))
+    edges = strong(bins)
     value = known_value(edges) if type(edges) is Tracer else edges
     if value is not None and bool((value[:-1] > value[1:]).any()):
         raise ValueError(error)
@@ -159,7 +159,7 @@ def _edges(a: Any, bins: Any, range: Any, weights: Any) -> Any:
 
 
 def _flattened(a: Any, weights: Any) -> tuple[Any, Any]:
-    x, w = strong(as_array(a)), None if weights is None else strong(as_array(weights))
+    x, w = strong(a), None if weights is None else strong(weights)
     if x.dtype == bool:
         warnings.warn(
             f"Converting input from {x.dtype} to {np.uint8} for compatibility.",

@@ -16,7 +16,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import as_tracer, cast, strong
+from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.selecting import value_needed
 
@@ -205,7 +205,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     That is needed where values are not known, under `jit` and `vmap`. Differentiable where roots are
     simple.
     """
-    if strip_zeros or type(p) is not Tracer:
+    if strip_zeros or not has_tracer((p,)):
         return _roots(p)
     return _eigenvalues(_coefficients(p, "p"))
 

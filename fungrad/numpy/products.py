@@ -31,9 +31,9 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
 
     Its answer is that of the promotion of dtypes but for dtypes that other packages add to NumPy.
     """
-    if type(a) is type(b) is Tracer and a.dtype == b.dtype and not (a.type.weak or b.type.weak):
-        if not is_added(a.dtype):
-            return [a, b]
+    alike = type(a) is type(b) is Tracer and a.dtype == b.dtype and not (a.type.weak or b.type.weak)
+    if alike and not is_added(a.dtype):
+        return [a, b]
     x, y = strong(a), strong(b)
     if isinstance(function, np.ufunc) and (is_added(x.dtype) or is_added(y.dtype)):
         wide, _ = loop_dtypes(function, (type_of(x), type_of(y)))

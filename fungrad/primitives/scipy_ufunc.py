@@ -48,7 +48,7 @@ def library(xp: Any, name: str) -> Callable[..., Any]:
     """Return the function of that name of the special functions for arrays of `xp`."""
     if xp is np:
         # With SCIPY_ARRAY_API=1, SciPy wraps its ufuncs in functions that look for the arrays' namespace.
-        return inspect.unwrap(getattr(scipy.special, name))
+        return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
     function = getattr(importlib.import_module("cupyx.scipy.special"), name, None)
     if function is None:
         raise NotImplementedError(

@@ -254,6 +254,8 @@ def _install_cupyx() -> None:
         module = types.ModuleType(f"cupyx.scipy.{name}")
 
         def __getattr__(attribute: str, name: str = name) -> Any:
+            if attribute.startswith("__"):  # what tools ask any module for, such as its file
+                raise AttributeError(attribute)
             return lifted(getattr(importlib.import_module(f"scipy.{name}"), attribute))
 
         module.__getattr__ = __getattr__  # type: ignore[method-assign]

@@ -180,7 +180,7 @@ functions without array arguments. Notes tell conditions and gaps.
 MADE_WITH = {
     "numpy": "This column was made without a GPU, with the strict stand-in for CuPy of "
     "`tests/backends/fake_cupy.py`: it shows that arrays of the device go to CuPy's functions only, not "
-    "that CuPy computes the same.",
+    "that CuPy has them all and computes the same.",
     "cupy": "This column was made with CuPy on a GPU.",
 }
 TITLES = {"": "numpy", "linalg": "numpy.linalg", "fft": "numpy.fft"}

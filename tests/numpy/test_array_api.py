@@ -464,20 +464,22 @@ def test_namespace():
     assert np.isnan(fnp.nan)
 
 
-ATTRIBUTES = """T device dtype mT ndim shape size to_device
+ATTRIBUTES = """
+T device dtype mT ndim shape size to_device
 __abs__ __add__ __and__ __array_namespace__ __bool__ __complex__ __dlpack__ __dlpack_device__ __eq__
 __float__ __floordiv__ __ge__ __getitem__ __gt__ __index__ __int__ __invert__ __le__ __lshift__ __lt__
 __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __rshift__ __setitem__ __sub__
 __truediv__ __xor__ __radd__ __rand__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__
 __rpow__ __rrshift__ __rsub__ __rtruediv__ __rxor__ __iadd__ __iand__ __ifloordiv__ __ilshift__
-__imatmul__ __imod__ __imul__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__ __ixor__""".split()
+__imatmul__ __imod__ __imul__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__ __ixor__
+"""
 
 
 def test_attributes_of_tracers():
     seen = []
 
     def f(x):
-        seen.extend(name for name in ATTRIBUTES if not hasattr(type(x), name))
+        seen.extend(name for name in ATTRIBUTES.split() if not hasattr(type(x), name))
         assert x.__array_namespace__() is x.__array_namespace__(api_version="2024.12") is fnp
         assert x.device == "cpu"
         assert x.to_device("cpu") is x

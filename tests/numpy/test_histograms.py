@@ -115,3 +115,11 @@ ERRORS = [
 @pytest.mark.parametrize(("name", "args", "kwargs"), ERRORS)
 def test_errors_are_numpys(name, args, kwargs):
     check_error(name, args, kwargs, static=(0,) if name == "bincount" else ())
+
+
+def test_booleans_are_counted_with_a_warning():
+    for f in (np.histogram, fg.jit(lambda x: fnp.histogram(x, 2))):
+        with pytest.warns(RuntimeWarning, match="Converting input from bool"):
+            counts, edges = f(V > 0, 2) if f is np.histogram else f(V > 0)
+        np.testing.assert_array_equal(counts, [(V <= 0).sum(), (V > 0).sum()])
+        np.testing.assert_array_equal(edges, [0, 0.5, 1])

@@ -251,6 +251,22 @@ def test_lstsq_of_less_than_full_rank():
     assert (fg.jit(fnp.linalg.lstsq)(a, b, -1)[2] <= 3).all()
 
 
+def test_one_matrix_for_a_batch_is_factorized_once():
+    a, b = real(3, 3), real(5, 3)
+    mapped = fg.vmap(fnp.linalg.solve, (None, 0))
+    np.testing.assert_allclose(mapped(a, b), np.linalg.solve(a, b.T).T)
+    for program, operand in ((mapped, b), (fnp.linalg.solve, real(4, 3, 2))):
+        expr = fg.make_expr(program)(a, operand)
+        (solve,) = [e for e in expr.equations if e.primitive.name == "solve"]
+        assert [expr.types[v].ndim for v in solve.inputs] == [2, 2]
+
+
+def test_pinv_of_tall_matrices_stays_small():
+    a = real(400, 2)
+    expr = fg.make_expr(fg.grad(lambda a: fnp.sum(fnp.linalg.pinv(a) ** 2)))(a)
+    assert max(t.size for t in expr.types) == a.size
+
+
 # Dtypes
 
 

@@ -115,14 +115,12 @@ def test_solvers_agree_with_jax(name):
             "value": f(a, B),
             "grad": lib.grad(loss, (0, 1))(a, B),
             "vmap": lib.vmap(f, (None, 0))(a, np.stack([B, 2 * B])),
-            "vmap grad": lib.vmap(lib.grad(loss), (None, 0))(a, np.stack([B, 2 * B])),
-            "jit": lib.jit(lib.grad(loss))(a, B),
         }
-        if not name.startswith("odeint"):  # JAX's has no forward mode
+        if not name.startswith("odeint"):  # JAX's has no forward mode, and takes long to compile
+            results["vmap grad"] = lib.vmap(lib.grad(loss), (None, 0))(a, np.stack([B, 2 * B]))
+            results["jit"] = lib.jit(lib.grad(loss))(a, B)
             results["jvp"] = lib.jvp(f, (a, B), (da, db))
             results["hvp"] = lib.jvp(lib.grad(loss, (0, 1)), (a, B), (da, db))[1]
-        else:
-            results["second"] = lib.grad(lambda b: (lib.grad(loss, 1)(a, b) * db).sum())(B)
         return results
 
     ours, theirs = run(Ours), run(Theirs)
@@ -137,7 +135,7 @@ def test_solvers_agree_with_jax(name):
 def test_minimize_agrees_with_jax():
     def f(m):
         def objective(x):
-            return ((m.np.asarray(S) @ x - B) ** 2).sum() + (x**4).sum()
+            return 0.1 * ((m.np.asarray(S) @ x - B) ** 2).sum() + 0.1 * (x**4).sum()
 
         return m.minimize(objective, np.ones(3), method="BFGS", tol=1e-9)
 

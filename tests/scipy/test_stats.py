@@ -281,8 +281,9 @@ def test_moments_of_a_constant_sample_are_nan_without_a_derivative():
 DATA, WEIGHTS = reals(2, 6, high=3.0), reals(6, seed=2)
 
 
-@pytest.mark.parametrize("bandwidth", [None, "silverman", 0.4], ids=str)
-@pytest.mark.parametrize("data", [DATA, DATA[0]], ids=["plane", "line"])
+@pytest.mark.parametrize(
+    ("data", "bandwidth"), [(DATA, None), (DATA, 0.4), (DATA[0], "silverman")], ids=["plane", "number", "line"]
+)
 def test_gaussian_kde(data, bandwidth):
     points = data[..., :4] + 0.3
     others = data[..., 1:] * 0.9

@@ -15,6 +15,20 @@ NumPy, under every transform and to every order of differentiation. What needs t
   example.
 - Errors that depend on values, `LinAlgError` for singular matrices, are raised when the program runs; where
   values are known, that is at once.
+
+Examples
+--------
+The gradient of log |det A| is the transposed inverse:
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> a = np.array([[2.0, 1.0], [0.0, 4.0]])
+>>> fg.grad(lambda a: np.linalg.slogdet(a).logabsdet)(a)
+array([[ 0.5  ,  0.   ],
+       [-0.125,  0.25 ]])
+>>> fg.vmap(np.linalg.eigvalsh)(np.stack([a + a.T, np.eye(2)]))
+array([[3.76393202, 8.23606798],
+       [1.        , 1.        ]])
 """
 
 from numpy.linalg import LinAlgError

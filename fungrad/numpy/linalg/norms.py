@@ -23,7 +23,10 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """The first and second derivatives are right for singular matrices too."""
+    """The first and second derivatives are right for singular matrices too.
+
+    Third ones need distinct singular values.
+    """
     return Det()(matrices(a, square=True))
 
 
@@ -97,7 +100,6 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
         summed, other = (row, column) if abs(ord) == 1 else (column, row)
         sums = np.sum(np.abs(x), summed, keepdims=True)
         result = np.max(sums, other, initial=0) if ord > 0 else np.min(sums, other)
-        return _with_axes(result, x, (row, column), keepdims)
     else:
         raise ValueError("Invalid norm order for matrices.")
     return _with_axes(result, x, (row, column), keepdims)

@@ -6,6 +6,18 @@ of Hermitian matrices, of vectors and of repeated values holds here.
 
 Arguments about how to compute (`overwrite_a`, `lapack_driver`, `lwork`, ...) mean nothing for traced arrays, nor
 does `check_finite`: that an array is not finite shows when the program runs.
+
+Examples
+--------
+How fast a rotation turns:
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> from fungrad.scipy.linalg import expm
+>>> turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+>>> value, speed = fg.jvp(lambda angle: expm(angle * turn), (0.0,), (1.0,))
+>>> np.abs(speed - turn).max() < 1e-12
+np.True_
 """
 
 import difflib

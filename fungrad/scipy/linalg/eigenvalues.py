@@ -84,6 +84,8 @@ def eigh(
 ) -> Any:
     """Derivatives are those by Hermitian matrices. A subset is taken of all eigenvalues.
 
+    Vectors may have other signs than on plain arrays, where SciPy uses another routine of LAPACK.
+
     A generalized problem is made a standard one with the Cholesky factor of `b`: G. Golub and C. Van Loan, "Matrix
     Computations" (4th edition), section 8.7.
     """

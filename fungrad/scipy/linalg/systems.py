@@ -1,4 +1,4 @@
-"""Linear systems, inverses, least squares, and linear equations for matrices."""
+"""Linear systems, inverses, least squares, norms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from fungrad.numpy.promotion import as_tracer, broadcast_to
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
-from fungrad.primitives.stacks import (
-    Triangle,
-    adjoint,
-    diagonal,
-    symmetrized,
-    transposed,
-)
+from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed
 from fungrad.scipy.linalg.decompositions import cholesky_factor
 
 # How LAPACK is asked to take the matrix.

@@ -172,6 +172,8 @@ def _slid(x: Any, taps: Any, mode: str, boundary: str, fillvalue: Any, flip: boo
         )
     x, taps = promote(x, taps)
     reach = margins(taps.shape, mode)
+    if not flip:
+        reach = [(high, low) for low, high in reach]
     padding = _BOUNDARIES[boundary]
     constant = {"constant_values": fillvalue} if padding == "constant" else {}
     extended = np.pad(x, reach, padding, **constant)  # type: ignore[call-overload]

@@ -9,7 +9,6 @@ import scipy.signal
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.primitives.filters import AllPole, causal
 from fungrad.primitives.filters import convolve as full_convolution
@@ -46,18 +45,18 @@ def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
     v = causal(b, x)
     if zi is not None and order:
         now = min(n, order)
-        v = joined([v[..., :now] + zi[..., :now], v[..., now:]], -1) if n else v
+        v = np.concatenate([v[..., :now] + zi[..., :now], v[..., now:]], -1) if n else v
     y = AllPole()(a, v) if len(a) > 1 else v
     if zi is None:
         return y, None
     # What the samples so far contribute to places after the last.
-    final: Any = joined([zi[..., n:], np.zeros((*x.shape[:-1], min(n, order)), x.dtype)], -1)
+    final = np.concatenate([zi[..., n:], np.zeros((*x.shape[:-1], min(n, order)), x.dtype)], -1)
     for sign, taps, samples in ((1, b, x), (-1, a, y)):
         last = samples[..., max(0, n - order) :]
         if last.shape[-1] and len(taps) > 1:
             tail = _convolved(taps, last)[..., last.shape[-1] :]
             gap = np.zeros((*x.shape[:-1], order - tail.shape[-1]), x.dtype)
-            rest: Any = joined([tail, gap], -1)
+            rest = np.concatenate([tail, gap], -1)
             final = final + sign * rest
     return y, final
 
@@ -96,7 +95,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     dtype = np.result_type(b, a, np.float32)
     b, a = (cast(as_tracer(z), dtype) / a[0] for z in (b, a))
     n = max(len(a), len(b))
-    a, b = (joined([z, np.zeros(n - len(z), dtype)], 0) for z in (a, b))
+    a, b = (np.concatenate([z, np.zeros(n - len(z), dtype)], 0) for z in (a, b))
     # In the steady state for input 1 the output is sum(b) / sum(a), and each condition is what is
     # still to come of the two sums.
     gain = np.sum(b) / np.sum(a)
@@ -161,7 +160,7 @@ def extension(x: Any, edge: int, kind: str | None) -> Any:
     if kind == "even":
         return mirrored
     front, back = mirrored[..., :edge], mirrored[..., edge + x.shape[-1] :]
-    return joined([2 * x[..., :1] - front, x, 2 * x[..., -1:] - back], -1)
+    return np.concatenate([2 * x[..., :1] - front, x, 2 * x[..., -1:] - back], -1)
 
 
 # Sections of second order

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.signal
 
 from fungrad.numpy.fft import fftfreq, rfftfreq
-from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import has_tracer, strong
 from fungrad.scipy.signal.smoothing import detrend as detrended
 
@@ -26,7 +25,7 @@ def frames(x: Any, length: int, step: int) -> Any:
     if total > x.shape[-1]:
         x = np.pad(x, [(0, 0)] * len(lead) + [(0, total - x.shape[-1])])
     rows = x[..., :total].reshape((*lead, count + blocks - 1, step))
-    found: Any = joined([rows[..., i : i + count, :] for i in range(blocks)], -1)
+    found = np.concatenate([rows[..., i : i + count, :] for i in range(blocks)], -1)
     return found[..., :length]
 
 

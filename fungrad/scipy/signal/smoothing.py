@@ -10,7 +10,6 @@ import scipy.fft
 import scipy.signal
 
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.scipy.ndimage import convolve1d
 
@@ -38,8 +37,7 @@ def detrend(
         basis = np.linalg.qr(lines)[0].astype(x.dtype)
         piece = x[..., start:stop]
         pieces.append(piece - (piece @ basis) @ basis.T)
-    whole: Any = joined(pieces, -1)
-    return np.moveaxis(whole, -1, axis)
+    return np.moveaxis(np.concatenate(pieces, -1), -1, axis)
 
 
 @implements(scipy.signal.savgol_filter)
@@ -76,8 +74,7 @@ def savgol_filter(
     middle = convolve1d(signal, taps, mode="constant")[..., half : n - half]
     first = signal[..., :window_length] @ ends[:half].T
     last = signal[..., n - window_length :] @ ends[window_length - half :].T
-    whole: Any = joined([first, middle, last], -1)
-    return np.moveaxis(whole, -1, axis)
+    return np.moveaxis(np.concatenate([first, middle, last], -1), -1, axis)
 
 
 @implements(scipy.signal.hilbert)
@@ -134,10 +131,10 @@ def resample(
                 last = last + spectrum[..., place : place + 1]
             else:
                 last = last / 2
-                back = joined([last, back], -1)
-            front = joined([front[..., :-1], last], -1)
+                back = np.concatenate([last, back], -1)
+            front = np.concatenate([front[..., :-1], last], -1)
         gap = np.zeros((*front.shape[:-1], num - front.shape[-1] - back.shape[-1]), front.dtype)
-        resampled = np.fft.ifft(joined([front, gap, back], -1))
+        resampled = np.fft.ifft(np.concatenate([front, gap, back], -1))
     result = np.moveaxis(resampled * (num / n), -1, axis)
     if t is None:
         return result

@@ -170,10 +170,12 @@ class Frozen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name not in self._distribution.methods:
+            return getattr(self._distribution.scipy(*self._args, **self._kwargs), name)
         method = getattr(self._distribution, name)
 
-        def of_argument(*args: Any, **kwargs: Any) -> Any:
-            return method(*args, *self._args, **self._kwargs, **kwargs)
+        def of_argument(x: Any) -> Any:
+            return method(x, *self._args, **self._kwargs)
 
         return of_argument
 

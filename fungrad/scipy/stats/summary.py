@@ -194,7 +194,7 @@ def rankdata(
     x, along = _sample("rankdata", a, axis, nan_policy, exact=True)
     if x.size == 0:
         raise ValueError("rankdata: of an empty array there are no ranks under a transform")
-    return np.moveaxis(_along(_ranks(method), x, along), -1, along).astype(np.float64)
+    return np.moveaxis(_along(_ranks(method), x, along), -1, along)
 
 
 @implements(scipy.stats.mode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,12 @@ import numpy as np
 from fungrad.scipy import special
 from fungrad.scipy.stats.distribution import Continuous
 from fungrad.scipy.stats.location_scale import log_gaussian
+
+
+def log_phi(x: Any) -> Any:
+    """Return the logarithm of the normal distribution function; at -inf a constant."""
+    some = x > -math.inf
+    return np.where(some, special.log_ndtr(np.where(some, x, 0.0)), -math.inf)
 
 
 def log_mass(a: Any, b: Any) -> Any:
@@ -20,8 +27,8 @@ def log_mass(a: Any, b: Any) -> Any:
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
     left = high <= 0
     # Of an interval left of 0, Phi(high) - Phi(low); of one around 0, 1 - Phi(low) - Phi(-high).
-    top = special.log_ndtr(np.where(left, high, -1.0))
-    bottom = special.log_ndtr(np.where(left, low, -2.0))
+    top = log_phi(np.where(left, high, -1.0))
+    bottom = log_phi(np.where(left, low, -2.0))
     tail = top + np.log1p(-np.exp(bottom - top))
     around = np.log1p(
         -special.ndtr(np.where(left, -1.0, low)) - special.ndtr(-np.where(left, 1.0, high))
@@ -53,8 +60,8 @@ def log_complement(x: Any, wanted: Any) -> Any:
 def ppf(q: Any, a: Any, b: Any) -> Any:
     """Return the inverse of the distribution function, computed in the tail that a is in."""
     whole, left = log_mass(a, b), a < 0
-    lower = np.logaddexp(special.log_ndtr(a), np.log(q) + whole)
-    upper = np.logaddexp(special.log_ndtr(-b), np.log1p(-q) + whole)
+    lower = np.logaddexp(log_phi(a), np.log(q) + whole)
+    upper = np.logaddexp(log_phi(-b), np.log1p(-q) + whole)
     found = special.ndtri_exp(np.where(left, lower, upper))
     return np.where(left, found, -found)
 
