@@ -18,7 +18,7 @@ import numpy as np
 import scipy.integrate
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import as_reals, from_reals
+from fungrad.control.layout import as_reals, from_reals, to_device, to_host
 from fungrad.control.mapped import one_by_one, or_zero
 from fungrad.control.programs import OfPrograms, mapped, shared
 from fungrad.core.evaluate import evaluate
@@ -105,12 +105,11 @@ class Flow(OfPrograms):
         return operands[:n], operands[n], operands[n + 1 :]
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, times, inputs = self.split(operands)
+        captured, times, inputs = self.split(to_device(xp, operands))
         rhs, types = self.rhs.compiled(xp), self.state_types
-        to_host = np.asarray if xp is np else xp.asnumpy
 
         def pack(states: Sequence[Any]) -> np.ndarray[Any, Any]:
-            return as_reals([to_host(x) for x in states], types)
+            return as_reals([to_host(xp, x) for x in states], types)
 
         def unpack(vector: np.ndarray[Any, Any]) -> list[Any]:
             return [xp.asarray(x) for x in from_reals(vector, types)]
@@ -120,7 +119,7 @@ class Flow(OfPrograms):
         def derivative(t: float, vector: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return pack(rhs(*captured, *unpack(vector), clock(t)))
 
-        grid = to_host(times).astype(float)
+        grid = to_host(xp, times).astype(float)
         state = pack(
             [x if how == INITIAL else x[0] for x, how in zip(inputs, self.ins, strict=True)]
         )

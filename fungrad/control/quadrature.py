@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import as_reals, from_reals
+from fungrad.control.layout import as_reals, from_reals, to_device, to_host
 from fungrad.control.mapped import one_by_one
 from fungrad.control.programs import OfPrograms, shared, tangent, transposed
 from fungrad.core.primitive import Linear, primitive
@@ -46,15 +46,14 @@ class Integral(OfPrograms):
         return (*map(tangent_type, self.integrand.expr.output_types), ERROR)
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        *captured, a, b = operands
+        *captured, a, b = to_device(xp, operands)
         function = self.integrand.compiled(xp)
         types = self.abstract_eval()[:-1]
-        to_host = np.asarray if xp is np else xp.asnumpy
         clock = a.dtype.type
         options = dataclasses.asdict(self.options)
 
         def integrand(x: float) -> Any:
-            return as_reals([to_host(y) for y in function(*captured, clock(x))], types)
+            return as_reals([to_host(xp, y) for y in function(*captured, clock(x))], types)
 
         if sum(t.size for t in types) == 1 and types[0].dtype.kind == "f":
             value, error = scipy.integrate.quad(

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 class Constants:
     """The values in a trace that do not depend on its inputs."""
 
-    __slots__ = ("_captures", "_constants", "_makers", "_scanned", "_values")
+    __slots__ = ("_captures", "_constants", "_makers", "_outer", "_scanned", "_values")
 
     def __init__(self) -> None:
         self._values: dict[int, Any] = {}
+        self._outer: dict[int, Tracer] = {}  # captured; they may have a value or not
         self._makers: dict[int, int] = {}  # -> the number of the equation
         self._scanned = 0
         self._captures = 0  # how many of the trace's have been taken up
@@ -30,39 +31,43 @@ class Constants:
     def value(self, trace: Trace, variable: int) -> Any:
         """Return the value of a variable; None if it depends on an input."""
         self._scan(trace)
-        values, makers = self._values, self._makers
-        if variable not in values and variable not in makers:
-            return None
+        values = self._values
         pending = [variable]
         while pending:
             v = pending[-1]
             if v in values:
                 pending.pop()
-                continue
-            primitive, inputs, outputs = trace.equations[makers[v]]
-            missing = [w for w in inputs if w not in values]
-            if missing:
+            elif v in self._outer:
+                values[v] = resolve(self._outer[v])
+                if type(values[v]) is Tracer:
+                    del values[v]
+                    return None
+            elif v in self._makers:
+                primitive, inputs, outputs = trace.equations[self._makers[v]]
+                missing = [w for w in inputs if w not in values]
                 pending += missing
-                continue
-            results = primitive(*[values[w] for w in inputs])
-            values.update(
-                zip(outputs, results if primitive.multiple_results else (results,), strict=True)
-            )
+                if not missing:
+                    results = primitive(*[values[w] for w in inputs])
+                    results = results if primitive.multiple_results else (results,)
+                    values.update(zip(outputs, results, strict=True))
+            else:
+                return None
         return values[variable]
 
     def _scan(self, trace: Trace) -> None:
         """Take up what was captured and recorded since the last time."""
-        values, makers = self._values, self._makers
+        values, outer, makers = self._values, self._outer, self._makers
         for v, x in itertools.islice(trace.constants.items(), self._constants, None):
             values[v] = x
         self._constants = len(trace.constants)
         for v, x in trace.captures[self._captures :]:
-            x = resolve(x)
-            if type(x) is not Tracer:
+            if type(x) is Tracer:
+                outer[v] = x
+            else:
                 values[v] = x
         self._captures = len(trace.captures)
         for number in range(self._scanned, len(trace.equations)):
             _, inputs, outputs = trace.equations[number]
-            if all(v in values or v in makers for v in inputs):
+            if all(v in values or v in outer or v in makers for v in inputs):
                 makers.update(dict.fromkeys(outputs, number))
         self._scanned = len(trace.equations)

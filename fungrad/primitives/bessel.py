@@ -198,7 +198,9 @@ class SphericalBessel(Elementwise):
 
     def result_dtype(self, *dtypes: DType) -> DType:
         if dtypes[0].kind not in "iu" or dtypes[1].kind not in "fc":
-            raise TypeError(f"spherical_{self.kind} takes an integer order and a number, got {dtypes}")
+            raise TypeError(
+                f"spherical_{self.kind} takes an integer order and a number, got {dtypes}"
+            )
         return dtypes[1]
 
     def impl(self, xp: Any, n: Any, x: Any) -> Any:

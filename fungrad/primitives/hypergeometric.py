@@ -103,7 +103,8 @@ eval_jacobi: Function = special(
     *fixed("eval_jacobi", "the parameter alpha", "the parameter beta"),
     lambda t, out, n, a, b, x: mul(
         t,
-        cast(n != 0, x) * (cast(cast(n, a) + a + b + 1, x) / 2)
+        cast(n != 0, x)
+        * (cast(cast(n, a) + a + b + 1, x) / 2)
         * eval_jacobi(lower(n), a + 1, b + 1, x),
     ),
 )
@@ -112,7 +113,8 @@ eval_legendre: Function = special(
     degree("eval_legendre"),
     lambda t, out, n, x: mul(
         t,
-        cast(n != 0, x) * ((of_degree(n, x) + 1) / 2)
+        cast(n != 0, x)
+        * ((of_degree(n, x) + 1) / 2)
         * eval_jacobi(lower(n), *parameters_like(n, x, 1, 1), x),
     ),
 )
@@ -140,9 +142,7 @@ eval_genlaguerre: Function = special(
     "eval_genlaguerre",
     degree("eval_genlaguerre"),
     *fixed("eval_genlaguerre", "the parameter alpha"),
-    lambda t, out, n, a, x: mul(
-        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))
-    ),
+    lambda t, out, n, a, x: mul(t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))),
 )
 eval_laguerre: Function = special(
     "eval_laguerre",
@@ -210,12 +210,8 @@ class SphericalHarmonic(Elementwise):
 # Elliptic integrals. The complete ones are hypergeometric functions (DLMF 19.5.1, 19.5.2), which has no
 # removable singularity at m = 0 as DLMF 19.4.1 has. The others: DLMF 19.4.5, 19.4.6.
 
-ellipk: Function = special(
-    "ellipk", lambda t, out, m: mul(t, math.pi / 8 * gauss(1.5, 1.5, 2, m))
-)
-ellipe: Function = special(
-    "ellipe", lambda t, out, m: mul(t, -math.pi / 8 * gauss(0.5, 1.5, 2, m))
-)
+ellipk: Function = special("ellipk", lambda t, out, m: mul(t, math.pi / 8 * gauss(1.5, 1.5, 2, m)))
+ellipe: Function = special("ellipe", lambda t, out, m: mul(t, -math.pi / 8 * gauss(0.5, 1.5, 2, m)))
 
 
 def ellipkm1_partial(t: Any, out: Any, p: Any) -> Any:

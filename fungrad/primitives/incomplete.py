@@ -164,9 +164,7 @@ class GammaincByParameter(ByParameters):
             return quotients(self.order, lambda k: first if k == (1,) else -centres[k[0] - 1])
 
         excess = a * xp.log(xp.maximum(2 * a / x, 1.0))
-        beyond = xp.where(
-            lower, (NEGLIGIBLE + x) / a, xp.log1p(2 * (NEGLIGIBLE + excess) / x)
-        )
+        beyond = xp.where(lower, (NEGLIGIBLE + x) / a, xp.log1p(2 * (NEGLIGIBLE + excess) / x))
         height = xp.exp(a * logx - x - library(xp, "gammaln")(a))
         found = -side * height * integrate_tail(xp, fall, rate, beyond, factor)
         return xp.where(inner, found, xp.where(a > 0, 0.0, xp.nan))
@@ -221,9 +219,7 @@ class BetaincByParameters(ByParameters):
 
         known = psis(a), psis(b), psis(a + b)
         logs = (log(x), log1p(neg(x)))
-        return beta_density(a, b, x) * quotients(
-            self.order, lambda k: log_density(k, logs, *known)
-        )
+        return beta_density(a, b, x) * quotients(self.order, lambda k: log_density(k, logs, *known))
 
 
 def log_density(k: Index, logs: Any, of_a: Any, of_b: Any, of_sum: Any) -> Any:

@@ -122,9 +122,7 @@ erfinv = special("erfinv", lambda t, out, y: mul(t, ROOT_PI / 2 * exp(out * out)
 erfcinv = special("erfcinv", lambda t, out, y: mul(t, -ROOT_PI / 2 * exp(out * out)))
 ndtr = special("ndtr", lambda t, out, x: mul(t, gaussian(x)))
 ndtri = special("ndtri", lambda t, out, y: mul(t, ROOT_2PI * exp(0.5 * (out * out))))
-ndtri_exp = special(
-    "ndtri_exp", lambda t, out, y: mul(t, ROOT_2PI * exp(y + 0.5 * (out * out)))
-)
+ndtri_exp = special("ndtri_exp", lambda t, out, y: mul(t, ROOT_2PI * exp(y + 0.5 * (out * out))))
 
 
 @primitive
@@ -150,9 +148,7 @@ log_ndtr = special("log_ndtr", lambda t, out, x: mul(t, InverseMills()(x)))
 owens_t = special(
     "owens_t",  # D. B. Owen, "A table of normal integrals", 1980
     lambda t, out, h, a: mul(t, -0.5 * gaussian(h) * erf(math.sqrt(0.5) * a * h)),
-    lambda t, out, h, a: mul(
-        t, exp(-0.5 * (h * h) * (1 + a * a)) / (2 * math.pi * (1 + a * a))
-    ),
+    lambda t, out, h, a: mul(t, exp(-0.5 * (h * h) * (1 + a * a)) / (2 * math.pi * (1 + a * a))),
 )
 
 # Exponential integrals and their kin: DLMF 6.2, 7.2(iii), 8.19.13, 25.12.1, 4.13.4.
@@ -181,9 +177,7 @@ expn: Function = special("expn", no_derivative("expn", "the order n"), expn_part
 exprel = special("exprel", lambda t, out, x: mul(t, kummer(2, 3, x) / 2))  # DLMF 13.6.2
 si = special("sici", lambda t, out, x: mul(t, sinc(x / math.pi)), label="si", result=0)
 ci = special("sici", lambda t, out, x: mul(t, cos(x) / x), label="ci", result=1)
-shi = special(
-    "shichi", lambda t, out, x: mul(t, sinhc(x)), label="shi", result=0
-)
+shi = special("shichi", lambda t, out, x: mul(t, sinhc(x)), label="shi", result=0)
 chi = special(
     "shichi", lambda t, out, x: mul(t, (exp(x) + exp(neg(x))) / (2 * x)), label="chi", result=1
 )

@@ -516,3 +516,10 @@ def test_constants_have_values_where_arguments_have_none():
     np.testing.assert_array_equal(fg.vmap(f)(np.ones((2, 8))), np.full((2, 4), 7.0))
     with pytest.raises(fg.ConcretizationError):
         fg.jit(lambda x: x if fnp.arange(3).sum() < x else -x)(1.0)
+    # What comes from an enclosing function has a value if that has one.
+    outer = lambda y: (
+        fg.vmap(lambda x: x * 2 if (y * fnp.ones(3)).sum() > 0 else x)(fnp.ones(2)) * y
+    )
+    np.testing.assert_array_equal(fg.jacobian(outer)(3.0), [2.0, 2.0])
+    with pytest.raises(fg.ConcretizationError):
+        fg.jit(outer)(3.0)

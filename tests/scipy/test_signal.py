@@ -85,7 +85,7 @@ CASES = [
     ("resample", (Z, 6), {"window": ("kaiser", 2.0), "domain": "freq"}),
     ("resample", (X, 6), {"t": np.arange(23.0)}),
     *[("welch", (X,), {"nperseg": n, "nfft": nfft}) for n, nfft in [(8, None), (7, 11)]],
-    ("welch", (D,), {"axis": 0, "nperseg": 2, "fs": 3.0, "detrend": "linear", "scaling": "spectrum"}),
+    ("welch", (D,), {"axis": 0, "nperseg": 3, "fs": 3.0, "detrend": "linear", "scaling": "spectrum"}),
     ("welch", (X, 2.0, WINDOW), {"noverlap": 5, "average": "median"}),
     ("welch", (Z,), {"nperseg": 4, "detrend": False, "return_onesided": False}),
     ("csd", (X, V), {"nperseg": 6}),

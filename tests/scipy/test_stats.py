@@ -92,7 +92,9 @@ def test_invalid_shapes(name):
     bad = [-s - 5.0 if name != "truncnorm" else 3.0 for s in SHAPES[name]]
     if name == "skewnorm":
         bad = [np.nan]
-    value, gradient = fg.value_and_grad(lambda s: getattr(stats, name).logpdf(0.5, *s))(np.array(bad))
+    value, gradient = fg.value_and_grad(lambda s: getattr(stats, name).logpdf(0.5, *s))(
+        np.array(bad)
+    )
     assert np.isnan(value)
     assert not np.isnan(gradient).any()
 
@@ -113,7 +115,9 @@ def test_discrete(name, method):
     np.testing.assert_array_equal(gradient, 0 * inside)  # counts do not vary
 
 
-@pytest.mark.parametrize(("name", "method"), [(n, m) for n, m in CONTINUOUS if m in ("logpdf", "cdf")])
+@pytest.mark.parametrize(
+    ("name", "method"), [(n, m) for n, m in CONTINUOUS if m in ("logpdf", "cdf")]
+)
 def test_second_derivatives(name, method):
     f = getattr(getattr(stats, name), method)
     operands = np.array([POINTS.get(name, INSIDE)[1], *SHAPES[name], 0.0, 1.0])
@@ -208,11 +212,14 @@ def test_multivariate_normal_on_a_subspace():
 def test_dirichlet(method):
     alpha = np.array([1.5, 2.0, 0.7])
     for x in (SIMPLEX, SIMPLEX[:, 0], SIMPLEX[:2]):
-        check_function(*both("dirichlet", method), (x, alpha), static=(0,), rtol=1e-12, vmap=x.ndim == 1)
+        check_function(
+            *both("dirichlet", method), (x, alpha), static=(0,), rtol=1e-12, vmap=x.ndim == 1
+        )
     f = getattr(stats.dirichlet, method)
     gradient = fg.grad(lambda x: f(x, alpha))(np.array([0.2, 0.3]))  # the third is what is left
     numeric = [
-        (f(np.array([0.2, 0.3]) + 1e-6 * e, alpha) - f(np.array([0.2, 0.3]) - 1e-6 * e, alpha)) / 2e-6
+        (f(np.array([0.2, 0.3]) + 1e-6 * e, alpha) - f(np.array([0.2, 0.3]) - 1e-6 * e, alpha))
+        / 2e-6
         for e in np.eye(2)
     ]
     np.testing.assert_allclose(gradient, numeric, rtol=1e-7)
@@ -282,7 +289,9 @@ DATA, WEIGHTS = reals(2, 6, high=3.0), reals(6, seed=2)
 
 
 @pytest.mark.parametrize(
-    ("data", "bandwidth"), [(DATA, None), (DATA, 0.4), (DATA[0], "silverman")], ids=["plane", "number", "line"]
+    ("data", "bandwidth"),
+    [(DATA, None), (DATA, 0.4), (DATA[0], "silverman")],
+    ids=["plane", "number", "line"],
 )
 def test_gaussian_kde(data, bandwidth):
     points = data[..., :4] + 0.3

@@ -19,11 +19,16 @@ EighResult: Any = type(np.linalg.eigh(_ONE))
 SVDResult: Any = type(np.linalg.svd(_ONE))
 
 
+def cholesky_factor(a: Any, lower: bool) -> Any:
+    """Return the lower or upper Cholesky factor; that triangle of `a` is read."""
+    x = hermitian(a)
+    return Cholesky()(x) if lower else adjoint(Cholesky()(adjoint(x)))
+
+
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Only one triangle of `a` is read; the derivative is that by Hermitian matrices, see the module."""
-    x = hermitian(a)
-    return adjoint(Cholesky()(adjoint(x))) if upper else Cholesky()(x)
+    return cholesky_factor(a, not upper)
 
 
 @implements(np.linalg.qr)

@@ -9,9 +9,10 @@ import scipy.linalg
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import getitem
-from fungrad.numpy.linalg.operands import hermitian, matrices, numbers
+from fungrad.numpy.linalg.decompositions import cholesky_factor
+from fungrad.numpy.linalg.operands import matrices, numbers
 from fungrad.numpy.promotion import cast
-from fungrad.primitives.decompositions import Cholesky, Qr, Svd
+from fungrad.primitives.decompositions import Qr, Svd
 from fungrad.primitives.elimination import ColumnPivots, Lu, Permutation
 from fungrad.primitives.matrix_functions import Hessenberg, Polar, Schur
 from fungrad.primitives.stacks import (
@@ -23,12 +24,6 @@ from fungrad.primitives.stacks import (
     real_type,
     rows,
 )
-
-
-def cholesky_factor(a: Any, lower: bool) -> Any:
-    """Return the lower or upper Cholesky factor; that triangle of `a` is read."""
-    x = hermitian(a)
-    return Cholesky()(x) if lower else adjoint(Cholesky()(adjoint(x)))
 
 
 @implements(scipy.linalg.cholesky)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.linalg.decompositions import cholesky_factor
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
 from fungrad.numpy.linalg.systems import lstsq as numpy_lstsq
 from fungrad.numpy.linalg.systems import solved
@@ -16,7 +17,6 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed
-from fungrad.scipy.linalg.decompositions import cholesky_factor
 
 # How LAPACK is asked to take the matrix.
 _TRANSPOSES = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.lower import Program
+from fungrad.control.layout import to_device, to_host
 from fungrad.control.linear_solve import Dense
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
@@ -58,13 +59,13 @@ class SciPySolver:
     settings: tuple[tuple[str, Any], ...]
 
     def __call__(self, xp: Any, apply: Any, constants: Sequence[Any], b: Any) -> list[Any]:
-        to_host = np.asarray if xp is np else xp.asnumpy
         first = len(constants) - sum(self.counts)
-        starts, rest = [to_host(x)[()] for x in constants[:first]], list(constants[first:])
+        starts = [to_host(xp, x)[()] for x in constants[:first]]
+        rest = to_device(xp, constants[first:])
         functions = []
         for program, n in zip(self.programs, self.counts, strict=True):
             captured, rest = rest[:n], rest[n:]
-            functions.append(_on_host(program.compiled(xp), captured, xp, to_host))
+            functions.append(_on_host(program.compiled(xp), captured, xp))
         x, *aux = self.run(functions, starts, dict(self.settings))
         return [
             xp.array(x),
@@ -76,10 +77,10 @@ class SciPySolver:
 
 
 def _on_host(
-    program: Callable[..., list[Any]], captured: list[Any], xp: Any, to_host: Any
+    program: Callable[..., list[Any]], captured: list[Any], xp: Any
 ) -> Callable[..., Any]:
     def function(*x: Any) -> Any:
-        found = [to_host(y)[()] for y in program(*captured, *map(xp.asarray, x))]
+        found = [to_host(xp, y)[()] for y in program(*captured, *map(xp.asarray, x))]
         return found[0] if len(found) == 1 else tuple(found)
 
     return function

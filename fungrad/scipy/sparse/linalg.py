@@ -113,16 +113,6 @@ def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
     return lambda x: dot(A, x)
 
 
-def _inexact(x: Any) -> Any:
-    """Return a leaf as an operand of floating-point or complex dtype."""
-    x = as_operand(x if hasattr(x, "dtype") or np.isscalar(x) else np.asarray(x))
-    return x if type_of(x).inexact else _cast(x, np.dtype(float))
-
-
-def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x if x.dtype == dtype else Cast(dtype)(x)
-
-
 def _solve(
     method: str,
     A: Any,
@@ -139,7 +129,7 @@ def _solve(
     if isinstance(b, list):
         b = np.asarray(b)  # as SciPy's; a tree would be a tuple or a dict
     leaves, structure = tree.flatten(b)
-    leaves = [_inexact(x) for x in leaves]
+    leaves = [operand(x) for x in leaves]
     function = matvec_of(A, method)
     label = f"{method}: A"
     system = close(label, function, tree.unflatten(structure, leaves))
@@ -148,7 +138,7 @@ def _solve(
             np.result_type(x.dtype, t.dtype) for x, t in zip(leaves, system.types, strict=True)
         ]
         if dtypes != [t.dtype for t in system.types] or dtypes != [x.dtype for x in leaves]:
-            leaves = [_cast(x, d) for x, d in zip(leaves, dtypes, strict=True)]
+            leaves = [cast(x, d) for x, d in zip(leaves, dtypes, strict=True)]
             system = close(label, function, tree.unflatten(structure, leaves))
     types = [type_of(x).update(weak=False) for x in leaves]
     check_square(system, types, structure, label)
@@ -158,7 +148,7 @@ def _solve(
     guess: list[Any] = []
     if x0 is not None:
         guess, found = tree.flatten(x0)
-        guess = [_cast(_inexact(x), t.dtype) for x, t in zip(guess, types, strict=False)]
+        guess = [cast(operand(x), t.dtype) for x, t in zip(guess, types, strict=False)]
         if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
             raise ValueError(f"{method}: x0 must have the structure and shapes of b")
     forward: tuple[Any, ...] = ()
@@ -340,4 +330,4 @@ def spsolve(A: Any, b: Any) -> Any:
             f"spsolve takes a sparse matrix of SciPy, not {type(A).__name__}; for arrays there is "
             "fungrad.numpy.linalg.solve"
         )
-    return products.solution(A, _inexact(b))
+    return products.solution(A, operand(b))

@@ -132,7 +132,9 @@ def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
 
 def _no_diff_n(name: str, diff_n: int) -> None:
     if diff_n:
-        raise TypeError(f"{name}: diff_n cannot be used on traced arrays; take derivatives with fungrad.jvp")
+        raise TypeError(
+            f"{name}: diff_n cannot be used on traced arrays; take derivatives with fungrad.jvp"
+        )
 
 
 def _spherical(kind: str) -> Any:

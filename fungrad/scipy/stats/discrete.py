@@ -49,9 +49,7 @@ binom = Discrete(
     valid=lambda n, p: both(is_count(n), is_probability(p)),
     example=(1.0, 0.5),
     counts=("n",),
-    logpmf=lambda k, n, p: (
-        log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p)
-    ),
+    logpmf=lambda k, n, p: log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p),
     cdf=lambda k, n, p: special.bdtr(k, n, p),
     sf=lambda k, n, p: special.bdtrc(k, n, p),
 )

@@ -240,7 +240,11 @@ class Continuous(Distribution):
         if method == "pdf" and logpdf:
             return lambda *args: np.exp(logpdf(*args))
         if method == "sf" and (cdf or "logsf" in known):
-            return (lambda *args: 1 - cdf(*args)) if cdf else lambda *args: np.exp(known["logsf"](*args))
+            return (
+                (lambda *args: 1 - cdf(*args))
+                if cdf
+                else lambda *args: np.exp(known["logsf"](*args))
+            )
         if method == "cdf" and "logcdf" in known:
             return lambda *args: np.exp(known["logcdf"](*args))
         if method == "logcdf" and cdf:

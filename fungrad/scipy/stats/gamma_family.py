@@ -48,9 +48,7 @@ gennorm = Continuous(
     "gennorm",
     "beta",
     support=REAL,
-    logpdf=lambda y, beta: (
-        np.log(0.5 * beta) - special.gammaln(1 / beta) - np.abs(y) ** beta
-    ),
+    logpdf=lambda y, beta: np.log(0.5 * beta) - special.gammaln(1 / beta) - np.abs(y) ** beta,
     cdf=lambda y, beta: gennorm_cdf(y, beta),
     sf=lambda y, beta: gennorm_cdf(-y, beta),
     ppf=lambda q, beta: gennorm_ppf(q, beta),
@@ -74,9 +72,7 @@ def gennorm_ppf(q: Any, beta: Any) -> Any:
     upper = q > 0.5
     power = special.gammainccinv(1 / beta, 2 * np.where(away, np.where(upper, 1 - q, q), 0.25))
     distance = power ** (1 / beta)
-    return np.where(
-        away, np.where(upper, distance, -distance), (q - 0.5) / gennorm_peak(beta)
-    )
+    return np.where(away, np.where(upper, distance, -distance), (q - 0.5) / gennorm_peak(beta))
 
 
 def gennorm_peak(beta: Any) -> Any:

@@ -15,7 +15,7 @@ from fungrad.scipy.linalg import solve_triangular
 from fungrad.scipy.stats.distribution import double
 
 
-class gaussian_kde:  # noqa: N801 - SciPy's name
+class gaussian_kde:
     """`scipy.stats.gaussian_kde`, differentiable by points, data, weights and bandwidth.
 
     Parameters
@@ -61,7 +61,9 @@ class gaussian_kde:  # noqa: N801 - SciPy's name
         else:
             weights = double(weights)
             if np.shape(weights) != (self.n,):
-                raise ValueError(f"`weights` has shape {np.shape(weights)}, the data needs ({self.n},)")
+                raise ValueError(
+                    f"`weights` has shape {np.shape(weights)}, the data needs ({self.n},)"
+                )
             self.weights = weights / np.sum(weights)
             self.neff = 1 / np.sum(self.weights * self.weights)
         self.factor = self._bandwidth(bw_method)
@@ -78,9 +80,7 @@ class gaussian_kde:  # noqa: N801 - SciPy's name
         if isinstance(method, str) and method == "silverman":
             return self.silverman_factor()
         if isinstance(method, str):
-            raise ValueError(
-                "`bw_method` should be 'scott', 'silverman', a scalar or a callable."
-            )
+            raise ValueError("`bw_method` should be 'scott', 'silverman', a scalar or a callable.")
         return method(self) if callable(method) else double(method)
 
     def scotts_factor(self) -> Any:

@@ -53,14 +53,16 @@ lognorm = Continuous(
     ppf=lambda q, s: np.exp(s * special.ndtri(q)),
     isf=lambda q, s: np.exp(-s * special.ndtri(q)),
 )
-skewnorm = Continuous(  # A. Azzalini, "A class of distributions which includes the normal ones", 1985
-    "skewnorm",
-    "a",
-    support=REAL,
-    valid=lambda a: np.isfinite(a),
-    logpdf=lambda y, a: math.log(2) + log_gaussian(y) + special.log_ndtr(a * y),
-    cdf=lambda y, a: special.ndtr(y) - 2 * special.owens_t(y, a),
-    sf=lambda y, a: special.ndtr(-y) + 2 * special.owens_t(y, a),
+skewnorm = (
+    Continuous(  # A. Azzalini, "A class of distributions which includes the normal ones", 1985
+        "skewnorm",
+        "a",
+        support=REAL,
+        valid=lambda a: np.isfinite(a),
+        logpdf=lambda y, a: math.log(2) + log_gaussian(y) + special.log_ndtr(a * y),
+        cdf=lambda y, a: special.ndtr(y) - 2 * special.owens_t(y, a),
+        sf=lambda y, a: special.ndtr(-y) + 2 * special.owens_t(y, a),
+    )
 )
 rayleigh = Continuous(
     "rayleigh",
@@ -222,9 +224,7 @@ wrapcauchy = Continuous(
     support=(0.0, 2 * math.pi),
     valid=lambda c: both(c > 0, c < 1),
     example=(0.5,),
-    logpdf=lambda y, c: np.log(
-        (1 - c * c) / (2 * math.pi * (1 + c * c - 2 * c * np.cos(y)))
-    ),
+    logpdf=lambda y, c: np.log((1 - c * c) / (2 * math.pi * (1 + c * c - 2 * c * np.cos(y)))),
     cdf=wrapcauchy_cdf,
     ppf=wrapcauchy_ppf,
 )

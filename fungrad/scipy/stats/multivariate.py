@@ -80,7 +80,9 @@ class MultivariateNormal(Density):
                 "matrix, cov.covariance"
             )
         x, mean, cov = double(x), _mean(mean, cov), double(cov)
-        dimension = max(np.size(mean) if np.ndim(mean) else 1, np.shape(cov)[0] if np.ndim(cov) else 1)
+        dimension = max(
+            np.size(mean) if np.ndim(mean) else 1, np.shape(cov)[0] if np.ndim(cov) else 1
+        )
         mean = np.broadcast_to(mean, (dimension,))
         cov = _matrix(cov, dimension)
         if np.ndim(x) == 0:

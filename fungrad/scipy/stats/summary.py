@@ -70,7 +70,12 @@ def moment(
 
 @implements(scipy.stats.skew)
 def skew(
-    a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+    a: Any,
+    axis: Any = 0,
+    bias: bool = True,
+    nan_policy: str = "propagate",
+    *,
+    keepdims: bool = False,
 ) -> Any:
     x, axis = _sample("skew", a, axis, nan_policy)
     value, n = _standardized(x, 3, axis, keepdims), _size(x, axis)
