@@ -152,7 +152,7 @@ def putmask(a: Tracer, /, mask: Any, values: Any) -> Any:
 
 
 @changes(np.put_along_axis)
-def put_along_axis(arr: Tracer, indices: Any, values: Any, axis: Any = -1) -> Any:
+def put_along_axis(arr: Tracer, indices: Any, values: Any, axis: Any) -> Any:
     index = as_array(indices)
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")

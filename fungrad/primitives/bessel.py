@@ -26,12 +26,10 @@ from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, spe
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule
 
-CYLINDER = " (an order that is learned: fungrad has the derivative of `kv` and `kve` alone)"
-
 
 def order(name: str) -> Rule:
     """Return the rule of an order by which there is no derivative."""
-    return no_derivative(name, "the order v", CYLINDER)
+    return no_derivative(name, "the order v", "; kv and kve have a derivative by the order")
 
 
 def neighbours(f: Any, v: Any, x: Any, sign: int) -> Any:
@@ -55,7 +53,7 @@ iv: Function = special("iv", order("iv"), lambda t, out, v, x: mul(t, neighbours
 
 
 def jve_partial(f: Any) -> Rule:
-    """Of a function scaled by exp(-\\|Im x\\|), a constant for real x."""
+    """Return the rule of a function scaled by exp(-abs(Im x)), which is constant for real x."""
 
     def partial(t: Any, out: Any, v: Any, x: Any) -> Any:
         tangent = mul(t, neighbours(f(), v, x, -1))
@@ -191,7 +189,7 @@ yn: Function = special(
 class SphericalBessel(Elementwise):
     """j_n(x) or y_n(x) (`kind` "jn" or "yn"), i_n(x) or k_n(x) ("in" or "kn"), of integer order n.
 
-    Derivatives: DLMF 10.51.2 and 10.51.5.
+    Derivatives: DLMF 10.51.1 and 10.51.4.
     """
 
     kind: str
@@ -208,13 +206,11 @@ class SphericalBessel(Elementwise):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         t, (n, x) = tangents[1], operands
-        # (n f_(n-1) -+ (n+1) f_(n+1)) / (2n + 1); for n = 0 the first has the factor 0.
+        # +-(n f_(n-1) +- (n+1) f_(n+1)) / (2n + 1); for n = 0 the first has the factor 0.
         below = cast(n, x) * self(maximum(n - 1, zeros_like(n)), x)
         above = cast(n + 1, x) * self(n + 1, x)
-        slope = {"jn": below - above, "yn": below - above, "in": below + above}.get(self.kind)
-        if slope is None:
-            slope = neg(below + above)
-        return mul(t, slope / cast(2 * n + 1, x))
+        total = below - above if self.kind in ("jn", "yn") else below + above
+        return mul(t, (neg(total) if self.kind == "kn" else total) / cast(2 * n + 1, x))
 
 
 # Airy functions: w'' = x w (DLMF 9.2.1).

@@ -162,8 +162,8 @@ eval_hermitenorm: Function = special(
     lambda t, out, n, x: mul(t, of_degree(n, x) * eval_hermitenorm(lower(n), x)),
 )
 
-# Legendre functions and spherical harmonics: DLMF 14.10.5; the ladder operators L+- of DLMF 14.30(iii)
-# give a derivative by the polar angle that is regular at the poles.
+# Legendre functions and spherical harmonics: DLMF 14.10.5; the ladder operators of angular momentum,
+# L+- = exp(+-i phi) (+-d/dtheta + i cot(theta) d/dphi), give a derivative by theta that is regular at the poles.
 
 lpmv: Function = special(
     "lpmv",
@@ -208,7 +208,7 @@ class SphericalHarmonic(Elementwise):
 
 
 # Elliptic integrals. The complete ones are hypergeometric functions (DLMF 19.5.1, 19.5.2), which has no
-# removable singularity at m = 0 as DLMF 19.4.1 has. The others: DLMF 19.4.5, 19.4.6.
+# removable singularity at m = 0 as DLMF 19.4.1 has. The others: DLMF 19.4.5 and 19.4.6, with m = k^2.
 
 ellipk: Function = special("ellipk", lambda t, out, m: mul(t, math.pi / 8 * gauss(1.5, 1.5, 2, m)))
 ellipe: Function = special("ellipe", lambda t, out, m: mul(t, -math.pi / 8 * gauss(0.5, 1.5, 2, m)))

@@ -8,8 +8,7 @@ function of, the derivatives are integrals of p times a polynomial in the deriva
 over one tail; over both they are 0, so the smaller tail is taken and no digits cancel. In log t (or
 the logit of t) the integrand is smooth and log-concave up to the polynomial, and double exponential quadrature
 (H. Takahasi and M. Mori, "Double exponential formulas for numerical integration", 1974) gives it to nearly full
-precision for all arguments. Moments of this kind are what P. G. Moschopoulos and others differentiate series
-for; the integral needs no case distinctions, and gives every higher derivative alike.
+precision for all arguments, and every higher derivative alike.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy as np
 
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
-from fungrad.primitives.elementwise import div, exp, log, log1p, mul, neg
+from fungrad.primitives.elementwise import div, exp, log, log1p, masked, mul, neg, nonzero
 from fungrad.primitives.scipy_ufunc import library, special
 from fungrad.primitives.special import betaln, digamma, gammaln, xlog1py, xlogy
 from fungrad.primitives.ufunc import DType, Elementwise, Function
@@ -134,7 +133,7 @@ class ByParameters(Elementwise):
                 slope = self.density(*operands)
             else:
                 raised = tuple(n + (j == i) for j, n in enumerate(self.order))
-                slope = type(self)(raised)(*operands)  # type: ignore[call-arg]
+                slope = type(self)(raised)(*operands)
             total = mul(t, slope) if total is None else total + mul(t, slope)
         return total
 
@@ -170,7 +169,7 @@ class GammaincByParameter(ByParameters):
         return xp.where(inner, found, xp.where(a > 0, 0.0, xp.nan))
 
     def density(self, a: Any, x: Any) -> Any:
-        first = log(x) - digamma(a)
+        first = log(nonzero(x)) - digamma(a)  # times a density of 0 there
         bell = quotients(self.order, lambda k: first if k == (1,) else -polygamma(k[0] - 1, a))
         return gamma_density(a, x) * bell
 
@@ -218,7 +217,7 @@ class BetaincByParameters(ByParameters):
             return [digamma(y) if k == 0 else polygamma(k, y) for k in range(sum(self.order))]
 
         known = psis(a), psis(b), psis(a + b)
-        logs = (log(x), log1p(neg(x)))
+        logs = (log(nonzero(x)), log1p(neg(masked(x != 1, x))))
         return beta_density(a, b, x) * quotients(self.order, lambda k: log_density(k, logs, *known))
 
 

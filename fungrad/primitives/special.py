@@ -93,7 +93,7 @@ class RiemannZeta(Elementwise):
             no_derivative("zeta", "complex s")()
         one = constant(1, s)
         reflect = less(s, zeros_like(s))
-        # The derivative of 2 (2 pi)^(s-1) sin(pi s / 2) Gamma(1 - s) zeta(1 - s): DLMF 25.4.1.
+        # The derivative of 2 (2 pi)^(s-1) sin(pi s / 2) Gamma(1 - s) zeta(1 - s): DLMF 25.4.2.
         u = select(reflect, 1 - s, constant(2, s))
         wave, slope = sin(math.pi / 2 * (1 - u)), math.pi / 2 * cos(math.pi / 2 * (1 - u))
         scale = 2 * exp(neg(u) * math.log(2 * math.pi)) * gamma(u)

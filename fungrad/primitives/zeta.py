@@ -32,7 +32,7 @@ def zeta_by_summation(xp: Any, s: Any, q: Any, n: int) -> Any:
     """Return the derivative, `n` times by s, of zeta(s, q), by Euler-Maclaurin summation.
 
     F. Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its derivatives",
-    Numerical Algorithms 69 (2015): the formula DLMF 25.11.5 is computed with power series in s.
+    Numerical Algorithms 69 (2015): the formula, DLMF 25.11(iii), is computed with power series in s.
     """
     lowest = float(xp.min(q.real)) if q.size else 0.0
     shift = max(SHIFT, SHIFT - math.floor(lowest)) if math.isfinite(lowest) else SHIFT

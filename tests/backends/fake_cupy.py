@@ -191,6 +191,7 @@ def make_module() -> types.ModuleType:
         return ndarray(np.array(x._array if isinstance(x, ndarray) else x, dtype))
 
     module.asarray = asarray  # type: ignore[attr-defined]
+    module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
     module.array = array  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module

@@ -17,6 +17,7 @@ PARAMETERS = {
     "truncnorm": (-1.0, 2.0),
 }  # fmt: skip
 # JAX has no derivative of these by a parameter.
+BROKEN = {(f"gumbel_{side}", m) for side in "lr" for m in ("pdf", "logpdf", "ppf")}  # in JAX
 FIXED = {"beta-cdf", "beta-sf", "beta-logcdf", "beta-logsf"}
 COUNTED = {"bernoulli": (0.3,), "geom": (0.3,), "nbinom": (2.5, 0.4), "poisson": (2.2,), "binom": (7.0, 0.4), "betabinom": (6.0, 2.0, 3.0)}  # fmt: skip
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -32,6 +33,7 @@ CASES = [
     for name in PARAMETERS
     for method in METHODS
     if hasattr(getattr(jst, name), method)
+    if (name, method) not in BROKEN
 ]
 
 
@@ -69,7 +71,8 @@ def test_discrete(name, method):
 
         return lib.value_and_grad(total)(parameters)
 
-    compare(derivatives(fg, stats), derivatives(jax, jst))
+    # JAX's logarithm of the beta function has fewer digits.
+    compare(derivatives(fg, stats), derivatives(jax, jst), 1e-5 if name == "betabinom" else 1e-8)
 
 
 def test_multivariate():

@@ -25,9 +25,8 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy import dot
-from fungrad.primitives.elementwise import Cast
+from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.sparse import products
-from fungrad.transforms.call import as_operand
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 
@@ -154,8 +153,8 @@ def _solve(
     forward: tuple[Any, ...] = ()
     first = second = None
     if M is not None:
-        operand = tree.unflatten(structure, types)
-        precondition = close(f"{method}: M", matvec_of(M, f"{method}: M"), operand)
+        unknown = tree.unflatten(structure, types)
+        precondition = close(f"{method}: M", matvec_of(M, f"{method}: M"), unknown)
         check_square(precondition, types, structure, f"{method}: M")
         forward = precondition.captured
         first = second = precondition.program

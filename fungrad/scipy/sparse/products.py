@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from fungrad.control.layout import to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
@@ -48,7 +49,7 @@ class _WithMatrix(Primitive):
         """Return the result for the columns of `x`."""
         raise self.missing("impl")
 
-    def compressed(self, xp: Any, arrays: tuple[Any, Any, Any]) -> Any:
+    def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the matrix in the format that `columns` takes."""
         raise self.missing("impl")
 
@@ -67,8 +68,9 @@ class _WithMatrix(Primitive):
             raise TypeError(f"{self.name}: the matrix is {data.dtype}, what it meets is {x}")
         return x.update(shape=(rows, *x.shape[1:]))
 
-    def impl(self, xp: Any, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-        matrix = self.compressed(xp, (data, indices, indptr))
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        *arrays, x = to_device(xp, operands)
+        matrix = self.compressed(xp, tuple(arrays))
         return self.columns(xp, matrix.T if self.is_transposed else matrix, x)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -95,7 +97,7 @@ class SparseProduct(_WithMatrix):
     shape: tuple[int, int]
     is_transposed: bool = False
 
-    def compressed(self, xp: Any, arrays: tuple[Any, Any, Any]) -> Any:
+    def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         return module_of(xp).csr_matrix(arrays, self.shape)
 
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:
@@ -109,7 +111,7 @@ class SparseSolve(_WithMatrix):
     shape: tuple[int, int]
     is_transposed: bool = False
 
-    def compressed(self, xp: Any, arrays: tuple[Any, Any, Any]) -> Any:
+    def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         return module_of(xp).csc_matrix(arrays, self.shape)
 
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:

@@ -91,18 +91,19 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     N, k = floating(N, k)
     if repetition:
         return comb(N + k - 1, k)
-    return _where_in_range(N, k, p.binom)
+    return _where_in_range("comb", N, k, p.binom)
 
 
 @implements(scipy.special.perm)
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Where it is 0 because `k` is out of range, so are its derivatives."""
     _not_exact("perm", exact)
-    return _where_in_range(*floating(N, k), lambda n, k: p.poch(n - k + 1, k))
+    N, k = floating(N, k)
+    return _where_in_range("perm", N, k, lambda n, k: p.poch(n - k + 1, k))
 
 
-def _where_in_range(n: Any, k: Any, function: Any) -> Any:
-    n, k = _aligned("comb", n, k)
+def _where_in_range(name: str, n: Any, k: Any, function: Any) -> Any:
+    n, k = _aligned(name, n, k)
     valid = (k <= n) & (n >= 0) & (k >= 0)
     return np.where(valid, function(np.where(valid, n, 2.0), np.where(valid, k, 1.0)), 0.0)
 

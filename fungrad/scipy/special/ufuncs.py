@@ -166,106 +166,56 @@ inv_boxcox = ufunc(p.inv_boxcox)
 inv_boxcox1p = ufunc(p.inv_boxcox1p)
 
 
-# Distribution functions: each is an incomplete gamma or beta function (DLMF 8.17(iii)).
+# Distribution functions, which are incomplete gamma and beta functions: M. Abramowitz and I. A. Stegun,
+# "Handbook of Mathematical Functions", 26.4.19, 26.5.24, 26.5.26, 26.6.2. Numbers of events and of trials are
+# whole, and there is no derivative by them.
 
 
-def _made_of(function: Any) -> Any:
-    """Decorate the rule of a ufunc: it gets tracers of the ufunc's own dtypes and one shape."""
+def _made_of(function: Any, rule: Any) -> Any:
+    """Return the public function of a ufunc; `rule` gets tracers of its dtypes and of one shape."""
     function = inspect.unwrap(function)
-
-    def decorate(rule: Any) -> Any:
-        def of_operands(*operands: Any) -> Any:
-            return rule(*ufunc_operands(function, operands))
-
-        return ufunc(function, of_operands)
-
-    return decorate
+    return ufunc(function, lambda *operands: rule(*ufunc_operands(function, operands)))
 
 
-def _counts(x: Any, like: Any) -> Any:
-    """Return the whole number of events that `x` stands for."""
+def _events(x: Any, like: Any) -> Any:
+    """Return the whole number that `x` stands for."""
     return e.floor(e.cast(x, like))
 
 
-@_made_of(scipy.special.chdtr)
-def chdtr(v: Any, x: Any) -> Any:
-    return i.gammainc(v / 2, x / 2)
+def _binomial(function: Any, otherwise: float) -> Any:
+    """Return the rule of the probability of up to, or of more than, k events in n trials."""
+
+    def rule(k: Any, n: Any, p: Any) -> Any:
+        k, n = _events(k, p), _events(n, p)
+        some = e.less(k, n)
+        result = function(k + 1, e.select(some, n - k, constant(1, p)), p)
+        return e.select(some, result, constant(otherwise, p))
+
+    return rule
 
 
-@_made_of(scipy.special.chdtrc)
-def chdtrc(v: Any, x: Any) -> Any:
-    return i.gammaincc(v / 2, x / 2)
-
-
-@_made_of(scipy.special.chdtri)
-def chdtri(v: Any, p: Any) -> Any:
-    return 2 * i.gammainccinv(v / 2, p)
-
-
-@_made_of(scipy.special.gdtr)
-def gdtr(a: Any, b: Any, x: Any) -> Any:
-    return i.gammainc(b, a * x)
-
-
-@_made_of(scipy.special.gdtrc)
-def gdtrc(a: Any, b: Any, x: Any) -> Any:
-    return i.gammaincc(b, a * x)
-
-
-@_made_of(scipy.special.pdtr)
-def pdtr(k: Any, m: Any) -> Any:
-    return i.gammaincc(e.floor(k) + 1, m)
-
-
-@_made_of(scipy.special.pdtrc)
-def pdtrc(k: Any, m: Any) -> Any:
-    return i.gammainc(e.floor(k) + 1, m)
-
-
-@_made_of(scipy.special.bdtr)
-def bdtr(k: Any, n: Any, p: Any) -> Any:
-    some, result = _binomial(i.betaincc, k, n, p)
-    return e.select(some, result, constant(1, p))
-
-
-@_made_of(scipy.special.bdtrc)
-def bdtrc(k: Any, n: Any, p: Any) -> Any:
-    some, result = _binomial(i.betainc, k, n, p)
-    return e.masked(some, result)
-
-
-def _binomial(function: Any, k: Any, n: Any, p: Any) -> tuple[Any, Any]:
-    """Return whether more than k events in n trials can be, and then `function` for them."""
-    k, n = e.floor(k), _counts(n, p)
-    some = e.less(k, n)
-    return some, function(k + 1, e.select(some, n - k, constant(1, p)), p)
-
-
-@_made_of(scipy.special.nbdtr)
-def nbdtr(k: Any, n: Any, p: Any) -> Any:
-    return i.betainc(_counts(n, p), _counts(k, p) + 1, p)
-
-
-@_made_of(scipy.special.nbdtrc)
-def nbdtrc(k: Any, n: Any, p: Any) -> Any:
-    return i.betaincc(_counts(n, p), _counts(k, p) + 1, p)
-
-
-@_made_of(scipy.special.fdtr)
-def fdtr(m: Any, n: Any, x: Any) -> Any:
-    return i.betainc(m / 2, n / 2, m * x / (n + m * x))
-
-
-@_made_of(scipy.special.fdtrc)
-def fdtrc(m: Any, n: Any, x: Any) -> Any:
-    return i.betainc(n / 2, m / 2, n / (n + m * x))
-
-
-@_made_of(scipy.special.fdtri)
-def fdtri(m: Any, n: Any, p: Any) -> Any:
+def _fdtri(m: Any, n: Any, p: Any) -> Any:
     y = i.betaincinv(m / 2, n / 2, p)
     return n * y / (m * (1 - y))
 
 
+chdtr = _made_of(scipy.special.chdtr, lambda v, x: i.gammainc(v / 2, x / 2))
+chdtrc = _made_of(scipy.special.chdtrc, lambda v, x: i.gammaincc(v / 2, x / 2))
+chdtri = _made_of(scipy.special.chdtri, lambda v, p: 2 * i.gammainccinv(v / 2, p))
+gdtr = _made_of(scipy.special.gdtr, lambda a, b, x: i.gammainc(b, a * x))
+gdtrc = _made_of(scipy.special.gdtrc, lambda a, b, x: i.gammaincc(b, a * x))
+pdtr = _made_of(scipy.special.pdtr, lambda k, m: i.gammaincc(_events(k, m) + 1, m))
+pdtrc = _made_of(scipy.special.pdtrc, lambda k, m: i.gammainc(_events(k, m) + 1, m))
+bdtr = _made_of(scipy.special.bdtr, _binomial(i.betaincc, 1.0))
+bdtrc = _made_of(scipy.special.bdtrc, _binomial(i.betainc, 0.0))
+nbdtr = _made_of(
+    scipy.special.nbdtr, lambda k, n, p: i.betainc(_events(n, p), _events(k, p) + 1, p)
+)
+nbdtrc = _made_of(
+    scipy.special.nbdtrc, lambda k, n, p: i.betaincc(_events(n, p), _events(k, p) + 1, p)
+)
+fdtr = _made_of(scipy.special.fdtr, lambda m, n, x: i.betainc(m / 2, n / 2, m * x / (n + m * x)))
+fdtrc = _made_of(scipy.special.fdtrc, lambda m, n, x: i.betainc(n / 2, m / 2, n / (n + m * x)))
+fdtri = _made_of(scipy.special.fdtri, _fdtri)
 stdtr = ufunc(s.stdtr)
 stdtrit = ufunc(s.stdtrit)

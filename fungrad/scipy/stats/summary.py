@@ -123,7 +123,9 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
 def _mean_of(x: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
     if weights is None:
         return np.mean(x, axis=axis, keepdims=keepdims)
-    return np.average(x, axis=axis, weights=np.broadcast_to(weights, x.shape), keepdims=keepdims)
+    weights = np.broadcast_to(weights, x.shape)
+    weighted = np.sum(weights * x, axis=axis, keepdims=keepdims)
+    return weighted / np.sum(weights, axis=axis, keepdims=keepdims)
 
 
 @implements(scipy.stats.gmean)
