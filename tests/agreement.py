@@ -45,9 +45,9 @@ def check_agreement(
             lambda *xs: sum(fnp.sum(fnp.real(d * x)) for d, x in zip(directions, gradient(g)(*xs))),
             every,
         ),
-        "forward over forward": lambda g: lambda *xs: fg.jvp(
-            lambda *ys: fg.jvp(g, ys, directions)[1], xs, directions
-        )[1],
+        "forward over forward": lambda g: (
+            lambda *xs: fg.jvp(lambda *ys: fg.jvp(g, ys, directions)[1], xs, directions)[1]
+        ),
     }
     with fg.checking():
         for name, transform in transforms.items():
@@ -58,7 +58,9 @@ def check_agreement(
             _close(found, transforms[name](reference)(*args), rtol, f"jit of {name}")
     if vmap:
         scales = [1.0, 1.1]
-        batches = [np.stack([np.asarray(x) * s for s in scales]).astype(np.asarray(x).dtype) for x in args]
+        batches = [
+            np.stack([np.asarray(x) * s for s in scales]).astype(np.asarray(x).dtype) for x in args
+        ]
         choices = {every} | {(i,) for i in every}
         for chosen in sorted(choices):
             axes = tuple(0 if i in chosen else None for i in every)

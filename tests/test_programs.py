@@ -3,7 +3,7 @@
 The programs are in `tests/programs`, one module for each topic, and know nothing of fungrad. Each module
 says at its end what arguments the programs take and what is not possible with them:
 
-- WRITES_TO_NEW_ARRAYS: programs that assign to elements of what `np.zeros` and its like make, or make arrays of
+- NOT_OVERRIDABLE: programs that assign to elements of what `np.zeros` and its like make, or make arrays of
   lists by `np.array`. Plain NumPy cannot be told that such an array is to take tracers. They raise an
   error that says so, and work once ``import numpy as np`` is changed to ``import fungrad.numpy as np``.
 - LOOKS_AT_VALUES: programs whose course depends on values, with the reason. They have derivatives, and
@@ -59,7 +59,7 @@ def module(topic, changed):
 
 TOPICS = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
 NAMES = {name: topic for topic in TOPICS for name in module(topic, False).inputs(np.random.default_rng(0))}
-WRITES = {name for topic in TOPICS for name in module(topic, False).WRITES_TO_NEW_ARRAYS}
+WRITES = {name for topic in TOPICS for name in module(topic, False).NOT_OVERRIDABLE}
 LOOKS = {name: why for topic in TOPICS for name, why in module(topic, False).LOOKS_AT_VALUES.items()}
 
 WAYS = [

@@ -18,7 +18,7 @@ from fungrad.control.programs import (
     tangent,
     transposed,
 )
-from fungrad.control.solver import Solver, aux_types, for_tangents, solver_of
+from fungrad.control.solver import HostSolver, Solver, aux_types, for_tangents, solver_of
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
@@ -249,10 +249,8 @@ MAX_DENSE = 4096
 
 
 @dataclasses.dataclass(frozen=True)
-class Dense:
+class Dense(HostSolver):
     """Solve a linear system by elimination, with the matrix made of its products with unit vectors."""
-
-    aux_types = ()
 
     def __call__(self, xp: Any, apply: Any, constants: Any, b: Any) -> list[Any]:
         layout = Layout(tuple([type_of(x) for x in b]))
@@ -268,6 +266,3 @@ class Dense:
         rows = xp.eye(n, dtype=layout.dtype)
         columns = [layout.ravel(xp, apply(layout.unravel(xp, row))) for row in rows]
         return layout.unravel(xp, xp.linalg.solve(xp.stack(columns, 1), layout.ravel(xp, b)))
-
-    def for_tangents(self, constants: Any) -> tuple[Dense, Any]:
-        return self, constants

@@ -137,10 +137,10 @@ class Flow(OfPrograms):
                             for z, u, how in moved
                         ]
                     )
-        results = zip(*[unpack(row) for row in arrivals], strict=True)
+        histories = zip(*[unpack(arrival) for arrival in arrivals], strict=True)
         return tuple(
-            xp.stack(rows) if out == ALL else rows[-1]
-            for rows, out in zip(results, self.outs, strict=True)
+            xp.stack(history) if out == ALL else history[-1]
+            for history, out in zip(histories, self.outs, strict=True)
         )
 
     def reading_all(self) -> Flow:
@@ -319,7 +319,7 @@ def _with_adjoints(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
     """Return the right-hand side for states, adjoints and gradients by what is captured.
 
     With ``z' = f(z, p)`` the adjoints obey ``a' = -(df/dz)^T a``, and the gradient is the integral of
-    ``(df/dp)^T a``; that of `t` in the direction of the adjoints has the other sign.
+    ``(df/dp)^T a``; integrated backwards, that has the other sign, too.
     """
     types = rhs.expr.input_types
     k = len(types) - 1 - n
@@ -394,6 +394,10 @@ def integrate(
         i += 1
     if i == len(arrivals) or not state.size:
         return arrivals
+    # SciPy's steppers look for a first step without end if the slope is not a number.
+    if not np.isfinite(state).all() or not np.isfinite(derivative(grid[0], state)).all():
+        warn_of_failure(grid[0], "the state or its derivative is not finite")
+        return arrivals
     stepper = METHODS[options.method](
         derivative,
         grid[0],
@@ -410,12 +414,7 @@ def integrate(
         if stepper.status != "failed" and steps > options.max_steps:
             message = f"more than {options.max_steps} steps"
         if message is not None:
-            warnings.warn(
-                f"the integration of a differential equation stopped at t={stepper.t}: {message}; the solution "
-                "is NaN from there on",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            warn_of_failure(stepper.t, message)
             break
         between = None
         while i < len(arrivals) and (stepper.t - grid[i + 1]) * direction >= 0:
@@ -426,3 +425,13 @@ def integrate(
                 arrivals[i] = between(grid[i + 1])
             i, steps = i + 1, 0
     return arrivals
+
+
+def warn_of_failure(t: float, message: str) -> None:
+    """Warn that a solution ends at `t`."""
+    warnings.warn(
+        f"the integration of a differential equation stopped at t={t}: {message}; the solution is NaN from "
+        "there on",
+        RuntimeWarning,
+        stacklevel=3,
+    )

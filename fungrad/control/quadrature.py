@@ -55,7 +55,7 @@ class Integral(OfPrograms):
         def integrand(x: float) -> Any:
             return as_reals([to_host(xp, y) for y in function(*captured, clock(x))], types)
 
-        if sum(t.size for t in types) == 1 and types[0].dtype.kind == "f":
+        if sum(t.size * (1 + (t.dtype.kind == "c")) for t in types) == 1:
             value, error = scipy.integrate.quad(
                 lambda x: integrand(x)[0], float(a), float(b), **options
             )

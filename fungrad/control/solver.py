@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
@@ -24,12 +24,11 @@ Apply = Callable[[Sequence[Any]], list[Any]]
 """The function of a system, from leaves to leaves."""
 
 
-class HostSolver(Protocol):
-    """Python code that solves a system given by arrays. Compared by what it does: hashable."""
+class HostSolver:
+    """Python code that solves a system given by arrays. Instances that do the same are equal."""
 
-    @property
-    def aux_types(self) -> tuple[ArrayType, ...]:
-        """The types of what it returns beside the solution."""
+    aux_types: tuple[ArrayType, ...] = ()
+    """The types of what it returns beside the solution."""
 
     def __call__(
         self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
@@ -38,9 +37,11 @@ class HostSolver(Protocol):
 
         `b` is empty where a root of `apply` is sought.
         """
+        raise NotImplementedError
 
     def for_tangents(self, constants: Sequence[Any]) -> tuple[HostSolver, Sequence[Any]]:
         """Return the solver of the same linear system for another right-hand side, and its constants."""
+        return self, constants
 
 
 Solver = Program | HostSolver
@@ -60,7 +61,7 @@ def for_tangents(solver: Any, constants: Sequence[Any]) -> tuple[Any, tuple[Any,
 
 
 @dataclasses.dataclass(frozen=True)
-class OnValues:
+class OnValues(HostSolver):
     """A function of the user that could not be traced; called with arrays when the program runs.
 
     It is called as ``function(apply, x)``: `x` is the right-hand side of a linear system, or the place
@@ -71,8 +72,6 @@ class OnValues:
     label: str
     structure: tree.TreeDef
     types: tuple[ArrayType, ...]
-
-    aux_types = ()
 
     def __call__(
         self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
@@ -89,9 +88,6 @@ class OnValues:
                 raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
         # Copied: what a function returns may be what it was given.
         return [xp.array(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
-
-    def for_tangents(self, constants: Sequence[Any]) -> tuple[OnValues, Sequence[Any]]:
-        return self, constants
 
 
 _ENCLOSED = (

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import store, writable_out
@@ -36,7 +37,13 @@ def _device(self: Tracer) -> Any:
 
     A function that is traced without values, under `jit`, does not know yet and says "cpu".
     """
-    return "cpu" if self.owner.xp is np else self.owner.xp.cuda.Device()
+    trace = self.owner
+    known = [] if trace.values is None else [trace.values[v] for v in trace.inputs]
+    for x in known:
+        device = "cpu" if type(x) is not Tracer and namespace((x,)) is np else x.device
+        if device != "cpu":
+            return device
+    return "cpu"
 
 
 def _to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:

@@ -1,4 +1,4 @@
-"""Hypergeometric functions, orthogonal polynomials, Legendre functions and elliptic integrals.
+"""Hypergeometric functions, orthogonal polynomials, Legendre functions and spherical harmonics.
 
 Each differentiates into its own family with shifted parameters, so any order of derivative is exact.
 By parameters there is no closed form. DLMF is the NIST Digital Library of Mathematical Functions.
@@ -6,7 +6,6 @@ By parameters there is no closed form. DLMF is the NIST Digital Library of Mathe
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from fungrad.primitives.elementwise import (
     cast,
     complex_,
     cos,
-    div,
-    greater,
     maximum,
     mul,
     neg,
@@ -205,63 +202,3 @@ class SphericalHarmonic(Elementwise):
         squared = cast((n - by * m) * (n + by * m + 1), theta)
         found = self(n, m + by, theta, phi)
         return cast(sqrt(maximum(squared, zeros_like(squared))), found) * found
-
-
-# Elliptic integrals. The complete ones are hypergeometric functions (DLMF 19.5.1, 19.5.2), which has no
-# removable singularity at m = 0 as DLMF 19.4.1 has. The others: DLMF 19.4.5 and 19.4.6, with m = k^2.
-
-ellipk: Function = special("ellipk", lambda t, out, m: mul(t, math.pi / 8 * gauss(1.5, 1.5, 2, m)))
-ellipe: Function = special("ellipe", lambda t, out, m: mul(t, -math.pi / 8 * gauss(0.5, 1.5, 2, m)))
-
-
-def ellipkm1_partial(t: Any, out: Any, p: Any) -> Any:
-    """Return the derivative of K(1 - p), near p = 0 by DLMF 19.4.1."""
-    near = greater(constant(0.5, p), p)
-    q = select(near, p, constant(0.25, p))
-    by_integrals = neg((ellipe(1 - q) - q * ellipkm1(q)) / (2 * q * (1 - q)))
-    by_series = -math.pi / 8 * gauss(1.5, 1.5, 2, 1 - select(near, constant(1, p), p))
-    return mul(t, select(near, by_integrals, by_series))
-
-
-ellipkm1: Function = special("ellipkm1", ellipkm1_partial)
-
-
-def delta(phi: Any, m: Any) -> Any:
-    """Return sqrt(1 - m sin(phi)^2)."""
-    s = sin(phi)
-    return sqrt(1 - m * s * s)
-
-
-def ellipkinc_by_m(t: Any, out: Any, phi: Any, m: Any) -> Any:
-    """Return the term of the parameter (DLMF 19.4.6); there is none in closed form at m = 0."""
-    rest = sin(2 * phi) / (4 * (1 - m) * delta(phi, m))
-    return mul(t, ellipeinc(phi, m) / (2 * m * (1 - m)) - out / (2 * m) - rest)
-
-
-ellipkinc: Function = special(
-    "ellipkinc", lambda t, out, phi, m: div(t, delta(phi, m)), ellipkinc_by_m
-)
-ellipeinc: Function = special(
-    "ellipeinc",
-    lambda t, out, phi, m: mul(t, delta(phi, m)),
-    lambda t, out, phi, m: mul(t, (out - ellipkinc(phi, m)) / (2 * m)),
-)
-
-# Jacobi's elliptic functions: DLMF 22.13.1-22.13.3 and 22.16.1.
-
-
-def jacobi(label: str, result: int, slope: Rule) -> Function:
-    """Declare one of the results of `ellipj`; `slope` is its derivative as a function of u and m."""
-    return special(
-        "ellipj",
-        lambda t, out, u, m: mul(t, slope(u, m)),
-        no_derivative("ellipj", "the parameter m"),
-        label=label,
-        result=result,
-    )
-
-
-jacobi_sn: Function = jacobi("jacobi_sn", 0, lambda u, m: jacobi_cn(u, m) * jacobi_dn(u, m))
-jacobi_cn: Function = jacobi("jacobi_cn", 1, lambda u, m: -jacobi_sn(u, m) * jacobi_dn(u, m))
-jacobi_dn: Function = jacobi("jacobi_dn", 2, lambda u, m: -m * jacobi_sn(u, m) * jacobi_cn(u, m))
-jacobi_am: Function = jacobi("jacobi_am", 3, lambda u, m: jacobi_dn(u, m))

@@ -6,9 +6,8 @@ function of, the derivatives are integrals of p times a polynomial in the deriva
     d/da P(a, x) = int_0^x (log t - psi(a)) p(t) dt,
 
 over one tail; over both they are 0, so the smaller tail is taken and no digits cancel. In log t (or
-the logit of t) the integrand is smooth and log-concave up to the polynomial, and double exponential quadrature
-(H. Takahasi and M. Mori, "Double exponential formulas for numerical integration", 1974) gives it to nearly full
-precision for all arguments, and every higher derivative alike.
+the logit of t) the integrand is smooth and log-concave up to the polynomial, and double exponential quadrature gives
+it to nearly full precision for all arguments, and every higher derivative alike.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import numpy as np
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import div, exp, log, log1p, masked, mul, neg, nonzero
+from fungrad.primitives.quadrature import integrate
 from fungrad.primitives.scipy_ufunc import library, special
 from fungrad.primitives.special import betaln, digamma, gammaln, xlog1py, xlogy
 from fungrad.primitives.ufunc import DType, Elementwise, Function
@@ -31,9 +31,6 @@ Index = tuple[int, ...]
 
 NEGLIGIBLE = 44.0
 """Where the density has fallen by exp(-44) = 8e-20, the tail ends."""
-
-STEP, END = 1 / 20, 3.3
-"""Of the quadrature: nodes are this far apart, and end where weights are below 1e-17."""
 
 
 def quotients(order: Index, slope: Callable[[Index], Any]) -> Any:
@@ -71,26 +68,17 @@ def integrate_tail(
     `rate` is the derivative of `fall`, `beyond` a point where `fall` is above `NEGLIGIBLE`, and `bend` the one
     where functions that are straight far from it turn within a unit, if any: the interval is cut there.
     """
+
+    def integrand(d: Any) -> Any:
+        return xp.exp(-fall(d)) * factor(d)
+
     end = beyond
     for _ in range(40):  # Newton's method for a convex function, from the right: never too short
         end = end - (fall(end) - NEGLIGIBLE) / rate(end)
     if bend is None:
-        return integrate(xp, fall, factor, 0.0, end)
+        return integrate(integrand, 0.0, end)
     bend = xp.clip(bend, 0.0, end)
-    return integrate(xp, fall, factor, 0.0, bend) + integrate(xp, fall, factor, bend, end)
-
-
-def integrate(xp: Any, fall: Any, factor: Any, start: Any, end: Any) -> Any:
-    """Return the integral from `start` to `end` by the tanh-sinh rule."""
-    total = 0.0
-    count = round(END / STEP)
-    for i in range(-count, count + 1):
-        z = math.pi * math.sinh(i * STEP)
-        place, other = 1 / (1 + math.exp(-z)), 1 / (1 + math.exp(z))
-        weight = STEP * math.pi * math.cosh(i * STEP) * place * other
-        d = start + place * (end - start)
-        total = total + weight * xp.exp(-fall(d)) * factor(d)
-    return (end - start) * total
+    return integrate(integrand, 0.0, bend) + integrate(integrand, bend, end)
 
 
 def psi(xp: Any, k: int, x: Any) -> Any:

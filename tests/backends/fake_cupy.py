@@ -53,6 +53,7 @@ class ndarray:
 
     __module__ = "cupy"
     __hash__ = None  # type: ignore[assignment]
+    device = "the device"
 
     def __init__(self, array: np.ndarray) -> None:
         self._array = array

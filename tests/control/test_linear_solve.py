@@ -85,7 +85,9 @@ def test_linear_solve_of_trees_with_aux():
         return {"x": b["x"] / 2, "y": b["y"] / 4}, {"steps": 1, "residual": matvec(b)["x"] - b["x"]}
 
     def f(b):
-        return custom_linear_solve(lambda v: {"x": 2 * v["x"], "y": 4 * v["y"]}, b, solve, has_aux=True)
+        return custom_linear_solve(
+            lambda v: {"x": 2 * v["x"], "y": 4 * v["y"]}, b, solve, has_aux=True
+        )
 
     x, aux = f(b)
     assert x["y"].dtype == np.float32
@@ -99,7 +101,9 @@ def test_integers_among_what_is_closed_over():
     n, places = np.array(2), np.array([1, 0])
 
     def f(b, n, places):
-        return custom_linear_solve(lambda x: n * x[places][places], b, until_converged_slowly, symmetric=True)
+        return custom_linear_solve(
+            lambda x: n * x[places][places], b, until_converged_slowly, symmetric=True
+        )
 
     def until_converged_slowly(matvec, b):
         x = b
@@ -128,7 +132,12 @@ def looks(a):
     ("matvec", "solve", "error", "match"),
     [
         (lambda x: x[:1], unrolled, TypeError, r"matvec must return an array of the type it takes"),
-        (lambda x: (x, x), unrolled, TypeError, "matvec must return a tree of the structure it takes"),
+        (
+            lambda x: (x, x),
+            unrolled,
+            TypeError,
+            "matvec must return a tree of the structure it takes",
+        ),
         (lambda x: x, lambda m, b: b[:1], TypeError, r"solve must return an array of shape \(2,\)"),
         (lambda x: x, lambda m, b: (b, b), TypeError, "solve must return a tree of structure"),
         (lambda x: x, lambda m, b: b.astype("f4"), TypeError, "solve must return an array of type"),

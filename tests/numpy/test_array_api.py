@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core import tree
+from tests.backends.fake_cupy import make_module
 
 # The standard's functions with their parameters; a default of None may also mean that there is none.
 
@@ -493,6 +495,23 @@ def test_attributes_of_tracers():
     fg.jit(f)(X)
     fg.vmap(f)(X[None])
     assert seen == []
+
+
+def test_the_device_is_that_of_the_arguments(monkeypatch):
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    seen = []
+
+    def f(x):
+        seen.append((x.device, (x * 2).to_device("the device").device))
+        return fnp.sum(x * x)
+
+    x = cupy.asarray(np.ones(2))
+    fg.grad(f)(x)
+    fg.vjp(fg.grad(f), x)
+    assert seen == [("the device", "the device")] * 2
+    fg.jit(lambda x: seen.append(x.device) or x)(x)
+    assert seen[-1] == "cpu"  # as long as it is not known
 
 
 @pytest.mark.parametrize(

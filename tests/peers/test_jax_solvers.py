@@ -6,10 +6,10 @@ import pytest
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 
-import jax.experimental.ode  # noqa: E402
-import jax.scipy.integrate  # noqa: E402
-import jax.scipy.optimize  # noqa: E402
-import jax.scipy.sparse.linalg  # noqa: E402
+from jax.experimental import ode as jax_ode  # noqa: E402
+from jax.scipy import integrate as jax_integrate  # noqa: E402
+from jax.scipy import optimize as jax_optimize  # noqa: E402
+from jax.scipy.sparse import linalg as jax_linalg  # noqa: E402
 
 import fungrad as fg  # noqa: E402
 import fungrad.numpy as fnp  # noqa: E402
@@ -32,8 +32,8 @@ class Ours:
 class Theirs:
     lib, np = jax, jnp
     custom_linear_solve, custom_root = jax.lax.custom_linear_solve, jax.lax.custom_root
-    linalg, odeint = jax.scipy.sparse.linalg, jax.experimental.ode.odeint
-    minimize, trapezoid = jax.scipy.optimize.minimize, jax.scipy.integrate.trapezoid
+    linalg, odeint = jax_linalg, jax_ode.odeint
+    minimize, trapezoid = jax_optimize.minimize, jax_integrate.trapezoid
 
 
 def krylov(name):
@@ -74,7 +74,9 @@ def ode(m, a, b):
 
 
 def ode_times(m, a, b):
-    return m.odeint(lambda y, t: -(a @ y) * t, B, 1.0 + m.np.abs(b).cumsum(), rtol=1e-11, atol=1e-11)
+    return m.odeint(
+        lambda y, t: -(a @ y) * t, B, 1.0 + m.np.abs(b).cumsum(), rtol=1e-11, atol=1e-11
+    )
 
 
 def trapezoid(m, a, b):
@@ -129,7 +131,9 @@ def test_solvers_agree_with_jax(name):
         assert len(x) == len(y), what
         for u, v in zip(x, y):
             scale = max(1.0, float(np.abs(v).max()))
-            np.testing.assert_allclose(u, v, rtol=rtol, atol=rtol * scale, err_msg=f"{name}: {what}")
+            np.testing.assert_allclose(
+                u, v, rtol=rtol, atol=rtol * scale, err_msg=f"{name}: {what}"
+            )
 
 
 def test_minimize_agrees_with_jax():

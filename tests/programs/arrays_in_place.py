@@ -205,12 +205,14 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {
-    "table_of_products",
-    "rows_collected_in_empty",
-    "histogram_in_a_loop",
-    "blocks",
-    "matrix_multiply_by_hand",
-    "work_buffer",
+NOT_OVERRIDABLE = {
+    "table_of_products": "np.zeros",
+    "rows_collected_in_empty": "np.empty",
+    "histogram_in_a_loop": "np.zeros",
+    "blocks": "np.zeros",
+    "matrix_multiply_by_hand": "np.zeros",
+    "work_buffer": "np.zeros",
+    "matrix_through_views": "np.array",
+    "nd_iteration": "np.ndenumerate",
 }
 LOOKS_AT_VALUES = {"running_maximum_in_place": "Python's max"}

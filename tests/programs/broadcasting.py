@@ -105,5 +105,5 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = set()
+NOT_OVERRIDABLE = {}
 LOOKS_AT_VALUES = {}

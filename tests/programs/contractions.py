@@ -97,5 +97,7 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"gates_on_a_register"}
+NOT_OVERRIDABLE = {
+    "gates_on_a_register": "np.array",
+}
 LOOKS_AT_VALUES = {}

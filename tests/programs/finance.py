@@ -31,7 +31,7 @@ def bond_yield(price, coupons):
     while True:
         discount = np.exp(-y * times)
         error = np.sum(coupons * discount) - price
-        if abs(error) < 1e-12:
+        if abs(error) < 8 * np.finfo(price.dtype).eps:
             return y
         y = y + error / np.sum(times * coupons * discount)
 
@@ -132,5 +132,5 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = set()
+NOT_OVERRIDABLE = {}
 LOOKS_AT_VALUES = {"bond_yield": "while", "metropolis": "if"}

@@ -157,10 +157,12 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {
-    "rotated",
-    "quaternion_to_matrix",
-    "spherical_harmonics",
-    "euler_angles_in_place",
+NOT_OVERRIDABLE = {
+    "rotated": "np.array",
+    "quaternion_to_matrix": "np.array",
+    "spherical_harmonics": "np.array",
+    "euler_angles_in_place": "np.eye",
+    "projected_on_a_screen": "np.c_",
+    "aligned_points": "np.diag of a list",
 }
 LOOKS_AT_VALUES = {"slerp": "if"}

@@ -115,7 +115,7 @@ def arranged(a, b):
 
 
 def methods_chained(m):
-    return m.reshape(3, -1).T.ravel().clip(-1, 1).cumsum().repeat(2).reshape(4, -1).mean(axis=0).round(9).dot(m.ravel()[:3])
+    return m.reshape(3, -1).T.ravel().clip(-1, 1).cumsum().repeat(2).reshape(4, -1).mean(axis=0).dot(m.ravel()[:3])
 
 
 def windows_multiplied(x):
@@ -182,5 +182,13 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"text_free_tables", "list_of_lists"}
+NOT_OVERRIDABLE = {
+    "text_free_tables": "np.array",
+    "list_of_lists": "np.asarray",
+    "joined": "np.r_",
+    "columns": "np.c_",
+    "vectorized": "np.vectorize",
+    "vectorized_with_signature": "np.vectorize",
+    "arranged": "np.full",
+}
 LOOKS_AT_VALUES = {"vectorized": "if"}

@@ -91,7 +91,9 @@ def power_iteration(a, steps=6):
 def conjugate_gradients(a, b):
     x, r = np.zeros_like(b), b.copy()
     p, rs = r.copy(), r @ r
-    while np.sqrt(rs) > 1e-10:
+    for _ in range(len(b)):
+        if np.sqrt(rs) < 1e-10:
+            break
         ap = a @ p
         alpha = rs / (p @ ap)
         x += alpha * p
@@ -241,5 +243,8 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"cholesky_by_hand", "jacobi_rotations"}
-LOOKS_AT_VALUES = {"conjugate_gradients": "while", "lu_with_pivoting": "if on the pivot"}
+NOT_OVERRIDABLE = {
+    "cholesky_by_hand": "np.zeros",
+    "jacobi_rotations": "np.eye",
+}
+LOOKS_AT_VALUES = {"conjugate_gradients": "if", "lu_with_pivoting": "if on the pivot"}

@@ -117,5 +117,11 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"thin_film", "jones_matrices"}
-LOOKS_AT_VALUES = {"mandelbrot_with_masks": "reads through a mask"}
+NOT_OVERRIDABLE = {
+    "thin_film": "np.empty",
+    "jones_matrices": "np.outer of lists",
+}
+LOOKS_AT_VALUES = {
+    "mandelbrot_with_masks": "reads through a mask",
+    "real_and_complex": "np.real_if_close",
+}

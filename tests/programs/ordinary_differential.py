@@ -141,10 +141,10 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {
-    "logistic_growth_by_euler",
-    "lorenz_with_array",
-    "pendulum_trajectory",
-    "lotka_volterra_history",
+NOT_OVERRIDABLE = {
+    "logistic_growth_by_euler": "np.array",
+    "lorenz_with_array": "np.array",
+    "pendulum_trajectory": "np.zeros",
+    "lotka_volterra_history": "np.empty",
 }
 LOOKS_AT_VALUES = {"adaptive_euler": "while"}

@@ -164,5 +164,8 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"poisson_by_gauss_seidel", "gray_scott"}
+NOT_OVERRIDABLE = {
+    "poisson_by_gauss_seidel": "np.zeros",
+    "gray_scott": "np.array",
+}
 LOOKS_AT_VALUES = {}

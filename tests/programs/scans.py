@@ -121,5 +121,8 @@ def inputs(rng):
     }
 
 
-WRITES_TO_NEW_ARRAYS = {"linear_recurrence", "biquad_filter"}
+NOT_OVERRIDABLE = {
+    "linear_recurrence": "np.array",
+    "biquad_filter": "np.zeros",
+}
 LOOKS_AT_VALUES = {}

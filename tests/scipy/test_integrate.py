@@ -86,7 +86,9 @@ def test_odeint_of_a_complex_equation():
     def f(y0, w):
         return integrate.odeint(lambda y, s: 1j * w * y, y0, t, **TIGHT)
 
-    check_agreement(f, lambda y0, w: y0 * fnp.exp(1j * w * t), (np.array(1.0 + 0.5j), 2.0), rtol=1e-6)
+    check_agreement(
+        f, lambda y0, w: y0 * fnp.exp(1j * w * t), (np.array(1.0 + 0.5j), 2.0), rtol=1e-6
+    )
 
 
 def test_odeint_of_a_tree_in_float32():
@@ -106,7 +108,9 @@ def test_odeint_of_a_tree_in_float32():
 
 
 def test_odeint_at_one_time_of_integers_and_of_nothing():
-    np.testing.assert_array_equal(integrate.odeint(lambda y, s: -y, np.array([1, 2]), [3.0]), [[1.0, 2.0]])
+    np.testing.assert_array_equal(
+        integrate.odeint(lambda y, s: -y, np.array([1, 2]), [3.0]), [[1.0, 2.0]]
+    )
     assert integrate.odeint(lambda y, s: -y, np.zeros(0), [0.0, 1.0]).shape == (2, 0)
 
 
@@ -123,6 +127,10 @@ def test_odeint_that_fails_warns():
     with pytest.warns(RuntimeWarning, match=r"stopped at t=1\.0"):
         y = integrate.odeint(lambda y, s: y * y, 1.0, [0.0, 0.5, 2.0])
     assert np.isfinite(y).tolist() == [True, True, False]
+    for y0, k in ((np.nan, 1.0), (1.0, np.nan)):
+        with pytest.warns(RuntimeWarning, match="not finite"):
+            y = integrate.odeint(lambda y, s, k: -k * y, y0, [0.0, 1.0], k)
+        assert np.isnan(y[1])
     with pytest.warns(RuntimeWarning, match="more than 3"):
         integrate.odeint(lambda y, s: -y, 1.0, [0.0, 10.0], mxstep=3)
 
@@ -130,7 +138,11 @@ def test_odeint_that_fails_warns():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: integrate.odeint(lambda y, s: y[:1], np.ones(2), [0.0, 1.0]), ValueError, "must return"),
+        (
+            lambda: integrate.odeint(lambda y, s: y[:1], np.ones(2), [0.0, 1.0]),
+            ValueError,
+            "must return",
+        ),
         (lambda: integrate.odeint(lambda y, s: (y, y), 1.0, [0.0, 1.0]), ValueError, "must return"),
         (lambda: integrate.odeint(lambda y, s: y, 1.0, [0.0, 1.0, 0.5]), ValueError, "monotonic"),
         (lambda: integrate.odeint(lambda y, s: y, 1.0, 1.0), ValueError, "times must be a vector"),
@@ -153,7 +165,14 @@ def test_solve_ivp(method):
 
     def f(y0, k):
         found = integrate.solve_ivp(
-            lambda t, y, k: [y[1], -k * y[0]], (0.0, 1.0), y0, method, times, args=(k,), rtol=1e-9, atol=1e-9
+            lambda t, y, k: [y[1], -k * y[0]],
+            (0.0, 1.0),
+            y0,
+            method,
+            times,
+            args=(k,),
+            rtol=1e-9,
+            atol=1e-9,
         )
         return found.y
 

@@ -257,7 +257,7 @@ def test_banded(kind):
     diagonal = np.array([[9.0], [0], [0]])
 
     def upper(x):
-        return (x + diagonal[::-1]) * np.array([[1], [1], [1]])
+        return x + diagonal[::-1]
 
     def real_diagonal(x, row):
         at = np.arange(3)[:, None] == row
@@ -266,6 +266,10 @@ def test_banded(kind):
     x = kind(3, 4)
     check(lambda sl, x: sl.solveh_banded(upper(real_diagonal(x, 2)), x[0]), x)
     check(lambda sl, x: sl.solveh_banded(real_diagonal(x, 0) + diagonal, x[0], lower=True), x)
+    check(lambda sl, x: sl.cholesky_banded(upper(real_diagonal(x, 2))), x)
+    for lower in (True, False):
+        check(lambda sl, x, y, lower=lower: sl.cho_solve_banded((x, lower), y), x + 2, kind(4, 2))
+    check(lambda sl, x: sl.cholesky_banded(real_diagonal(x, 0) + diagonal, lower=True), x)
     check(lambda sl, x: sl.eigvals_banded(upper(real_diagonal(x, 2))), x)
     check(
         lambda sl, x: sl.eig_banded(upper(real_diagonal(x, 2)), select="i", select_range=(1, 2))[0],
@@ -423,7 +427,6 @@ NOT_HERE = {
     "special_matrices",
     "tests of values, to be made outside": "bandwidth ishermitian issymmetric",
     "random": "clarkson_woodruff_transform",
-    "banded storage": "cholesky_banded cho_solve_banded",
     "updates of a decomposition": "qr_delete qr_insert qr_multiply qr_update",
     "not differentiated here": "cdf2rdf cossin expm_cond ldl matrix_balance ordqz qz rsf2csf subspace_angles",
     "polynomials": "fiedler_companion",

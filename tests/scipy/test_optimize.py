@@ -65,6 +65,14 @@ def test_minimum_over_a_tree():
     assert seen[-1] == np.float32
 
 
+def hess_of_rosen(x):
+    return fg.hessian(lambda y: rosenbrock(y, 100.0))(x)
+
+
+def product_of_rosen(x, p):
+    return hess_of_rosen(x) @ p
+
+
 def test_given_derivatives_are_used():
     calls = []
 
@@ -79,10 +87,23 @@ def test_given_derivatives_are_used():
     def opaque(x):  # cannot be traced
         return float(np.asarray(rosenbrock(x, 100.0)))
 
-    for given in ({"jac": jac}, {"jac": jac, "hess": hess, "method": "Newton-CG"}, {"jac": "2-point"}):
+    for given in (
+        {"jac": jac},
+        {"jac": jac, "hess": hess, "method": "Newton-CG"},
+        {"jac": "2-point"},
+    ):
         result = optimize.minimize(opaque, START, **given)
         np.testing.assert_allclose(result.x, [1.0, 1.0], atol=1e-3)
     assert set(calls) == {"jac", "hess"}
+    for given in (
+        {"hess": fg.jit(hess_of_rosen)},
+        {"hess": optimize.BFGS()},
+        {"hessp": product_of_rosen},
+    ):
+        result = optimize.minimize(
+            lambda x: rosenbrock(x, 100.0), START, method="trust-constr", **given
+        )
+        np.testing.assert_allclose(result.x, [1.0, 1.0], atol=1e-3)
     pair = optimize.minimize(lambda x: (opaque(x), jac(x)), START, jac=True)
     np.testing.assert_allclose(pair.x, [1.0, 1.0], atol=1e-4)
 
@@ -191,7 +212,9 @@ def test_results_of_a_differentiable_minimum():
 )
 def test_errors_of_differentiable_minima(options, match):
     with pytest.raises(TypeError, match=match):
-        fg.grad(lambda a: optimize.minimize(lambda x: ((x - a) ** 2).sum(), START, **options).x[0])(1.0)
+        fg.grad(lambda a: optimize.minimize(lambda x: ((x - a) ** 2).sum(), START, **options).x[0])(
+            1.0
+        )
 
 
 def test_python_control_flow_in_a_differentiable_minimum_is_refused():
@@ -212,7 +235,9 @@ def test_minimum_of_constants_inside_of_a_trace():
 @pytest.mark.parametrize("bracket", [None, (0.5, 1.5)])
 def test_minimize_scalar(bracket):
     def f(a):
-        return optimize.minimize_scalar(lambda x, c: (x * x - c) ** 2 + 0.0 * x, bracket or (0.5, 1.5), args=(a,), tol=1e-12).x
+        return optimize.minimize_scalar(
+            lambda x, c: (x * x - c) ** 2 + 0.0 * x, bracket or (0.5, 1.5), args=(a,), tol=1e-12
+        ).x
 
     check_agreement(f, fnp.sqrt, (1.3,), rtol=1e-5)
     with pytest.raises(TypeError, match="bounds cannot be used"):
@@ -221,7 +246,9 @@ def test_minimize_scalar(bracket):
 
 @pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "df-sane", "krylov"])
 def test_methods_find_the_root(method):
-    result = optimize.root(lambda x: [x[0] + x[1] - 2.0, x[0] - x[1] ** 3], [1.2, 1.1], method=method)
+    result = optimize.root(
+        lambda x: [x[0] + x[1] - 2.0, x[0] - x[1] ** 3], [1.2, 1.1], method=method
+    )
     np.testing.assert_allclose(result.x, [1.0, 1.0], atol=1e-4)
 
 
@@ -247,7 +274,11 @@ def test_root_is_differentiable(method):
     def f(a, b):
         start = {"u": 1.0, "v": fnp.stack([b, b])}
         found = optimize.root(
-            lambda x, c: {"u": x["u"] ** 3 - a, "v": x["v"] - x["u"] * c}, start, (b,), method, tol=tol
+            lambda x, c: {"u": x["u"] ** 3 - a, "v": x["v"] - x["u"] * c},
+            start,
+            (b,),
+            method,
+            tol=tol,
         )
         return found.x["v"]
 
@@ -264,7 +295,12 @@ def test_root_is_differentiable(method):
         {"bracket": (1.0, 2.0)},
         {"bracket": (1.0, 2.0), "method": "ridder"},
         {"x0": 1.2, "fprime": lambda x, a: 2.0 * x, "method": "newton"},
-        {"x0": 1.2, "fprime": lambda x, a: 2.0 * x, "fprime2": lambda x, a: 2.0, "method": "halley"},
+        {
+            "x0": 1.2,
+            "fprime": lambda x, a: 2.0 * x,
+            "fprime2": lambda x, a: 2.0,
+            "method": "halley",
+        },
     ],
     ids=lambda options: "-".join(options),
 )
@@ -296,7 +332,7 @@ def test_bracketing_methods(name):
         lambda a, b: fnp.sqrt(a) + 0.0 * b,
         (1.9, 3.0),
     )
-    root, report = solve(lambda x: x - 1.0, 0.0, 3.0, full_output=True)
+    _, report = solve(lambda x: x - 1.0, 0.0, 3.0, full_output=True)
     assert report.converged
     with pytest.raises(TypeError, match="full_output cannot be used"):
         fg.grad(lambda a: solve(lambda x: x - a, 0.0, 3.0, full_output=True)[0])(1.0)
@@ -310,7 +346,9 @@ def test_newton(options):
     check_agreement(f, fnp.sqrt, (np.array([1.9, 1.2]),))
     assert optimize.newton(lambda x: x * x - 4.0, 1.0) == 2.0
     np.testing.assert_allclose(optimize.newton(lambda x: x * x - 4.0, 1.0, x1=1.1), 2.0)
-    np.testing.assert_allclose(optimize.newton(lambda x, a: x * x - a, 1.0, lambda x, a: 2 * x, (4.0,)), 2.0)
+    np.testing.assert_allclose(
+        optimize.newton(lambda x, a: x * x - a, 1.0, lambda x, a: 2 * x, (4.0,)), 2.0
+    )
     with pytest.raises(RuntimeError, match="Failed to converge"):
         optimize.newton(lambda x: x * x + 1.0, 1.0)
 
@@ -333,7 +371,9 @@ def test_least_squares(method):
 
     def f(y):
         start = {"a": 0.0, "k": 1.0}
-        found = optimize.least_squares(residuals, start, None, args=(y,), kwargs={"scale": 2.0}, method=method)
+        found = optimize.least_squares(
+            residuals, start, None, args=(y,), kwargs={"scale": 2.0}, method=method
+        )
         return fnp.stack([found.x["a"], found.x["k"]])
 
     design = np.stack([np.ones(6), TIMES], axis=1)
@@ -352,12 +392,17 @@ def test_least_squares_that_is_not_linear_uses_the_exact_jacobian():
     np.testing.assert_allclose(found.x, [3.0, 2.0])
     assert found.nfev == scipy.optimize.least_squares(residuals, [1.0, 1.0], jac="3-point").nfev
     given = optimize.least_squares(
-        residuals, [1.0, 1.0], lambda p: np.stack([residuals([1.0, p[1]]) + y, p[0] * -TIMES * np.exp(-p[1] * TIMES)], 1)
+        residuals,
+        [1.0, 1.0],
+        lambda p: np.stack([residuals([1.0, p[1]]) + y, p[0] * -TIMES * np.exp(-p[1] * TIMES)], 1),
     )
     np.testing.assert_allclose(given.x, [3.0, 2.0])
-    for options in ({"bounds": (0.0, 1.0)}, {"loss": "huber"}):
-        with pytest.raises(TypeError, match="cannot be used"):
-            fg.grad(lambda a: optimize.least_squares(lambda p: p - a, np.zeros(1), **options).x[0])(1.0)
+
+
+@pytest.mark.parametrize("options", [{"bounds": (0.0, 1.0)}, {"loss": "huber"}])
+def test_errors_of_differentiable_least_squares(options):
+    with pytest.raises(TypeError, match="cannot be used"):
+        fg.grad(lambda a: optimize.least_squares(lambda p: p - a, np.zeros(1), **options).x[0])(1.0)
 
 
 def test_curve_fit():

@@ -73,7 +73,9 @@ def test_sparse_matrices_are_constants(make):
 
 def test_linear_operators_are_constants():
     operator = scipy.sparse.linalg.aslinearoperator(A)
-    check_agreement(lambda b: linalg.gmres(operator, b, **SETTINGS)[0], lambda b: cramer(A, b), (B,))
+    check_agreement(
+        lambda b: linalg.gmres(operator, b, **SETTINGS)[0], lambda b: cramer(A, b), (B,)
+    )
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
@@ -134,9 +136,17 @@ def test_derivatives_that_do_not_converge_warn():
     ("call", "error", "match"),
     [
         (lambda: linalg.cg(np.ones((2, 3)), B), ValueError, "expected square matrix"),
-        (lambda: linalg.cg(lambda x: x[:1], B), TypeError, "cg: A must return an array of the type"),
+        (
+            lambda: linalg.cg(lambda x: x[:1], B),
+            TypeError,
+            "cg: A must return an array of the type",
+        ),
         (lambda: linalg.cg(A, B, M=lambda x: x[:1]), TypeError, "cg: M must return an array"),
-        (lambda: linalg.cg(A, B, x0=np.ones(3)), ValueError, "x0 must have the structure and shapes"),
+        (
+            lambda: linalg.cg(A, B, x0=np.ones(3)),
+            ValueError,
+            "x0 must have the structure and shapes",
+        ),
         (lambda: linalg.cg(lambda x: x, (B, B * 1j)), TypeError, "real or complex throughout"),
         (lambda: fg.grad(lambda b: linalg.spsolve(A, b)[0])(B), TypeError, "takes a sparse matrix"),
     ],

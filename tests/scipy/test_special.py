@@ -173,7 +173,7 @@ def test_logsumexp_of_infinite_exponents():
 def test_logsumexp_of_nothing():
     value, pull = fg.vjp(lambda a: special.logsumexp(a, axis=0), np.zeros((0, 3)))
     np.testing.assert_array_equal(value, np.full(3, -np.inf))
-    assert pull(np.ones(3)).shape == (0, 3)
+    assert pull(np.ones(3))[0].shape == (0, 3)
 
 
 def test_logsumexp_by_weights():

@@ -36,7 +36,14 @@ from scipy.linalg import (
     pascal,
 )
 
-from fungrad.scipy.linalg.banded import eig_banded, eigvals_banded, solve_banded, solveh_banded
+from fungrad.scipy.linalg.banded import (
+    cho_solve_banded,
+    cholesky_banded,
+    eig_banded,
+    eigvals_banded,
+    solve_banded,
+    solveh_banded,
+)
 from fungrad.scipy.linalg.decompositions import (
     cho_factor,
     cholesky,
@@ -119,7 +126,9 @@ __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
+    "cho_solve_banded",
     "cholesky",
+    "cholesky_banded",
     "circulant",
     "companion",
     "convolution_matrix",

@@ -8,10 +8,11 @@ import numpy as np
 import scipy.linalg
 
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.linalg.decompositions import cholesky_factor
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.primitives.stacks import adjoint
 from fungrad.scipy.linalg.eigenvalues import eigh
-from fungrad.scipy.linalg.systems import solve
+from fungrad.scipy.linalg.systems import cho_solve, solve
 
 
 def _dense(ab: Any, lower: int) -> Any:
@@ -64,6 +65,31 @@ def solveh_banded(
     if x.shape[-1] != y.shape[0]:
         raise ValueError("shapes of ab and b are not compatible.")
     return solve(_dense_hermitian(x, lower), y, assume_a="pos")
+
+
+@implements(scipy.linalg.cholesky_banded)
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Any:
+    """Traced, of the whole matrix."""
+    (x,) = numbers(ab)
+    factor: Any = cholesky_factor(_dense_hermitian(x, lower), lower)
+    count, n = x.shape
+    column = np.arange(n)
+    row = column + np.arange(count)[:, None] - (0 if lower else count - 1)
+    inside = (row >= 0) & (row < n)
+    picked = factor[np.where(inside, row, 0), np.broadcast_to(column, (count, n))]
+    return np.where(inside, picked, x)
+
+
+@implements(scipy.linalg.cho_solve_banded)
+def cho_solve_banded(
+    cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Traced, by the whole factor."""
+    cb, lower = cb_and_lower
+    x, y = numbers(cb, b)
+    return cho_solve((_dense(x, x.shape[0] - 1 if lower else 0), lower), y)
 
 
 @implements(scipy.linalg.eigvals_banded)

@@ -13,7 +13,7 @@ from fungrad.control.layout import to_device, to_host
 from fungrad.control.linear_solve import Dense
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
-from fungrad.control.solver import Solver
+from fungrad.control.solver import HostSolver, Solver
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, array_type
 
@@ -45,7 +45,7 @@ def traced(
 
 
 @dataclasses.dataclass(frozen=True)
-class SciPySolver:
+class SciPySolver(HostSolver):
     """Calls `run` with functions on NumPy arrays, the arrays to start from, and settings.
 
     `run` returns the solution and what there is beside it, of `aux_types`. The constants are what to start
@@ -55,8 +55,8 @@ class SciPySolver:
     run: Callable[..., list[Any]]
     programs: tuple[Program, ...]
     counts: tuple[int, ...]
-    aux_types: tuple[ArrayType, ...]
     settings: tuple[tuple[str, Any], ...]
+    aux_types: tuple[ArrayType, ...] = ()
 
     def __call__(self, xp: Any, apply: Any, constants: Sequence[Any], b: Any) -> list[Any]:
         first = len(constants) - sum(self.counts)
@@ -72,13 +72,8 @@ class SciPySolver:
             *[np.asarray(v, t.dtype) for v, t in zip(aux, self.aux_types, strict=True)],
         ]
 
-    def for_tangents(self, constants: Sequence[Any]) -> tuple[SciPySolver, Sequence[Any]]:
-        return self, constants
 
-
-def _on_host(
-    program: Callable[..., list[Any]], captured: list[Any], xp: Any
-) -> Callable[..., Any]:
+def _on_host(program: Callable[..., list[Any]], captured: list[Any], xp: Any) -> Callable[..., Any]:
     def function(*x: Any) -> Any:
         found = [to_host(xp, y)[()] for y in program(*captured, *map(xp.asarray, x))]
         return found[0] if len(found) == 1 else tuple(found)
@@ -101,8 +96,8 @@ def implicit_root(
         run,
         tuple([c.program for c in functions]),
         tuple([len(c.captured) for c in functions]),
-        aux_types,
         tuple(settings.items()),
+        aux_types,
     )
     constants = [*starts, *[x for c in functions for x in c.captured]]
     return root(f, (solver, tuple(constants)), tangents)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-from scipy.optimize import NonlinearConstraint, OptimizeResult
+from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeResult
 
 from fungrad.control.programs import Closure, close, some_outputs
 from fungrad.core import tree
@@ -156,15 +156,14 @@ def minimize(
         if callable(jac):
             derivatives["jac"] = lambda x: flat(jac(variables.tree(x), *args))
     for name, given in (("hess", hess), ("hessp", hessp)):
-        if inspect.isfunction(given):
+        if callable(given) and not isinstance(given, HessianUpdateStrategy):
             derivatives[name] = _on_tree(given, variables, args)
-    with_gradient = kind not in WITHOUT_GRADIENT
     result = scipy.optimize.minimize(
         function,
         variables.start,
         method=method,
         bounds=bounds,
-        constraints=_constraints(constraints, variables, with_gradient),
+        constraints=_constraints(constraints, variables, kind not in WITHOUT_GRADIENT),
         tol=tol,
         callback=_callback(callback, variables),
         options=options,

@@ -20,6 +20,7 @@ from fungrad.compile.lower import Program
 from fungrad.control.layout import Layout
 from fungrad.control.linear_solve import check_square, linear_solve
 from fungrad.control.programs import close, transposed
+from fungrad.control.solver import HostSolver
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
@@ -34,7 +35,7 @@ INFO = array_type((), np.dtype(np.int64))
 
 
 @dataclasses.dataclass(frozen=True)
-class Krylov:
+class Krylov(HostSolver):
     """A solver of `scipy.sparse.linalg`. Its constants: a guess, if it has one; what `precondition` captures."""
 
     method: str

@@ -14,6 +14,7 @@ from fungrad.numpy.dispatch import ufunc
 from fungrad.numpy.promotion import ufunc_operands
 from fungrad.primitives import bessel as b
 from fungrad.primitives import elementwise as e
+from fungrad.primitives import elliptic as l
 from fungrad.primitives import hypergeometric as h
 from fungrad.primitives import incomplete as i
 from fungrad.primitives import special as p
@@ -127,16 +128,16 @@ eval_genlaguerre = ufunc(h.eval_genlaguerre)
 eval_hermite = ufunc(h.eval_hermite)
 eval_hermitenorm = ufunc(h.eval_hermitenorm)
 lpmv = ufunc(h.lpmv)
-ellipk = ufunc(h.ellipk)
-ellipkm1 = ufunc(h.ellipkm1)
-ellipe = ufunc(h.ellipe)
-ellipkinc = ufunc(h.ellipkinc)
-ellipeinc = ufunc(h.ellipeinc)
+ellipk = ufunc(l.ellipk)
+ellipkm1 = ufunc(l.ellipkm1)
+ellipe = ufunc(l.ellipe)
+ellipkinc = ufunc(l.ellipkinc)
+ellipeinc = ufunc(l.ellipeinc)
 
 
 def _ellipj(u: Any, m: Any) -> tuple[Any, ...]:
     operands = ufunc_operands(scipy.special.ellipj, (u, m))
-    return tuple([f(*operands) for f in (h.jacobi_sn, h.jacobi_cn, h.jacobi_dn, h.jacobi_am)])
+    return tuple([f(*operands) for f in (l.jacobi_sn, l.jacobi_cn, l.jacobi_dn, l.jacobi_am)])
 
 
 ellipj = ufunc(scipy.special.ellipj, _ellipj)

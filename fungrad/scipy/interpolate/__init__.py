@@ -1,0 +1,59 @@
+"""`scipy.interpolate` for traced arrays: splines, piecewise polynomials, grids.
+
+Objects are made and called as SciPy's are, and give what SciPy's give on plain arrays. They are pytrees of
+their arrays: they may be arguments and results of transformed functions.
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> from fungrad.scipy import interpolate
+>>> x = np.linspace(0, 1, 5)
+>>> spline = interpolate.CubicSpline(x, np.sin(x))
+>>> round(float(fg.grad(spline)(0.4)), 3), round(float(np.cos(0.4)), 3)
+(0.921, 0.921)
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import scipy.interpolate
+
+from fungrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
+from fungrad.scipy.interpolate.piecewise import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+    PPoly,
+)
+from fungrad.scipy.interpolate.splines import BSpline, make_interp_spline, make_lsq_spline
+
+__all__ = [
+    "Akima1DInterpolator",
+    "BSpline",
+    "CubicHermiteSpline",
+    "CubicSpline",
+    "PPoly",
+    "PchipInterpolator",
+    "RegularGridInterpolator",
+    "interp1d",
+    "interpn",
+    "make_interp_spline",
+    "make_lsq_spline",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in scipy.interpolate.__all__:
+        raise AttributeError(
+            f"fungrad.scipy.interpolate has no {name!r}; scipy.interpolate.{name} works on plain arrays, outside of "
+            "transformed functions"
+        )
+    close = difflib.get_close_matches(name, __all__, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise AttributeError(f"module 'fungrad.scipy.interpolate' has no attribute {name!r}{hint}")

@@ -1,0 +1,369 @@
+"""Interpolation on grids, and of one variable by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.promotion import cast, has_tracer, strong
+from fungrad.scipy.interpolate.objects import (
+    Interpolant,
+    at_axis,
+    double,
+    fixed,
+    registered,
+    spread,
+    value_of,
+)
+from fungrad.scipy.interpolate.splines import basis, make_interp_spline
+
+DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
+
+
+def _places(xi: Any, ndim: int) -> Any:
+    """Return places of shape (..., ndim) from an array or a tuple of arrays for the coordinates."""
+    if isinstance(xi, tuple):
+        xi = xi[0] if len(xi) == 1 and np.ndim(xi[0]) > 1 else xi
+    if isinstance(xi, tuple):
+        return np.stack(np.broadcast_arrays(*[double(x) for x in xi]), -1)
+    xi = double(xi)
+    if xi.ndim == 1:
+        xi = xi.reshape((-1, 1)) if ndim == 1 else xi.reshape((1, ndim))
+    return xi
+
+
+@registered
+class RegularGridInterpolator(Interpolant):
+    """Interpolate values on a rectilinear grid. Differentiable in the values and the places.
+
+    Parameters
+    ----------
+    points
+        For each of d axes the coordinates of the grid, in increasing or decreasing order; not traced.
+    values
+        Of shape (n1, ..., nd, ...).
+    method
+        ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``, ``"quintic"``; on plain arrays also ``"pchip"``.
+    bounds_error
+        Whether to raise for places outside of the grid. Places whose values are not known, as under `jit`,
+        are not checked; there the result is NaN.
+    fill_value
+        What is returned outside of the grid, without `bounds_error`; None to extrapolate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x, y = np.arange(3.0), np.arange(4.0)
+    >>> f = RegularGridInterpolator((x, y), x[:, None] * y)
+    >>> fg.grad(lambda place: f(place)[0])(np.array([0.5, 1.5]))
+    array([1.5, 0.5])
+    """
+
+    arrays = ("grid", "values", "knots", "coefficients", "fill_value")
+    settings = ("method", "bounds_error")
+
+    grid: tuple[Any, ...]
+    values: Any
+    knots: Any
+    coefficients: Any
+    fill_value: Any
+    method: str
+    bounds_error: bool
+
+    def __init__(
+        self,
+        points: Sequence[Any],
+        values: Any,
+        method: str = "linear",
+        bounds_error: bool = True,
+        fill_value: Any = np.nan,
+    ) -> None:
+        if method not in ("linear", "nearest", "pchip", *DEGREES):
+            raise ValueError(f"Method '{method}' is not defined")
+        self.method, self.bounds_error = method, bounds_error
+        self.fill_value = fill_value
+        values = strong(values)
+        if values.dtype.kind not in "fc":
+            values = double(values)
+        grid = [fixed(p, "points").astype(float) for p in points]
+        if len(grid) > values.ndim:
+            raise ValueError(
+                f"There are {len(grid)} point arrays, but values has {values.ndim} dimensions"
+            )
+        for i, p in enumerate(grid):
+            steps = np.diff(p)
+            if p.ndim != 1 or not ((steps > 0).all() or (steps < 0).all()):
+                raise ValueError(
+                    f"The points in dimension {i} must be strictly ascending or descending"
+                )
+            if len(p) != values.shape[i]:
+                raise ValueError(
+                    f"There are {len(p)} points and {values.shape[i]} values along dimension {i}"
+                )
+        falling = tuple(i for i, p in enumerate(grid) if len(p) > 1 and p[0] > p[-1])
+        self.grid = tuple(p[::-1] if i in falling else p for i, p in enumerate(grid))
+        self.values = np.flip(values, falling) if falling else values
+        self.knots = self.coefficients = None
+        if method in DEGREES:
+            self._solve(DEGREES[method])
+        if method == "pchip" and type(values) is Tracer:
+            raise ValueError(
+                "method='pchip' takes plain values: use 'cubic', or PchipInterpolator along one axis"
+            )
+
+    def _solve(self, k: int) -> None:
+        """Compute the coefficients of the tensor product of splines, one axis after the other."""
+        knots = []
+        c = double(self.values)
+        for axis, p in enumerate(self.grid):
+            if len(p) <= k:
+                raise ValueError(
+                    f"There are {len(p)} points in dimension {axis}, but method {self.method} requires at "
+                    f"least {k + 1} points per dimension."
+                )
+            spline = make_interp_spline(p, c, k, axis=axis)
+            knots.append(spline.t)
+            c = np.moveaxis(spline.c, 0, axis)
+        self.knots, self.coefficients = tuple(knots), c
+
+    def __call__(self, xi: Any) -> Any:
+        """Return the values at places, of shape (..., d) or a tuple of d arrays."""
+        ndim = len(self.grid)
+        if self.is_plain(*(xi if isinstance(xi, tuple) else (xi,))):
+            own = scipy.interpolate.RegularGridInterpolator(
+                self.grid, self.values, self.method, self.bounds_error, self.fill_value
+            )
+            return own(xi)
+        places = _places(xi, ndim)
+        if places.shape[-1] != ndim:
+            raise ValueError(
+                f"The requested sample points xi have dimension {places.shape[-1]} but this "
+                f"RegularGridInterpolator has dimension {ndim}"
+            )
+        lead = places.shape[:-1]
+        rows = [places[..., i].reshape((-1,)) for i in range(ndim)]
+        outside = self._outside(rows)
+        found = self._nearest(rows) if self.method == "nearest" else self._sum(rows)
+        fill = np.nan if self.bounds_error else self.fill_value
+        if fill is not None:
+            found = np.where(spread(outside, found), fill, found)
+        missing = sum(np.isnan(x) for x in rows) > 0
+        found = np.where(spread(missing, found), np.nan, found)
+        return found.reshape((*lead, *self.values.shape[ndim:]))
+
+    def _outside(self, rows: list[Any]) -> Any:
+        outside: Any = False
+        for i, (x, p) in enumerate(zip(rows, self.grid, strict=True)):
+            beyond = (x < p[0]) | (x > p[-1])
+            known = value_of(beyond)
+            if self.bounds_error and known is not None and np.any(known):
+                raise ValueError(f"One of the requested xi is out of bounds in dimension {i}")
+            outside = outside | beyond
+        return outside
+
+    def _nearest(self, rows: list[Any]) -> Any:
+        nearest = []
+        for x, p in zip(rows, self.grid, strict=True):
+            i, t = _cell(p, x)
+            nearest.append(np.where(t <= 0.5, i, i + 1))
+        return self.values[tuple(nearest)]
+
+    def _sum(self, rows: list[Any]) -> Any:
+        """Return the sums of the values, or coefficients, with the weights of their neighbours."""
+        d = len(rows)
+        firsts, weights = [], []
+        for axis, x in enumerate(rows):
+            if self.coefficients is None:
+                i, t = _cell(self.grid[axis], x)
+                i, w = (
+                    (i, np.stack([1 - t, t], -1))
+                    if len(self.grid[axis]) > 1
+                    else (i, (t + 1)[:, None])
+                )
+            else:
+                i, w = basis(self.knots[axis], DEGREES[self.method], x)
+            shape = (-1, *[1] * (d - 1 - axis))
+            firsts.append(
+                i[(slice(None), *[np.newaxis] * d)] + np.arange(w.shape[-1]).reshape(shape)
+            )
+            weights.append(w)
+        source = self.values if self.coefficients is None else self.coefficients
+        found = source[tuple(np.broadcast_arrays(*firsts))]
+        for axis in range(d - 1, -1, -1):
+            w = weights[axis]
+            w = w.reshape((w.shape[0], *[1] * axis, w.shape[1]))
+            found = np.sum(found * spread(w, found), axis + 1)
+        return found
+
+
+def _cell(p: Any, x: Any) -> tuple[Any, Any]:
+    """Return the cells of a grid that places are in, and how far in them they are, from 0 to 1."""
+    if p.shape[0] == 1:
+        return np.zeros_like(x, dtype=np.int64), x - p[0]
+    i = np.clip(np.searchsorted(p, x, side="right") - 1, 0, p.shape[0] - 2)
+    return i, (x - p[i]) / (p[i + 1] - p[i])
+
+
+def interpn(
+    points: Sequence[Any],
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:
+    """Interpolate values on a rectilinear grid at places; see `RegularGridInterpolator`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x = np.arange(3.0)
+    >>> fg.grad(lambda place: interpn((x,), x**2, place)[0])(np.array([1.5]))
+    array([3.])
+    """
+    if not has_tracer([values, *(xi if isinstance(xi, tuple) else (xi,))]):
+        return scipy.interpolate.interpn(points, values, xi, method, bounds_error, fill_value)
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
+ORDERS = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+STEPS = ("nearest", "nearest-up", "previous", "next")
+
+
+@registered
+class interp1d(Interpolant):  # noqa: N801 - SciPy's name
+    """Interpolate a function of one variable. Differentiable in the values and the places.
+
+    Parameters
+    ----------
+    x
+        Places, of shape (n,); not traced.
+    y
+        Values, n of them along `axis`.
+    kind
+        ``"linear"``, ``"nearest"``, ``"nearest-up"``, ``"previous"``, ``"next"``, ``"zero"``, ``"slinear"``,
+        ``"quadratic"``, ``"cubic"``, or the degree of a spline.
+    axis
+        The axis of `y` along `x`.
+    copy
+        Means nothing for traced arrays.
+    bounds_error
+        Whether to raise for places outside of `x`; by default, unless a `fill_value` is given. Places whose values
+        are not known, as under `jit`, are not checked; there the result is NaN.
+    fill_value
+        What is returned outside: a number, a pair (below, above), or ``"extrapolate"``.
+    assume_sorted
+        Whether `x` is in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x = np.arange(4.0)
+    >>> fg.grad(lambda y: interp1d(x, y)(1.25))(x**2)
+    array([0.  , 0.75, 0.25, 0.  ])
+    """
+
+    arrays = ("x", "y", "fill_value", "spline")
+    settings = ("kind", "axis", "bounds_error", "extrapolate")
+
+    x: Any
+    y: Any
+    fill_value: Any
+    spline: Any
+    kind: Any
+    axis: int
+    bounds_error: bool
+    extrapolate: bool
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: bool | None = None,
+        fill_value: Any = None,
+        assume_sorted: bool = False,
+    ) -> None:
+        self.extrapolate = isinstance(fill_value, str) and fill_value == "extrapolate"
+        if self.extrapolate and bounds_error:
+            raise ValueError("Cannot extrapolate and raise at the same time.")
+        default = fill_value is None and not self.extrapolate
+        self.bounds_error = default if bounds_error is None else bounds_error
+        self.fill_value = None if self.extrapolate else np.nan if default else fill_value
+        places, values = fixed(x, "x").astype(float), strong(y)
+        if values.dtype.kind not in "fc":
+            values = double(values)
+        if places.ndim != 1:
+            raise ValueError("the x array must have exactly one dimension.")
+        self.axis = axis % values.ndim
+        values = np.moveaxis(values, self.axis, 0)
+        if values.shape[0] != len(places):
+            raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+        if not assume_sorted:
+            order = np.argsort(places, kind="mergesort")
+            places, values = places[order], values[order]
+        self.x, self.y, self.kind = places, values, kind
+        self.spline = None
+        if kind != "linear" and kind not in STEPS:
+            k = ORDERS.get(kind, kind) if isinstance(kind, str) else kind
+            if not isinstance(k, int):
+                raise NotImplementedError(
+                    f"{kind} is unsupported: Use fitpack routines for other types."
+                )
+            self.spline = make_interp_spline(places, values, k, check_finite=False)
+
+    def __call__(self, x: Any) -> Any:
+        """Return the values at places of any shape."""
+        x = double(x)
+        if self.is_plain(x) and self.spline is None:
+            fill = "extrapolate" if self.extrapolate else self.fill_value
+            y = np.moveaxis(self.y, 0, self.axis)
+            own = scipy.interpolate.interp1d(
+                self.x, y, self.kind, self.axis, True, self.bounds_error, fill, True
+            )
+            return own(x)
+        found = self._found(x)
+        if not self.extrapolate:
+            found = self._filled(x, found)
+        found = cast(found, self.y.dtype) if type(found) is Tracer else found
+        return at_axis(found, x.ndim, self.axis)
+
+    def _found(self, x: Any) -> Any:
+        if self.spline is not None:
+            return self.spline(x)
+        n = self.x.shape[0]
+        if self.kind == "linear":
+            i = np.clip(np.searchsorted(self.x, x) - 1, 0, n - 2)
+            low, high = self.y[i], self.y[i + 1]
+            slope = (high - low) / spread(self.x[i + 1] - self.x[i], low)
+            return slope * spread(x - self.x[i], low) + low
+        if self.kind in ("nearest", "nearest-up"):
+            middles = self.x[1:] / 2 + self.x[:-1] / 2
+            side: Any = "left" if self.kind == "nearest" else "right"
+            return self.y[np.clip(np.searchsorted(middles, x, side=side), 0, n - 1)]
+        if self.kind == "previous":
+            i = np.searchsorted(self.x, x, side="right") - 1
+            found = self.y[np.clip(i, 0, n - 1)]
+            return np.where(spread(i < 0, found), np.nan, found)
+        i = np.searchsorted(self.x, x, side="left")
+        found = self.y[np.clip(i, 0, n - 1)]
+        return np.where(spread(i >= n, found), np.nan, found)
+
+    def _filled(self, x: Any, found: Any) -> Any:
+        below, above = x < self.x[0], x > self.x[-1]
+        for beyond, side in ((below, "below"), (above, "above")):
+            known = value_of(beyond)
+            if self.bounds_error and known is not None and np.any(known):
+                raise ValueError(f"A value in x_new is {side} the interpolation range.")
+        pair = self.fill_value if isinstance(self.fill_value, tuple) else (self.fill_value,) * 2
+        found = np.where(spread(below, found), pair[0], found)
+        return np.where(spread(above, found), pair[1], found)

@@ -1,0 +1,115 @@
+"""What the interpolating objects have in common: they are pytrees, and SciPy's own on plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.numpy.promotion import cast, has_tracer, strong
+
+C = TypeVar("C", bound="type[Interpolant]")
+
+
+class Interpolant:
+    """An object of arrays and settings, which may be an argument or a result of transformed functions."""
+
+    arrays: ClassVar[tuple[str, ...]]
+    """Names of the attributes that hold arrays, or tuples of them."""
+
+    settings: ClassVar[tuple[str, ...]]
+    """Names of the attributes that are part of the structure."""
+
+    @classmethod
+    def of(cls, arrays: Any, settings: Any) -> Any:
+        """Return an object with these attributes, which are not looked at."""
+        self = object.__new__(cls)
+        for names, values in ((cls.arrays, arrays), (cls.settings, settings)):
+            for name, value in zip(names, values, strict=True):
+                setattr(self, name, value)
+        return self
+
+    def is_plain(self, *others: Any) -> bool:
+        """Whether no tracer is among the arrays of the object and `others`."""
+        return not has_tracer([*(getattr(self, name) for name in self.arrays), *others])
+
+
+def registered(cls: C) -> C:
+    """Make a class of interpolants inner nodes of pytrees. A decorator."""
+    return tree.register_node(
+        cls,
+        lambda node: (
+            [getattr(node, name) for name in cls.arrays],
+            tuple(getattr(node, name) for name in cls.settings),
+        ),
+        lambda settings, arrays: cls.of(arrays, settings),
+    )
+
+
+def double(x: Any) -> Any:
+    """Return an array or a tracer in double precision."""
+    x = strong(x)
+    if type(x) is not Tracer:
+        x = np.asarray(x)
+    dtype = np.dtype(complex if x.dtype.kind == "c" else float)
+    return cast(x, dtype) if type(x) is Tracer else x.astype(dtype, copy=False)
+
+
+def fixed(x: Any, what: str) -> np.ndarray[Any, Any]:
+    """Return an array that must not be traced."""
+    if type(x) is Tracer or has_tracer([x]):
+        raise TypeError(
+            f"{what} is traced, and the coefficients are computed for fixed places: differentiate by the values, "
+            "or use PchipInterpolator, Akima1DInterpolator or CubicHermiteSpline, which take traced places"
+        )
+    return np.asarray(x)
+
+
+def value_of(x: Any) -> Any:
+    """Return the value of an array or tracer, None if it is not known."""
+    return known_value(x) if type(x) is Tracer else x
+
+
+def at_axis(found: Any, ndim: int, axis: int) -> Any:
+    """Move the axes of the places, the first `ndim`, to where the interpolated axis was."""
+    if axis == 0 or ndim == 0:
+        return found
+    return np.moveaxis(found, tuple(range(ndim)), tuple(range(axis, axis + ndim)))
+
+
+def spread(x: Any, like: Any) -> Any:
+    """Append axes of length 1 to `x`, for broadcasting with `like`."""
+    return x[(..., *(np.newaxis,) * (np.ndim(like) - np.ndim(x)))]
+
+
+def within(x: Any, low: Any, high: Any, found: Any, ndim: int) -> Any:
+    """Return what was found for places between bounds, and NaN for others."""
+    good = spread((x >= low) & (x <= high), found) if ndim else (x >= low) & (x <= high)
+    return np.where(good, found, np.nan)
+
+
+def wrapped(x: Any, low: Any, high: Any) -> Any:
+    """Bring places into the first period."""
+    return low + np.mod(x - low, high - low)
+
+
+def unit_responses(solve: Callable[[Any], Any], n: int, periodic: bool) -> Any:
+    """Return the matrix of a linear function of `n` values: what it makes of unit vectors.
+
+    The values of a periodic function start with the last one; that one has no column.
+    """
+    unit = np.eye(n)
+    if periodic:
+        unit = unit[:, :-1]
+        unit[-1, 0] = 1
+    return solve(unit)
+
+
+def check_period(y: Any) -> None:
+    """Raise for values of a periodic function that differ at the ends, if they are known."""
+    ends = value_of(y)
+    if ends is not None and not np.allclose(ends[0], ends[-1], rtol=1e-15, atol=1e-15):
+        raise ValueError("The first and last `y` must be identical when bc_type='periodic'.")

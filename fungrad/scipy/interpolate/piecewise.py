@@ -1,0 +1,424 @@
+"""Piecewise polynomials: cubic splines, and interpolants that keep the shape of the data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from fungrad.core.tracer import Tracer
+from fungrad.scipy.interpolate.objects import (
+    Interpolant,
+    at_axis,
+    check_period,
+    double,
+    fixed,
+    registered,
+    spread,
+    unit_responses,
+    value_of,
+    within,
+    wrapped,
+)
+from fungrad.scipy.interpolate.splines import _integral
+
+
+@registered
+class PPoly(Interpolant):
+    """A piecewise polynomial. Differentiable in the places, coefficients and breakpoints.
+
+    Parameters
+    ----------
+    c
+        Coefficients of shape (k, m, ...), of m polynomials, highest power first; of powers of the distance
+        from the breakpoint on the left.
+    x
+        Breakpoints, in increasing order, of shape (m + 1,).
+    extrapolate
+        Whether to continue the first and last polynomial (the default); if not, values are NaN outside. Or
+        ``"periodic"``.
+    axis
+        The axes of `c` before the first two, which the result has before those of the places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> tent = PPoly(np.array([[1.0, -1.0], [0.0, 1.0]]), np.array([0.0, 1.0, 2.0]))
+    >>> tent(0.25), fg.grad(tent)(0.25), fg.grad(tent)(1.5)
+    (np.float64(0.25), np.float64(1.0), np.float64(-1.0))
+    """
+
+    arrays = ("c", "x")
+    settings = ("extrapolate", "axis")
+
+    c: Any
+    x: Any
+    extrapolate: Any
+    axis: int
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+        self.c, self.x = double(c), double(x)
+        if self.c.ndim < 2:
+            raise ValueError("Coefficients array must be at least 2-dimensional.")
+        if not 0 <= axis < self.c.ndim - 1:
+            raise ValueError(f"axis={axis} must be between 0 and {self.c.ndim - 1}")
+        self.c = np.moveaxis(self.c, (axis, axis + 1), (0, 1))
+        if self.x.ndim != 1 or self.x.shape[0] != self.c.shape[1] + 1 or not self.c.shape[1]:
+            raise ValueError("x must hold one breakpoint more than there are polynomials in c")
+        self.axis = axis
+        self.extrapolate = _extrapolation(extrapolate)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return the polynomial, or its derivative of order `nu`, at places of any shape."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x = double(x)
+        if self.is_plain(x):
+            own = scipy.interpolate.PPoly.construct_fast(self.c, self.x, True, self.axis)
+            return own(x, nu, extrapolate)
+        low, high = self.x[0], self.x[-1]
+        if extrapolate == "periodic":
+            x = wrapped(x, low, high)
+        piece = np.searchsorted(self.x, x, side="right") - 1
+        piece = np.clip(piece, 0, self.x.shape[0] - 2)
+        c = _differentiated(self.c, nu)[:, piece]
+        h = spread(x - self.x[piece], c[0])
+        found = c[0] + 0 * h  # NaN at NaN
+        for coefficient in c[1:]:
+            found = found * h + coefficient
+        if not extrapolate:
+            found = within(x, low, high, found, x.ndim)
+        return at_axis(found, x.ndim, self.axis)
+
+    def derivative(self, nu: int = 1) -> PPoly:
+        """Return the piecewise polynomial that is the derivative of order `nu`."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = _differentiated(self.c, nu)
+        return PPoly.of((c, self.x), (self.extrapolate, self.axis))  # type: ignore[no-any-return]
+
+    def antiderivative(self, nu: int = 1) -> PPoly:
+        """Return the continuous one of which this is the derivative of order `nu`; it is 0 at the start."""
+        if nu < 0:
+            return self.derivative(-nu)
+        c, steps = self.c, np.diff(self.x)
+        for _ in range(nu):
+            powers = np.arange(c.shape[0], 0, -1).reshape((-1, *[1] * (c.ndim - 1)))
+            c = c / powers
+            h = spread(steps, c[0])
+            areas = 0
+            for coefficient in c:
+                areas = (areas + coefficient) * h
+            starts = np.cumsum(areas, 0) - areas
+            c = np.concatenate([c, starts[np.newaxis]])
+        extrapolate = self.extrapolate != "periodic" and self.extrapolate
+        return PPoly.of((c, self.x), (extrapolate, self.axis))  # type: ignore[no-any-return]
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from `a` to `b`; NaN if one is outside and `extrapolate` is False."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        whole = self.antiderivative()
+        mode = extrapolate == "periodic" or bool(extrapolate)
+        ends = [double(a), double(b)]
+        ends = ends if extrapolate == "periodic" else [whole(e, 0, mode) for e in ends]
+        if extrapolate != "periodic":
+            return ends[1] - ends[0]
+        return _integral(lambda x: whole(x, 0, True), *ends, self.x[0], self.x[-1], extrapolate)
+
+
+def _extrapolation(extrapolate: Any) -> Any:
+    if extrapolate is None:
+        return True
+    return extrapolate if extrapolate == "periodic" else bool(extrapolate)
+
+
+def _differentiated(c: Any, nu: int) -> Any:
+    """Return the coefficients of the derivative of order `nu` of polynomials."""
+    if nu < 0:
+        raise ValueError("Order of derivative cannot be negative")
+    if not nu:
+        return c
+    powers = range(c.shape[0] - 1, nu - 1, -1)
+    if not powers:
+        return 0 * c[:1]
+    factors = np.array([math.perm(p, nu) for p in powers], float)
+    return c[: len(factors)] * factors.reshape((-1, *[1] * (c.ndim - 1)))
+
+
+def _points(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
+    """Return places and values, in double precision, with the axis of the values in front."""
+    places, values = double(x), double(y)
+    if places.dtype.kind == "c":
+        raise ValueError("`x` must contain real values.")
+    axis %= values.ndim
+    if places.ndim != 1:
+        raise ValueError("`x` must be 1-dimensional.")
+    if places.shape[0] < 2:
+        raise ValueError("`x` must contain at least 2 elements.")
+    if places.shape[0] != values.shape[axis]:
+        raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
+    known = value_of(places)
+    if known is not None and not (np.diff(known) > 0).all():
+        raise ValueError("`x` must be strictly increasing sequence.")
+    return places, np.moveaxis(values, axis, 0), axis
+
+
+def _hermite(x: Any, y: Any, slopes: Any) -> Any:
+    """Return the coefficients of the cubics with these values and slopes at their ends."""
+    h = spread(np.diff(x), y)
+    secants = np.diff(y, axis=0) / h
+    t = (slopes[:-1] + slopes[1:] - 2 * secants) / h
+    return np.stack([t / h, (secants - slopes[:-1]) / h - t, slopes[:-1], y[:-1]])
+
+
+@registered
+class CubicHermiteSpline(PPoly):
+    """The piecewise cubic with given values and derivatives. Differentiable in all arguments.
+
+    Parameters
+    ----------
+    x
+        Places, in increasing order, of shape (n,).
+    y, dydx
+        Values and derivatives, n of them along `axis`.
+    axis
+        The axis of `y` along `x`.
+    extrapolate
+        As for `PPoly`.
+    """
+
+    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        places, values, self.axis = _points(x, y, axis)
+        slopes = double(dydx)
+        if slopes.shape != np.shape(y):
+            raise ValueError("The shapes of `y` and `dydx` must be identical.")
+        slopes = np.moveaxis(slopes, self.axis, 0)
+        self.x, self.c = places, _hermite(places, values, slopes)
+        self.extrapolate = _extrapolation(extrapolate)
+
+
+@registered
+class CubicSpline(PPoly):
+    """The cubic spline through points. Differentiable in the values.
+
+    Parameters
+    ----------
+    x
+        Places, in increasing order, of shape (n,); not traced.
+    y
+        Values, n of them along `axis`.
+    axis
+        The axis of `y` along `x`.
+    bc_type
+        Conditions at the ends: ``"not-a-knot"``, ``"periodic"``, ``"clamped"``, ``"natural"``, or a pair of which each
+        item is one of these (but periodic) or (1, slope) or (2, second derivative). Slopes and second
+        derivatives may be traced too.
+    extrapolate
+        As for `PPoly`; by default as the ends are: ``"periodic"`` or True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x = np.arange(4.0)
+    >>> fg.grad(lambda y: CubicSpline(x, y)(1.5))(x**2)
+    array([-0.0625,  0.5625,  0.5625, -0.0625])
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        axis: int = 0,
+        bc_type: Any = "not-a-knot",
+        extrapolate: Any = None,
+    ) -> None:
+        fixed(x, "x")
+        places, values, self.axis = _points(x, y, axis)
+        self.x = places
+        periodic = bc_type == "periodic" and isinstance(bc_type, str)
+        self.extrapolate = _extrapolation(
+            "periodic" if periodic and extrapolate is None else extrapolate
+        )
+        ends, given = _end_conditions(bc_type, values)
+        if type(values) is not Tracer and not any(type(v) is Tracer for v in given):
+            whole = scipy.interpolate.CubicSpline(
+                places, values, 0, bc_type, True if periodic else None
+            )
+            self.c = whole.c
+            return
+        if periodic:
+            check_period(values)
+            values = values[:-1]
+        # The coefficients are linear in the values and in the derivatives at the ends.
+        n, extra = len(places), len(given)
+
+        def solve(unit: Any) -> Any:
+            columns = np.hstack([unit, np.zeros((n, extra))])
+            derivatives = iter(np.eye(extra, unit.shape[1] + extra, unit.shape[1]))
+            conditions = [e if isinstance(e, str) else (e, next(derivatives)) for e in ends]
+            bc = "periodic" if periodic else tuple(conditions)
+            return scipy.interpolate.CubicSpline(places, columns, 0, bc).c
+
+        matrix = unit_responses(solve, n, periodic)
+        data = np.concatenate([values, *[v[np.newaxis] for v in given]])
+        self.c = np.tensordot(matrix, data, 1)
+
+
+def _end_conditions(bc_type: Any, values: Any) -> tuple[list[Any], list[Any]]:
+    """Return for each end a name or the order of the derivative given there; and the derivatives."""
+    pair = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+    if len(pair) != 2:
+        raise ValueError("`bc_type` must contain 2 elements to specify start and end conditions.")
+    if not isinstance(bc_type, str) and any(isinstance(e, str) and e == "periodic" for e in pair):
+        raise ValueError(
+            "'periodic' `bc_type` is defined for both curve ends and cannot be used with other boundary conditions."
+        )
+    ends: list[Any] = []
+    given = []
+    for end in pair:
+        if isinstance(end, str):
+            if end not in ("not-a-knot", "periodic", "clamped", "natural"):
+                raise ValueError(f"bc_type={end} is not allowed.")
+            ends.append({"clamped": 1, "natural": 2}.get(end, end))
+            derivative: Any = np.zeros(values.shape[1:])
+        else:
+            order, derivative = end
+            if order not in (1, 2):
+                raise ValueError("The specified derivative order must be 1 or 2.")
+            derivative = double(derivative)
+            if derivative.shape != values.shape[1:]:
+                raise ValueError(
+                    f"`deriv_value` shape {derivative.shape} is not the expected one {values.shape[1:]}."
+                )
+            ends.append(order)
+        if not isinstance(ends[-1], str):
+            given.append(derivative)
+    return ends, given
+
+
+@registered
+class PchipInterpolator(PPoly):
+    """The monotone piecewise cubic through points. Differentiable in all arguments.
+
+    Slopes are weighted harmonic means of the secants on both sides, 0 at extrema (F. N. Fritsch & J.
+    Butland, "A method for constructing local monotone piecewise cubic interpolants", SIAM J. Sci. Stat.
+    Comput. 5, 1984); at the ends of three-point formulas (C. Moler, Numerical Computing with MATLAB, 2004, section 3.6).
+
+    Parameters
+    ----------
+    x
+        Places, in increasing order, of shape (n,).
+    y
+        Real values, n of them along `axis`.
+    axis
+        The axis of `y` along `x`.
+    extrapolate
+        As for `PPoly`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x = np.arange(4.0)
+    >>> fg.grad(lambda y: PchipInterpolator(x, y)(1.5))(x**2)
+    array([-0.0703125,  0.5390625,  0.5742188, -0.0429688])
+    """
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        places, values, self.axis = _points(x, y, axis)
+        self.x, self.extrapolate = places, _extrapolation(extrapolate)
+        if values.dtype.kind == "c":
+            raise ValueError("`PchipInterpolator` only works with real values for `y`.")
+        if self.is_plain_data(places, values):
+            self.c = scipy.interpolate.PchipInterpolator(places, values).c
+        else:
+            self.c = _hermite(places, values, _monotone_slopes(places, values))
+
+    @staticmethod
+    def is_plain_data(*data: Any) -> bool:
+        """Whether none of the data is traced."""
+        return not any(type(z) is Tracer for z in data)
+
+
+def _monotone_slopes(x: Any, y: Any) -> Any:
+    h = spread(np.diff(x), y)
+    m = np.diff(y, axis=0) / h
+    if y.shape[0] == 2:
+        return np.concatenate([m, m])
+    before, after = m[:-1], m[1:]
+    flat = (np.sign(before) != np.sign(after)) | (before == 0)
+    w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    # 1 where the slope is 0 anyway, so that derivatives exist.
+    means = w1 / np.where(flat, 1.0, before) + w2 / np.where(flat, 1.0, after)
+    inner = np.where(flat, 0.0, (w1 + w2) / np.where(flat, 1.0, means))
+    first = _end_slope(h[:1], h[1:2], m[:1], m[1:2])
+    last = _end_slope(h[-1:], h[-2:-1], m[-1:], m[-2:-1])
+    return np.concatenate([first, inner, last])
+
+
+def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    slope = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    steep = (np.sign(m0) != np.sign(m1)) & (np.abs(slope) > 3 * np.abs(m0))
+    slope = np.where(steep, 3 * m0, slope)
+    return np.where(np.sign(slope) != np.sign(m0), 0.0, slope)
+
+
+@registered
+class Akima1DInterpolator(PPoly):
+    """The piecewise cubic of Akima through points. Differentiable in all arguments.
+
+    A slope is the mean of the secants on both sides, each weighted by how much those on the other side
+    differ (H. Akima, "A new method of interpolation and smooth curve fitting", J. ACM 17, 1970).
+
+    Parameters
+    ----------
+    x
+        Places, in increasing order, of shape (n,).
+    y
+        Real values, n of them along `axis`.
+    axis
+        The axis of `y` along `x`.
+    method
+        ``"akima"``, or ``"makima"``, whose weights avoid overshoot.
+    extrapolate
+        As for `PPoly`; by default False.
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        axis: int = 0,
+        *,
+        method: str = "akima",
+        extrapolate: Any = None,
+    ) -> None:
+        if method not in ("akima", "makima"):
+            raise NotImplementedError(f"`method`={method} is unsupported.")
+        places, values, self.axis = _points(x, y, axis)
+        if values.dtype.kind == "c":
+            raise ValueError("`Akima1DInterpolator` only works with real values for `y`.")
+        self.x = places
+        self.extrapolate = _extrapolation(False if extrapolate is None else extrapolate)
+        self.c = _hermite(places, values, _akima_slopes(places, values, method == "makima"))
+
+
+def _akima_slopes(x: Any, y: Any, modified: bool) -> Any:
+    m = np.diff(y, axis=0) / spread(np.diff(x), y)
+    if y.shape[0] == 2:
+        return np.concatenate([m, m])
+    before = 2 * m[:1] - m[1:2]
+    after = 2 * m[-1:] - m[-2:-1]
+    m = np.concatenate([2 * before - m[:1], before, m, after, 2 * after - m[-1:]])
+    change = np.abs(np.diff(m, axis=0))
+    if modified:
+        change = change + 0.5 * np.abs(m[1:] + m[:-1])
+    left, right = change[:-2], change[2:]
+    total = left + right
+    # Where the secants on neither side differ any weights would do.
+    defined = total > 1e-9 * np.max(total)
+    share = left / np.where(defined, total, 1.0)
+    return np.where(defined, m[1:-2] + share * (m[2:-1] - m[1:-2]), 0.5 * (m[3:] + m[:-3]))

@@ -1,0 +1,286 @@
+"""B-splines."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.tracer import Tracer
+from fungrad.scipy.interpolate.objects import (
+    Interpolant,
+    at_axis,
+    check_period,
+    double,
+    fixed,
+    registered,
+    spread,
+    unit_responses,
+    within,
+    wrapped,
+)
+
+
+def basis(t: Any, k: int, x: Any) -> tuple[Any, Any]:
+    """Return the B-splines of degree `k` with knots `t` that are not zero at places `x`.
+
+    Returns
+    -------
+    tuple
+        The number of the first of the k + 1 of them, and their values, along a last axis. Beyond the
+        ends they are continued as polynomials.
+
+    Notes
+    -----
+    The recurrence of C. de Boor, "On calculating with B-splines", 1972, in the form of algorithm A2.2
+    of L. Piegl & W. Tiller, The NURBS Book, 2nd ed.
+    """
+    n = t.shape[0] - k - 1
+    place = np.clip(np.searchsorted(t, x, side="right") - 1, k, n - 1)
+    left = [x - t[place - j] for j in range(k)]
+    right = [t[place + j + 1] - x for j in range(k)]
+    values = [np.ones_like(x)]
+    for degree in range(1, k + 1):
+        parts = [values[r] / (right[r] + left[degree - 1 - r]) for r in range(degree)]
+        rising = [right[r] * parts[r] for r in range(degree)] + [0.0]
+        falling = [0.0] + [left[degree - 1 - r] * parts[r] for r in range(degree)]
+        values = [a + b for a, b in zip(rising, falling, strict=True)]
+    return place - k, np.stack(values, -1)
+
+
+@registered
+class BSpline(Interpolant):
+    """A univariate spline: a sum of B-splines. Differentiable in the places, coefficients and knots.
+
+    Parameters
+    ----------
+    t
+        Knots, in order, of shape (n + k + 1,).
+    c
+        Coefficients, n of them along `axis`.
+    k
+        Degree.
+    extrapolate
+        Whether to continue the first and last polynomial beyond the base interval t[k] to t[n]; if not, the
+        spline is NaN there. Or ``"periodic"``.
+    axis
+        The axis of `c` that the spline replaces by the axes of the places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> t = np.array([0.0, 0, 0, 1, 2, 2, 2])
+    >>> def f(c, x):
+    ...     return BSpline(t, c, 2)(x)
+    >>> c = np.array([1.0, 2.0, 0.0, 1.0])
+    >>> f(c, 0.5), fg.grad(f)(c, 0.5)
+    (np.float64(1.375), array([0.25 , 0.625, 0.125, 0.   ]))
+    """
+
+    arrays = ("t", "c")
+    settings = ("k", "extrapolate", "axis")
+
+    t: Any
+    c: Any
+    k: int
+    extrapolate: Any
+    axis: int
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        self.t, self.c, self.k = double(t), double(c), operator.index(k)
+        self.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
+        self.axis = normalize_axis_index(axis, self.c.ndim)
+        self.c = np.moveaxis(self.c, self.axis, 0)
+        knots = np.arange(float(self.t.shape[0])) if type(self.t) is Tracer else self.t
+        # SciPy checks them; the values of the coefficients do not matter.
+        scipy.interpolate.BSpline(knots, np.zeros((self.c.shape[0],)), self.k, self.extrapolate)
+
+    @property
+    def tck(self) -> tuple[Any, Any, int]:
+        """Knots, coefficients and degree."""
+        return self.t, self.c, self.k
+
+    def _bounds(self) -> tuple[Any, Any]:
+        return self.t[self.k], self.t[self.t.shape[0] - self.k - 1]
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return the spline, or its derivative of order `nu`, at places of any shape."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x = double(x)
+        if self.is_plain(x):
+            own = scipy.interpolate.BSpline.construct_fast(self.t, self.c, self.k, axis=self.axis)
+            return own(x, nu, extrapolate)
+        if nu:
+            if nu > self.k:
+                zero = BSpline.of((self.t, 0 * self.c), (self.k, self.extrapolate, self.axis))
+                return zero(x, 0, extrapolate)
+            return self.derivative(nu)(x, 0, extrapolate)
+        low, high = self._bounds()
+        if extrapolate == "periodic":
+            x = wrapped(x, low, high)
+        first, values = basis(self.t, self.k, x)
+        terms = self.c[first[..., np.newaxis] + np.arange(self.k + 1)]
+        found = np.sum(terms * spread(values, terms), x.ndim)
+        if not extrapolate:
+            found = within(x, low, high, found, x.ndim)
+        return at_axis(found, x.ndim, self.axis)
+
+    def derivative(self, nu: int = 1) -> BSpline:
+        """Return the spline that is the derivative of order `nu`, at most `k` (de Boor 1972, (12))."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        if nu > self.k:
+            raise ValueError(
+                f"Order of derivative (n = {nu}) must be <= order of spline (k = {self.k})"
+            )
+        t, c, k = self.t, self.c[: self.t.shape[0] - self.k - 1], self.k
+        for _ in range(nu):
+            t = t[1:-1]
+            width = t[k:] - t[: t.shape[0] - k]
+            width = np.where(width == 0, np.inf, width)  # a B-spline of no width is 0
+            c = k * (c[1:] - c[:-1]) / spread(width, c)
+            k -= 1
+        return BSpline.of((t, c), (k, self.extrapolate, self.axis))  # type: ignore[no-any-return]
+
+    def antiderivative(self, nu: int = 1) -> BSpline:
+        """Return a spline of which this one is the derivative of order `nu`; it is 0 at the start."""
+        if nu < 0:
+            return self.derivative(-nu)
+        t, c, k = self.t, self.c[: self.t.shape[0] - self.k - 1], self.k
+        for _ in range(nu):
+            width = t[k + 1 :] - t[: t.shape[0] - k - 1]
+            sums = np.cumsum(c * spread(width, c), 0) / (k + 1)
+            c = np.concatenate([np.zeros_like(sums[:1]), sums])
+            t = np.concatenate([t[:1], t, t[-1:]])
+            k += 1
+        extrapolate = self.extrapolate != "periodic" and self.extrapolate
+        return BSpline.of((t, c), (k, extrapolate, self.axis))  # type: ignore[no-any-return]
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from `a` to `b`; outside of the base interval the spline is as `extrapolate` says, or 0."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        whole = self.antiderivative()
+        low, high = self._bounds()
+        return _integral(lambda x: whole(x, 0, True), double(a), double(b), low, high, extrapolate)
+
+
+def _integral(primitive: Any, a: Any, b: Any, low: Any, high: Any, extrapolate: Any) -> Any:
+    """Return the integral from `a` to `b` of a function, given its integral up to places."""
+    if extrapolate == "periodic":
+        period = high - low
+
+        def up_to(x: Any) -> Any:
+            turns = np.floor((x - low) / period)
+            return turns * (primitive(high) - primitive(low)) + primitive(x - turns * period)
+
+        return up_to(b) - up_to(a)
+    if not extrapolate:
+        a, b = np.clip(a, low, high), np.clip(b, low, high)
+    return primitive(b) - primitive(a)
+
+
+def make_interp_spline(
+    x: Any,
+    y: Any,
+    k: int = 3,
+    t: Any = None,
+    bc_type: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
+) -> BSpline:
+    """Return the spline through points, as SciPy does; differentiable in `y`.
+
+    Parameters
+    ----------
+    x
+        Places, in order, of shape (n,); not traced.
+    y
+        Values, n of them along `axis`.
+    k
+        Degree.
+    t
+        Knots; by default they are chosen by `x` and `k`.
+    bc_type
+        Conditions at the ends: None, ``"not-a-knot"``, ``"natural"``, ``"clamped"``, ``"periodic"``, or a pair of the
+        middle two; for plain arrays also whatever SciPy takes.
+    axis
+        The axis of `y` along `x`.
+    check_finite
+        Whether to check that plain arrays are finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x = np.arange(5.0)
+    >>> fg.grad(lambda y: make_interp_spline(x, y)(1.5))(x**2)
+    array([-0.0625,  0.5625,  0.5625, -0.0625,  0.    ])
+    """
+    return _solved(
+        lambda v: scipy.interpolate.make_interp_spline(
+            fixed(x, "x"), v, k, t, bc_type, check_finite=check_finite
+        ),
+        y,
+        axis,
+        bc_type,
+    )
+
+
+def make_lsq_spline(
+    x: Any,
+    y: Any,
+    t: Any,
+    k: int = 3,
+    w: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
+) -> BSpline:
+    """Return the spline with knots `t` that is nearest to points in the least-squares sense.
+
+    Differentiable in `y`; the places, knots and weights `w` are not traced. See `scipy.interpolate.make_lsq_spline`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> x, t = np.arange(4.0), np.array([0.0, 0, 3, 3])
+    >>> fg.grad(lambda y: make_lsq_spline(x, y, t, k=1)(0.0))(x)
+    array([ 0.7,  0.4,  0.1, -0.2])
+    """
+    places, knots = fixed(x, "x"), fixed(t, "t")
+    weights = None if w is None else fixed(w, "w")
+
+    def solve(v: Any) -> Any:
+        return scipy.interpolate.make_lsq_spline(
+            places, v, knots, k, weights, check_finite=check_finite
+        )
+
+    return _solved(solve, y, axis, None)
+
+
+def _solved(solve: Any, y: Any, axis: int, bc_type: Any) -> BSpline:
+    """Return the spline that SciPy's function makes of values; its coefficients are linear in them."""
+    values = double(y)
+    axis = normalize_axis_index(axis, values.ndim)
+    values = np.moveaxis(values, axis, 0)
+    if type(values) is not Tracer:
+        spline = solve(values)
+        t, c, k = spline.tck
+    else:
+        ends = bc_type if isinstance(bc_type, tuple) else (bc_type,)
+        if any(not isinstance(end, str) and end is not None for end in ends):
+            raise ValueError(
+                f"bc_type={bc_type!r}: for traced values give the conditions at the ends by name"
+            )
+        periodic = bc_type == "periodic"
+        if periodic:
+            check_period(values)
+        spline = unit_responses(solve, values.shape[0], periodic)
+        t, k = spline.t, spline.k
+        c = np.tensordot(spline.c, values[:-1] if periodic else values, 1)
+    extrapolate = "periodic" if bc_type == "periodic" else True
+    return BSpline.of((t, c), (k, extrapolate, axis))  # type: ignore[no-any-return]
