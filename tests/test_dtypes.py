@@ -1,5 +1,8 @@
 """Dtypes through the transforms: precisions, dtypes of ml_dtypes, byte orders, and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -162,6 +165,21 @@ def test_what_holds_no_numbers_is_refused(name):
             transform(lambda x: x)(array)
     with pytest.raises(TypeError, match="cannot be traced"):
         fg.jit(lambda x: x + array)(1.0)
+
+
+@pytest.mark.parametrize("name", ["complex32", "bcomplex32"])
+def test_complex_dtypes_that_numpy_cannot_take_apart_are_refused(name):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), name, None)
+    if dtype is None:
+        pytest.skip("this version of ml_dtypes does not have it")
+    with pytest.raises(TypeError, match="cannot be traced"):
+        fg.jit(lambda x: x)(np.ones(2, dtype))
+
+
+def test_ml_dtypes_is_not_imported():
+    program = "import sys, fungrad, fungrad.numpy; print('ml_dtypes' in sys.modules)"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "False\n"
 
 
 def test_python_integers_too_large():

@@ -67,7 +67,7 @@ def is_added(dtype: np.dtype[Any]) -> bool:
     return dtype.isbuiltin == 2
 
 
-_WIDEST = (("u", np.uint64), ("i", np.int64), ("f", np.float64), ("c", np.complex128))
+_WIDEST = (("u", np.uint64), ("i", np.int64), ("f", np.float64))
 
 
 @functools.lru_cache(maxsize=1 << 8)
@@ -76,7 +76,8 @@ def kind_of(dtype: np.dtype[Any]) -> str:
 
     Unlike ``dtype.kind`` it knows the dtypes that other packages add to NumPy, such as bfloat16 and the
     8-bit floating-point dtypes of ml_dtypes, most of which call themselves "V". Their kind is that of
-    the first dtype below that holds all their numbers, as NumPy's casting rules tell.
+    the first of uint64, int64 and float64 that holds all their numbers, as NumPy's casting rules tell;
+    complex ones are not known, since NumPy cannot take their parts.
 
     Examples
     --------

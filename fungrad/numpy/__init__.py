@@ -88,7 +88,6 @@ from fungrad.numpy.creation import (
     asfortranarray,
     can_cast,
     diag_indices,
-    diag_indices_from,
     empty,
     empty_like,
     eye,
@@ -260,6 +259,7 @@ from fungrad.numpy.math import (
 )
 from fungrad.numpy.matrices import (
     diag,
+    diag_indices_from,
     diagflat,
     diagonal,
     trace,
@@ -366,15 +366,15 @@ __all__ = [  # noqa: RUF022 - in groups
     "unsignedinteger", "ushort",
     # Making arrays
     "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
-    "diag_indices", "diag_indices_from", "empty", "empty_like", "eye", "fromfunction", "full",
+    "diag_indices", "empty", "empty_like", "eye", "fromfunction", "full",
     "full_like", "identity", "index_exp", "indices", "iscomplexobj", "isrealobj",
     "mask_indices", "mgrid", "ogrid", "ones", "ones_like", "result_type", "s_", "tri",
     "tril_indices", "triu_indices", "zeros", "zeros_like",
     # Numbers at equal steps
     "arange", "geomspace", "linspace", "logspace",
     # Matrices
-    "diag", "diagflat", "diagonal", "trace", "tril", "tril_indices_from", "triu",
-    "triu_indices_from", "vander",
+    "diag", "diag_indices_from", "diagflat", "diagonal", "trace", "tril", "tril_indices_from",
+    "triu", "triu_indices_from", "vander",
     # Shapes and axes
     "astype", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
     "broadcast_to", "copy", "expand_dims", "matrix_transpose", "meshgrid", "moveaxis", "ndim",

@@ -23,8 +23,8 @@ from fungrad.primitives import shaping
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
 
 indices, fromfunction = np.indices, np.fromfunction
-diag_indices, diag_indices_from = np.diag_indices, np.diag_indices_from
-tril_indices, triu_indices, mask_indices = np.tril_indices, np.triu_indices, np.mask_indices
+diag_indices, mask_indices = np.diag_indices, np.mask_indices
+tril_indices, triu_indices = np.tril_indices, np.triu_indices
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 
 

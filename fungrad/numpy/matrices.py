@@ -82,6 +82,11 @@ def triu_indices_from(arr: Any, k: Any = 0) -> Any:
     return np.triu_indices_from(standin(arr), k)
 
 
+@implements(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> Any:
+    return np.diag_indices_from(standin(arr))
+
+
 @implements(np.diag, view=True, writable=False)
 def diag(v: Any, k: Any = 0) -> Any:
     x = as_tracer(v)

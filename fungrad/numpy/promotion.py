@@ -237,15 +237,12 @@ def _comparable(x: Any, y: Any) -> list[Any]:
 
 
 def _of_rule(operands: list[Any]) -> list[Any]:
-    """Return the operands; in a derivative rule Python numbers take a dtype that a package added to NumPy.
+    """Return the operands of a derivative rule: Python floats take a dtype that a package added to NumPy.
 
     They take NumPy's dtypes by NumPy's own promotion, but a bfloat16 times 2.0 is a float32.
     """
     added = [x.dtype for x in operands if type(x) is Tracer and is_added(x.dtype)]
-    trace = trace_of(operands) if added else None
-    if trace is None or not trace.rewriting:
-        return operands
-    return [added[0].type(x) if type(x) is float else x for x in operands]
+    return [added[0].type(x) if added and type(x) is float else x for x in operands]
 
 
 def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
@@ -256,13 +253,14 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     operands = [as_array(x) for x in operands]
     if primitive.name in COMPARISONS:
         operands = _comparable(*operands)
-    operands = _of_rule(operands)
+    trace = trace_of(operands)
+    assert trace is not None
+    if trace.rewriting:
+        operands = _of_rule(operands)
     plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
     if plan is None:
         return bind(primitive, operands)
     dtypes, shape, weak = plan
-    trace = trace_of(operands)
-    assert trace is not None
     return bind(
         primitive,
         [

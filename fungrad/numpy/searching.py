@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import kind_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import getitem
@@ -43,7 +44,7 @@ def _safely(x: Any, dtype: Any) -> Tracer:
 def _comes_before(x: Any, y: Any) -> Any:
     """Return where ``x < y`` in the order of sorting, which has NaNs last."""
     less = e.less(x, y)
-    if x.dtype.kind not in "fc":
+    if kind_of(x.dtype) not in "fc":
         return less
     return e.logical_or(less, e.logical_and(e.isnan(y), e.logical_not(e.isnan(x))))
 

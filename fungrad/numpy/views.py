@@ -83,10 +83,11 @@ def view_of(x: Tracer, result: Tracer, writable: bool = True, always: bool = Fal
     trace = x.owner
     if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
         return result
-    if hasattr(result, "memory"):
-        return result
     memory = getattr(x, "memory", None)
     root, before = (memory.root, memory.steps) if type(memory) is View else (x, ())
+    made = getattr(result, "memory", None)
+    if type(made) is View and made.root is root:
+        return result  # a function of views within did it
     steps = _steps(x, result)
     if steps is None:
         return result
@@ -217,9 +218,10 @@ def assign(x: Tracer, new: Tracer) -> None:
     root = x
     if type(memory) is View:
         root = memory.root
-        stages = [same_array(root)]
+        stages = [same_array(root)]  # what each step is applied to
         for step in memory.steps[:-1]:
             stages.append(bind(step, (stages[-1],)))
+        stages = stages[: len(memory.steps)]
         changed = new
         for step, old in zip(reversed(memory.steps), reversed(stages), strict=True):
             changed = _put(step, old, changed)

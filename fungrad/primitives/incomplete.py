@@ -20,11 +20,11 @@ import numpy as np
 
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
-from fungrad.primitives.elementwise import div, exp, log, log1p, masked, mul, neg, nonzero
+from fungrad.primitives.elementwise import div, keep_dtype, log, log1p, masked, mul, neg, nonzero
 from fungrad.primitives.quadrature import integrate
 from fungrad.primitives.scipy_ufunc import library, special
-from fungrad.primitives.special import betaln, digamma, gammaln, xlog1py, xlogy
-from fungrad.primitives.ufunc import DType, Elementwise, Function
+from fungrad.primitives.special import digamma, zero_over
+from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
 from fungrad.primitives.zeta import polygamma
 
 Index = tuple[int, ...]
@@ -205,7 +205,7 @@ class BetaincByParameters(ByParameters):
             return [digamma(y) if k == 0 else polygamma(k, y) for k in range(sum(self.order))]
 
         known = psis(a), psis(b), psis(a + b)
-        logs = (log(nonzero(x)), log1p(neg(masked(x != 1, x))))
+        logs = (log(nonzero(x)), log_rest(x))
         return beta_density(a, b, x) * quotients(self.order, lambda k: log_density(k, logs, *known))
 
 
@@ -222,14 +222,41 @@ def log_density(k: Index, logs: Any, of_a: Any, of_b: Any, of_sum: Any) -> Any:
     return total
 
 
-def gamma_density(a: Any, x: Any) -> Any:
-    """Return x^(a-1) exp(-x) / Gamma(a)."""
-    return exp(xlogy(a - 1, x) - x - gammaln(a))
+# The densities x^(a-1) exp(-x) / Gamma(a) and x^(a-1) (1-x)^(b-1) / B(a, b). They are primitives because where they are 0
+# so are their derivatives by the parameters, which would be 0 times log(0).
 
 
-def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """Return x^(a-1) (1-x)^(b-1) / B(a, b)."""
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, neg(x)) - betaln(a, b))
+def gamma_density_of(xp: Any, a: Any, x: Any) -> Any:
+    """Return the density of the gamma distribution."""
+    return xp.exp(library(xp, "xlogy")(a - 1, x) - x - library(xp, "gammaln")(a))
+
+
+def beta_density_of(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    """Return the density of the beta distribution."""
+    powers = library(xp, "xlogy")(a - 1, x) + library(xp, "xlog1py")(b - 1, -x)
+    return xp.exp(powers - library(xp, "betaln")(a, b))
+
+
+gamma_density: Function = elementwise(
+    "gamma_density",
+    lambda t, out, a, x: mul(t, out * (log(nonzero(x)) - digamma(a))),
+    lambda t, out, a, x: mul(t, out * (zero_over(a - 1, x) - 1)),
+    function=gamma_density_of,
+    dtype=keep_dtype,
+)
+beta_density: Function = elementwise(
+    "beta_density",
+    lambda t, out, a, b, x: mul(t, out * (log(nonzero(x)) - digamma(a) + digamma(a + b))),
+    lambda t, out, a, b, x: mul(t, out * (log_rest(x) - digamma(b) + digamma(a + b))),
+    lambda t, out, a, b, x: mul(t, out * (zero_over(a - 1, x) - zero_over(b - 1, 1 - x))),
+    function=beta_density_of,
+    dtype=keep_dtype,
+)
+
+
+def log_rest(x: Any) -> Any:
+    """Return log(1 - x), and 0 at x = 1, where it is the factor of 0."""
+    return log1p(neg(masked(x != 1, x)))
 
 
 gamma_a = GammaincByParameter((1,))

@@ -77,6 +77,7 @@ CASES = [
     Case("trace", (C, 1), {"dtype": np.complex64}),
     Case("tril_indices_from", (B,), vmap=False),
     Case("triu_indices_from", (B, 1), vmap=False),
+    Case("diag_indices_from", (SMALL,), vmap=False),
 ]
 
 

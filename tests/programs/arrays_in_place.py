@@ -206,12 +206,12 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "table_of_products": "np.zeros",
-    "rows_collected_in_empty": "np.empty",
-    "histogram_in_a_loop": "np.zeros",
-    "blocks": "np.zeros",
-    "matrix_multiply_by_hand": "np.zeros",
-    "work_buffer": "np.zeros",
+    "table_of_products": "assigns to np.zeros",
+    "rows_collected_in_empty": "assigns to np.empty",
+    "histogram_in_a_loop": "assigns to np.zeros",
+    "blocks": "assigns to np.zeros",
+    "matrix_multiply_by_hand": "assigns to np.zeros",
+    "work_buffer": "assigns to np.zeros",
     "matrix_through_views": "np.array",
     "nd_iteration": "np.ndenumerate",
 }

@@ -149,12 +149,12 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "forward_algorithm": "np.zeros",
-    "forward_and_backward": "np.empty",
-    "soft_time_warping": "np.full",
-    "edit_distance": "np.zeros",
-    "matrix_chain_cost": "np.zeros",
-    "knapsack_relaxed": "np.zeros",
-    "counted_paths": "np.zeros",
+    "forward_algorithm": "assigns to np.zeros",
+    "forward_and_backward": "assigns to np.empty",
+    "soft_time_warping": "assigns to np.full",
+    "edit_distance": "assigns to np.zeros",
+    "matrix_chain_cost": "assigns to np.zeros",
+    "knapsack_relaxed": "assigns to np.zeros",
+    "counted_paths": "assigns to np.zeros",
 }
 LOOKS_AT_VALUES = {"edit_distance": "Python's min", "matrix_chain_cost": "Python's min"}

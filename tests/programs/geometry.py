@@ -161,7 +161,7 @@ NOT_OVERRIDABLE = {
     "rotated": "np.array",
     "quaternion_to_matrix": "np.array",
     "spherical_harmonics": "np.array",
-    "euler_angles_in_place": "np.eye",
+    "euler_angles_in_place": "assigns to np.eye",
     "projected_on_a_screen": "np.c_",
     "aligned_points": "np.diag of a list",
 }

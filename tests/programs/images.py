@@ -137,6 +137,6 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "painted": "np.zeros",
+    "painted": "assigns to np.zeros",
 }
 LOOKS_AT_VALUES = {}

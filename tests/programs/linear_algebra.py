@@ -244,7 +244,7 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "cholesky_by_hand": "np.zeros",
-    "jacobi_rotations": "np.eye",
+    "cholesky_by_hand": "assigns to np.zeros",
+    "jacobi_rotations": "assigns to np.eye",
 }
 LOOKS_AT_VALUES = {"conjugate_gradients": "if", "lu_with_pivoting": "if on the pivot"}

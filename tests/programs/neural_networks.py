@@ -142,7 +142,7 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "recurrent_states": "np.zeros",
-    "convolution_by_loops": "np.zeros",
+    "recurrent_states": "assigns to np.zeros",
+    "convolution_by_loops": "assigns to np.zeros",
 }
 LOOKS_AT_VALUES = {}

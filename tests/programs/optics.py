@@ -118,7 +118,7 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "thin_film": "np.empty",
+    "thin_film": "assigns to np.empty",
     "jones_matrices": "np.outer of lists",
 }
 LOOKS_AT_VALUES = {

@@ -144,7 +144,7 @@ def inputs(rng):
 NOT_OVERRIDABLE = {
     "logistic_growth_by_euler": "np.array",
     "lorenz_with_array": "np.array",
-    "pendulum_trajectory": "np.zeros",
-    "lotka_volterra_history": "np.empty",
+    "pendulum_trajectory": "assigns to np.zeros",
+    "lotka_volterra_history": "assigns to np.empty",
 }
 LOOKS_AT_VALUES = {"adaptive_euler": "while"}

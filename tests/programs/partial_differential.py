@@ -165,7 +165,7 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "poisson_by_gauss_seidel": "np.zeros",
+    "poisson_by_gauss_seidel": "assigns to np.zeros",
     "gray_scott": "np.array",
 }
 LOOKS_AT_VALUES = {}

@@ -113,8 +113,8 @@ def inputs(rng):
 
 
 NOT_OVERRIDABLE = {
-    "chebyshev_table": "np.empty",
-    "companion_matrix": "np.diag",
+    "chebyshev_table": "assigns to np.empty",
+    "companion_matrix": "assigns to np.diag",
 }
 LOOKS_AT_VALUES = {
     "newton_for_a_root": "if",

@@ -123,6 +123,6 @@ def inputs(rng):
 
 NOT_OVERRIDABLE = {
     "linear_recurrence": "np.array",
-    "biquad_filter": "np.zeros",
+    "biquad_filter": "assigns to np.zeros",
 }
 LOOKS_AT_VALUES = {}

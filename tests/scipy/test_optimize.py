@@ -313,6 +313,13 @@ def test_root_scalar(options):
     check_agreement(f, fnp.sqrt, (1.9,), vmap=every, jit=every)
 
 
+def test_root_scalar_of_a_function_that_returns_its_derivative():
+    def f(a):
+        return optimize.root_scalar(lambda x: (x * x - a, 2.0 * x), x0=1.2, fprime=True).root
+
+    np.testing.assert_allclose([f(4.0), fg.grad(f)(4.0)], [2.0, 0.25])
+
+
 def test_results_of_root_scalar():
     def f(a):
         result = optimize.root_scalar(lambda x: x * x - a, bracket=(a * 0.0, a))

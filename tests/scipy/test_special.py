@@ -2,6 +2,8 @@
 
 import inspect
 import math
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import scipy.special as sc
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy import special
+from tests.backends.fake_cupy import make_module
 from tests.numpy.checker import check_function
 from tests.samples.row import complexes, integers, reals
 
@@ -206,6 +209,9 @@ def test_logsumexp_by_weights():
         (lambda a: special.gammainc(a, np.inf), 2.0, 1, 0.0),
         (lambda x: special.betainc(2.0, 3.0, x), 0.0, 1, 0.0),
         (lambda v: special.stdtr(v, 0.0), 2.0, 1, 0.0),
+        (lambda a: fg.grad(special.gammainc, 1)(a, 0.0), 2.0, 1, 0.0),
+        (lambda a: fg.grad(special.betainc, 2)(2.0, a, 1.0), 3.0, 1, 0.0),
+        (lambda m: special.ellipkinc(0.5 * math.pi, m), 0.0, 2, 9 * math.pi / 64),
         (special.zeta, 0.0, 1, -0.5 * math.log(2 * math.pi)),
         (special.zeta, -2.0, 1, -sc.zeta(3) / (4 * math.pi**2)),
         (lambda x: special.comb(3, x), 4.0, 1, 0.0),
@@ -275,6 +281,14 @@ def test_an_order_that_is_not_differentiated_by_is_no_error():
     assert fg.grad(special.jv, 1)(0.5, 2.0) == fg.grad(lambda x: sc.jv(0.5, x))(2.0)
     v = fg.stop_gradient
     assert np.isfinite(fg.grad(lambda p: special.jv(v(p[0]), p[1]))(np.array([0.5, 2.0]))).all()
+
+
+def test_a_function_that_cupy_lacks_says_where_to_compute(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupyx.scipy.special", types.ModuleType("empty"))
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    with pytest.raises(NotImplementedError, match=r"CuPy has no special function kv.*x\.get\(\)"):
+        fg.grad(lambda x: special.kv(0.5, x).sum())(cupy.asarray(POSITIVE))
 
 
 def test_namespace():

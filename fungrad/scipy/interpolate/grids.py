@@ -9,7 +9,7 @@ import numpy as np
 import scipy.interpolate
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.promotion import cast, has_tracer, strong
+from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
@@ -171,7 +171,8 @@ class RegularGridInterpolator(Interpolant):
         for x, p in zip(rows, self.grid, strict=True):
             i, t = _cell(p, x)
             nearest.append(np.where(t <= 0.5, i, i + 1))
-        return self.values[tuple(nearest)]
+        source: Any = as_tracer(self.values)
+        return source[tuple(nearest)]
 
     def _sum(self, rows: list[Any]) -> Any:
         """Return the sums of the values, or coefficients, with the weights of their neighbours."""
@@ -192,7 +193,7 @@ class RegularGridInterpolator(Interpolant):
                 i[(slice(None), *[np.newaxis] * d)] + np.arange(w.shape[-1]).reshape(shape)
             )
             weights.append(w)
-        source = self.values if self.coefficients is None else self.coefficients
+        source: Any = as_tracer(self.values if self.coefficients is None else self.coefficients)
         found = source[tuple(np.broadcast_arrays(*firsts))]
         for axis in range(d - 1, -1, -1):
             w = weights[axis]
@@ -203,6 +204,7 @@ class RegularGridInterpolator(Interpolant):
 
 def _cell(p: Any, x: Any) -> tuple[Any, Any]:
     """Return the cells of a grid that places are in, and how far in them they are, from 0 to 1."""
+    p = as_tracer(p)
     if p.shape[0] == 1:
         return np.zeros_like(x, dtype=np.int64), x - p[0]
     i = np.clip(np.searchsorted(p, x, side="right") - 1, 0, p.shape[0] - 2)
@@ -237,7 +239,7 @@ STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
 @registered
-class interp1d(Interpolant):  # noqa: N801 - SciPy's name
+class interp1d(Interpolant):
     """Interpolate a function of one variable. Differentiable in the values and the places.
 
     Parameters
@@ -340,23 +342,24 @@ class interp1d(Interpolant):  # noqa: N801 - SciPy's name
     def _found(self, x: Any) -> Any:
         if self.spline is not None:
             return self.spline(x)
-        n = self.x.shape[0]
+        places: Any = as_tracer(self.x)
+        y: Any = as_tracer(self.y)
+        last = places.shape[0] - 1
         if self.kind == "linear":
-            i = np.clip(np.searchsorted(self.x, x) - 1, 0, n - 2)
-            low, high = self.y[i], self.y[i + 1]
-            slope = (high - low) / spread(self.x[i + 1] - self.x[i], low)
-            return slope * spread(x - self.x[i], low) + low
+            i = np.clip(np.searchsorted(places, x) - 1, 0, last - 1)
+            low, high = y[i], y[i + 1]
+            slope = (high - low) / spread(places[i + 1] - places[i], low)
+            return slope * spread(x - places[i], low) + low
         if self.kind in ("nearest", "nearest-up"):
-            middles = self.x[1:] / 2 + self.x[:-1] / 2
+            middles = places[1:] / 2 + places[:-1] / 2
             side: Any = "left" if self.kind == "nearest" else "right"
-            return self.y[np.clip(np.searchsorted(middles, x, side=side), 0, n - 1)]
-        if self.kind == "previous":
-            i = np.searchsorted(self.x, x, side="right") - 1
-            found = self.y[np.clip(i, 0, n - 1)]
-            return np.where(spread(i < 0, found), np.nan, found)
-        i = np.searchsorted(self.x, x, side="left")
-        found = self.y[np.clip(i, 0, n - 1)]
-        return np.where(spread(i >= n, found), np.nan, found)
+            i = np.searchsorted(middles, x, side=side)
+        elif self.kind == "previous":
+            i = np.searchsorted(places, x, side="right") - 1
+        else:
+            i = np.searchsorted(places, x, side="left")
+        found = y[np.clip(i, 0, last)]
+        return np.where(spread((i < 0) | (i > last), found), np.nan, found)
 
     def _filled(self, x: Any, found: Any) -> Any:
         below, above = x < self.x[0], x > self.x[-1]

@@ -164,7 +164,8 @@ def root_scalar(
     args = args if isinstance(args, tuple) else (args,)
 
     def value(x: Any) -> Any:
-        return f(x, *args)
+        found = f(x, *args)
+        return found[0] if fprime is True or fprime2 is True else found
 
     named = {"x0": x0, "x1": x1}
     if bracket is not None:
@@ -178,7 +179,7 @@ def root_scalar(
         "options": options,
     }
     newton_like = method in ("newton", "halley") or (
-        method is None and bracket is None and x1 is None and fprime is None
+        method is None and bracket is None and x1 is None
     )
     function = traced(label, value, NUMBER, start=list(starts.values()))
     if function is None:
