@@ -110,6 +110,17 @@ def test_products_of_stacks_in_bfloat16():
     assert [ct.dtype for ct in pullback(x)] == [x.dtype, x.dtype]
 
 
+def test_arrays_made_in_bfloat16_can_be_assigned_to():
+    bfloat16 = dtype_of("bfloat16")
+
+    def f(x):
+        y, z = fnp.zeros(3, bfloat16), fnp.array([1, 2, 3], bfloat16)
+        y[0], z[1:] = x[0], x[1:]
+        return (y + z).sum()
+
+    np.testing.assert_array_equal(fg.grad(f)(X.astype(bfloat16)), [1, 1, 1])
+
+
 @pytest.mark.parametrize("name", ["int4", "uint4"])
 def test_small_integers(name):
     x = np.array([1, 2, 3], dtype_of(name))

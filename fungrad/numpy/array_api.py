@@ -1,7 +1,7 @@
 """What the array API standard asks of a namespace and of its arrays beyond NumPy's functions.
 
 `fungrad.numpy` is a namespace of the standard (https://data-apis.org/array-api) for the arrays it is given: NumPy
-arrays and tracers. So libraries written against the standard, SciPy and scikit-learn among them, find it from a
+arrays and tracers. So libraries written against the standard, SciPy among them, find it from a
 tracer and can be differentiated.
 """
 

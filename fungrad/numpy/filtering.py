@@ -9,7 +9,6 @@ import numpy as np
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_tracer, cast, promote, strong
-from fungrad.primitives.bessel import i0 as bessel_i0
 from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
 from fungrad.primitives.shaping import pad
@@ -68,6 +67,9 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 @implements(np.i0)
 def i0(x: Any) -> Any:
+    # Here, because it imports scipy.special, and this module is imported with all lazy ones.
+    from fungrad.primitives.bessel import i0 as bessel_i0
+
     array = as_tracer(x)
     if array.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from fungrad.core.errors import here
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
@@ -86,21 +87,34 @@ def _without_unknown(wanted: Shape, total: int) -> Shape:
     return tuple(total // known if n < 0 else n for n in wanted)
 
 
+def _first_axis_fastest(name: str, order: Any, x: Tracer) -> bool:
+    """Whether elements are taken in Fortran's order; raise if that depends on how they lie in memory."""
+    letter = order.upper() if isinstance(order, str) else order
+    if letter not in (None, "C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if letter in ("A", "K") and sum(n != 1 for n in x.shape) > 1:
+        raise TypeError(
+            f"at {here()}\n{name}: order={order!r} takes elements as they lie in memory, which a traced array "
+            f"of shape {x.shape} does not tell; give order='C' or 'F'"
+        )
+    return letter == "F"
+
+
 @implements(np.reshape, view=True)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
-    """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
+    """`order` is "C" or "F", as tracers have no layout in memory."""
     x = as_tracer(a)
     wanted = _without_unknown(as_shape(shape), x.size)
-    if order == "F":
+    if _first_axis_fastest("reshape", order, x):
         return _transposed(reshaped(_transposed(x), wanted[::-1]))
     return reshaped(x, wanted)
 
 
-@implements(np.ravel, view=True)
+@implements(np.ravel, view=True, contiguous=True)
 def ravel(a: Any, order: Any = "C") -> Any:
-    """`order` may be "F"; any other is "C", as tracers have no layout in memory."""
+    """`order` is "C" or "F", as tracers have no layout in memory."""
     x = as_tracer(a)
-    return reshaped(_transposed(x) if order == "F" else x, (x.size,))
+    return reshaped(_transposed(x) if _first_axis_fastest("ravel", order, x) else x, (x.size,))
 
 
 @implements(np.expand_dims, view=True)

@@ -74,24 +74,33 @@ class Views:
 # Making views
 
 
-def view_of(x: Tracer, result: Tracer, writable: bool = True, always: bool = False) -> Tracer:
+def view_of(
+    x: Tracer,
+    result: Tracer,
+    writable: bool = True,
+    always: bool = False,
+    contiguous: bool = False,
+) -> Tracer:
     """Return `result`, made of `x` alone by rearranging its elements, as a view of `x`.
 
-    What NumPy would have to copy stays an array of its own, unless it is to be a view `always`. The views that
-    are not writable, diagonals and broadcasts, never are copies.
+    What NumPy would have to copy stays an array of its own, unless it is to be a view `always`. So does, if a
+    view is to be `contiguous`, what would have gaps between its elements. The views that are not
+    writable, diagonals and broadcasts, never are copies.
     """
     trace = x.owner
-    if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
-        return result
     memory = getattr(x, "memory", None)
     root, before = (memory.root, memory.steps) if type(memory) is View else (x, ())
+    if result is x and contiguous and not _is_view(root.shape, before, (), True):
+        return same_array(x)
+    if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
+        return result
     made = getattr(result, "memory", None)
     if type(made) is View and made.root is root:
         return result  # a function of views within did it
     steps = _steps(x, result)
     if steps is None:
         return result
-    if writable and not always and not _strided(root.shape, before, steps):
+    if writable and not always and not _is_view(root.shape, before, steps, contiguous):
         return result
     if type(memory) is View:
         writable = writable and memory.writable
@@ -105,11 +114,11 @@ def view_of(x: Tracer, result: Tracer, writable: bool = True, always: bool = Fal
     return result
 
 
-def views_of(x: Any, result: Any, writable: bool = True) -> Any:
+def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = False) -> Any:
     """Return `result`, a tracer or a list or tuple of tracers, as views of `x`."""
     if type(x) is Tracer:
         if type(result) is Tracer:
-            return view_of(x, result, writable)
+            return view_of(x, result, writable, contiguous=contiguous)
         for part in result:
             view_of(x, part, writable)
     return result
@@ -154,8 +163,11 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _strided(shape: Shape, before: Steps, steps: Steps) -> bool:
-    """Whether `steps` can show, without a copy, the view by `before` of an array of `shape`."""
+def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> bool:
+    """Whether `steps` can show, without a copy, the view by `before` of an array of `shape`.
+
+    If it is to be `contiguous`: and what they show lies without gaps, in C order.
+    """
     # An array of the right strides and no elements; nothing here reads any.
     strides = np.cumprod([1, *shape[:0:-1]])[::-1] if shape else ()
     array: Any = np.lib.stride_tricks.as_strided(np.empty(0, np.int8), shape, strides)
@@ -173,7 +185,7 @@ def _strided(shape: Shape, before: Steps, steps: Steps) -> bool:
                 array = np.reshape(array, step.shape, copy=False)
             except ValueError:
                 return False
-    return True
+    return not contiguous or bool(array.flags.c_contiguous)
 
 
 # Assignment
@@ -215,6 +227,7 @@ def assign(x: Tracer, new: Tracer) -> None:
     memory = getattr(x, "memory", None)
     if new.owner is not x.owner:
         new = x.owner.lift(new)
+    variable = new.variable  # as it is now: `new` may be the root, or a view of it
     root = x
     if type(memory) is View:
         root = memory.root
@@ -226,7 +239,7 @@ def assign(x: Tracer, new: Tracer) -> None:
         for step, old in zip(reversed(memory.steps), reversed(stages), strict=True):
             changed = _put(step, old, changed)
         root.variable = changed.variable
-    x.variable = new.variable
+    x.variable = variable
     views = getattr(root, "memory", None)
     if views is None:
         return

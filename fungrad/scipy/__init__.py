@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 __all__ = [
+    "fft",
     "integrate",
     "interpolate",
     "linalg",

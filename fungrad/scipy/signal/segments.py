@@ -43,11 +43,30 @@ def overlap_added(segments: Any, step: int) -> Any:
 
 
 class Segments:
-    """How a signal of `n` elements is cut into windowed segments: the arguments, checked."""
+    """How a signal of `n` elements is cut into windowed segments: SciPy's arguments, checked.
+
+    Attributes
+    ----------
+    fs
+        Sampling rate.
+    window
+        The window, an array or a tracer.
+    length, overlap, step
+        Numbers of elements: of a segment, in common with the next, from its start to that of the next.
+    nfft
+        Length of the transforms of segments.
+    """
 
     def __init__(
-        self, n: int, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None
+        self,
+        n: int,
+        fs: Any,
+        window: Any,
+        nperseg: int | None,
+        noverlap: int | None,
+        nfft: int | None,
     ) -> None:
+        self.fs = fs
         if isinstance(window, (str, tuple)) and not has_tracer([window]):
             length = 256 if nperseg is None else int(nperseg)
             if length < 1:
@@ -89,22 +108,23 @@ class Segments:
         return transform(windowed, self.nfft)
 
     def _window_for(self, x: Any) -> Any:
-        single = np.result_type(x.dtype, np.complex64) == np.complex64
-        return self.window.astype(np.float32) if single else self.window
+        if np.result_type(x.dtype, np.complex64) != np.complex64:
+            return self.window
+        return self.window.astype(np.complex64 if self.window.dtype.kind == "c" else np.float32)
 
-    def frequencies(self, fs: Any, onesided: bool) -> Any:
-        """Return the frequencies, for a sampling rate."""
-        return (rfftfreq if onesided else fftfreq)(self.nfft, 1 / fs)
+    def frequencies(self, onesided: bool) -> Any:
+        """Return the frequencies of the spectra."""
+        return (rfftfreq if onesided else fftfreq)(self.nfft, 1 / self.fs)
 
-    def scale(self, fs: Any, scaling: str) -> Any:
+    def scale(self, scaling: str) -> Any:
         """Return the factor of squared magnitudes."""
         if scaling == "density":
-            return 1.0 / (fs * np.sum(self.window * self.window))
+            return 1.0 / (self.fs * np.sum(self.window * self.window))
         if scaling == "spectrum":
             return 1.0 / np.sum(self.window) ** 2
         raise ValueError(f"Unknown scaling: {scaling!r}")
 
-    def times(self, n: int, fs: Any) -> Any:
+    def times(self, n: int) -> Any:
         """Return the middles of the segments of `n` elements."""
         half = self.length / 2
-        return np.arange(half, n - half + 1, self.step) / fs
+        return np.arange(half, n - half + 1, self.step) / self.fs

@@ -25,7 +25,7 @@ def _doubled(p: Any, nfft: int) -> Any:
 
 
 def _densities(
-    x: Any, y: Any, fs: Any, segments: Segments, detrend: Any, onesided: bool, scaling: str
+    x: Any, y: Any, segments: Segments, detrend: Any, onesided: bool, scaling: str
 ) -> Any:
     """Return the cross spectral densities of all segments along the last axis; `y` may be None."""
     found = segments.spectra(x, detrend, onesided)
@@ -33,7 +33,7 @@ def _densities(
         power = found.real**2 + found.imag**2
     else:
         power = np.conjugate(found) * segments.spectra(y, detrend, onesided)
-    power = power * segments.scale(fs, scaling)
+    power = power * segments.scale(scaling)
     power = _doubled(power, segments.nfft) if onesided else power
     operands = (x,) if y is None else (x, y)
     dtype = np.result_type(*[z.dtype for z in operands], np.complex64)
@@ -65,33 +65,31 @@ def _averaged(p: Any, average: str) -> Any:
     return (np.median(p.real, -2) + 1j * np.median(p.imag, -2)) / bias
 
 
+def _longest(axis: int, *signals: Any) -> int:
+    if any(not x.size for x in signals):
+        raise ValueError("a signal of no elements has no spectrum")
+    return max(x.shape[axis] for x in signals)
+
+
 def _cross_spectrum(
     x: Any,
     y: Any,
-    fs: Any,
-    window: Any,
-    nperseg: Any,
-    noverlap: Any,
-    nfft: Any,
+    segments: Segments,
     detrend: Any,
     return_onesided: bool,
     scaling: str,
     axis: int,
     average: str,
 ) -> tuple[Any, Any]:
+    """Return frequencies and averaged cross spectral densities; `y` is None for the power of `x`."""
     given = (x,) if y is None else (x, y)
-    if any(not z.size for z in given):
-        raise ValueError("a signal of no elements has no spectrum")
-    n = max(z.shape[axis] for z in given)
-    segments = Segments(n, window, nperseg, noverlap, nfft)
+    n = _longest(axis, *given)
     onesided = return_onesided and all(z.dtype.kind != "c" for z in given)
     rows = [_last(z, axis, n) for z in given]
+    second = None if y is None else rows[1]
     wrapped = _on_axis(detrend, axis)
-    power = _densities(
-        rows[0], None if y is None else rows[1], fs, segments, wrapped, onesided, scaling
-    )
-    found = np.moveaxis(_averaged(power, average), -1, axis)
-    return segments.frequencies(fs, onesided), found
+    power = _densities(rows[0], second, segments, wrapped, onesided, scaling)
+    return segments.frequencies(onesided), np.moveaxis(_averaged(power, average), -1, axis)
 
 
 def _on_axis(detrend: Any, axis: int) -> Any:
@@ -117,10 +115,11 @@ def csd(
     average: str = "mean",
 ) -> Any:
     """Differentiable in the signals and in a window given as an array."""
-    return _cross_spectrum(
-        *(as_tracer(x), None if y is x else as_tracer(y), fs, window, nperseg, noverlap, nfft),
-        *(detrend, return_onesided, scaling, axis, average),
-    )
+    first = as_tracer(x)
+    second = first if y is x else as_tracer(y)
+    segments = Segments(_longest(axis, first, second), fs, window, nperseg, noverlap, nfft)
+    other = None if y is x else second
+    return _cross_spectrum(first, other, segments, detrend, return_onesided, scaling, axis, average)
 
 
 @implements(scipy.signal.welch)
@@ -138,10 +137,9 @@ def welch(
     average: str = "mean",
 ) -> Any:
     """Differentiable in the signal and in a window given as an array."""
-    return _cross_spectrum(
-        *(as_tracer(x), None, fs, window, nperseg, noverlap, nfft, detrend),
-        *(return_onesided, scaling, axis, average),
-    )
+    signal = as_tracer(x)
+    segments = Segments(_longest(axis, signal), fs, window, nperseg, noverlap, nfft)
+    return _cross_spectrum(signal, None, segments, detrend, return_onesided, scaling, axis, average)
 
 
 @implements(scipy.signal.periodogram)
@@ -165,9 +163,8 @@ def periodogram(
         raise ValueError(
             "the size of the window must be the same size of the input on the specified axis"
         )
-    return _cross_spectrum(
-        *(signal, None, fs, window, n, 0, nfft, detrend, return_onesided, scaling, axis, "mean")
-    )
+    segments = Segments(n, fs, window, n, 0, nfft)
+    return _cross_spectrum(signal, None, segments, detrend, return_onesided, scaling, axis, "mean")
 
 
 @implements(scipy.signal.coherence)
@@ -216,22 +213,21 @@ def stft(
             f"Unknown boundary option '{boundary}', must be one of: ['even', 'odd', 'constant', 'zeros', None]"
         )
     signal = _last(as_tracer(x), axis)
-    segments = Segments(signal.shape[-1], window, nperseg, noverlap, nfft)
+    segments = Segments(signal.shape[-1], fs, window, nperseg, noverlap, nfft)
     signal = extension(signal, segments.length // 2, boundary)
     if padded:
         missing = (-(signal.shape[-1] - segments.length) % segments.step) % segments.length
         signal = _last(signal, -1, signal.shape[-1] + missing)
     kind = "density" if scaling == "psd" else scaling
-    times = segments.times(signal.shape[-1], fs)
+    times = segments.times(signal.shape[-1])
     if boundary is not None:
         times = times - segments.length / 2 / fs
-    freqs, found = _stacked(signal, fs, segments, detrend, return_onesided, kind, axis)
+    freqs, found = _stacked(signal, segments, detrend, return_onesided, kind, axis)
     return freqs, times, found
 
 
 def _stacked(
     signal: Any,
-    fs: Any,
     segments: Segments,
     detrend: Any,
     return_onesided: bool,
@@ -244,9 +240,9 @@ def _stacked(
         message = "Input data is complex, switching to return_onesided=False"
         warnings.warn(message, stacklevel=3)
     spectra = segments.spectra(signal, _on_axis(detrend, axis), onesided)
-    scaled = as_tracer(spectra * np.sqrt(segments.scale(fs, scaling)))
+    scaled = as_tracer(spectra * np.sqrt(segments.scale(scaling)))
     scaled = cast(scaled, np.result_type(signal.dtype, np.complex64))
-    return segments.frequencies(fs, onesided), _frequencies_at(scaled, axis)
+    return segments.frequencies(onesided), _frequencies_at(scaled, axis)
 
 
 def _frequencies_at(found: Any, axis: int) -> Any:
@@ -271,17 +267,17 @@ def spectrogram(
     if mode not in modes:
         raise ValueError(f"unknown value for mode {mode}, must be one of {modes}")
     signal = _last(as_tracer(x), axis)
-    segments = Segments(signal.shape[-1], window, nperseg, 0, nfft)
+    segments = Segments(signal.shape[-1], fs, window, nperseg, 0, nfft)
     if noverlap is None:
         noverlap = segments.length // 8
-    segments = Segments(signal.shape[-1], segments.window, None, noverlap, nfft)
-    times = segments.times(signal.shape[-1], fs)
+    segments = Segments(signal.shape[-1], fs, segments.window, None, noverlap, nfft)
+    times = segments.times(signal.shape[-1])
     if mode == "psd":
         onesided = return_onesided and signal.dtype.kind != "c"
         wrapped = _on_axis(detrend, axis)
-        power = _densities(signal, None, fs, segments, wrapped, onesided, scaling)
-        return segments.frequencies(fs, onesided), times, _frequencies_at(power, axis)
-    freqs, found = _stacked(signal, fs, segments, detrend, return_onesided, scaling, axis)
+        power = _densities(signal, None, segments, wrapped, onesided, scaling)
+        return segments.frequencies(onesided), times, _frequencies_at(power, axis)
+    freqs, found = _stacked(signal, segments, detrend, return_onesided, scaling, axis)
     if mode == "magnitude":
         found = np.abs(found)
     elif mode != "complex":
@@ -324,7 +320,7 @@ def istft(
         window = scipy.signal.get_window(window, length)
     if np.shape(window) != (length,):
         raise ValueError(f"window must have length of {length}")
-    segments = Segments(length, np.asarray(window), length, noverlap, nfft)
+    segments = Segments(length, fs, np.asarray(window), length, noverlap, nfft)
     inverse = np.fft.irfft if input_onesided else np.fft.ifft
     rows = np.moveaxis(spectra, (time_axis, freq_axis), (-2, -1))
     parts = inverse(rows, segments.nfft)[..., :length]

@@ -18,7 +18,7 @@ from fungrad.primitives import hypergeometric as h
 from fungrad.primitives import special as p
 from fungrad.primitives.bessel import SphericalBessel
 from fungrad.primitives.zeta import Zeta
-from fungrad.scipy.special.sums import floating
+from fungrad.scipy.special.sums import floating, implements_if_there
 
 
 def _aligned(name: str, *operands: Any) -> list[Any]:
@@ -117,14 +117,14 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     return p.LambertW(operator.index(k), float(tol))(cast(as_tracer(z), np.dtype(np.complex128)))
 
 
-@implements(scipy.special.sph_harm_y)
+@implements_if_there("sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Regular at the poles too. `diff_n` is 0: ask a transform for derivatives."""
     _no_diff_n("sph_harm_y", diff_n)
     return h.SphericalHarmonic()(*_aligned("sph_harm_y", n, m, _double(theta), _double(phi)))
 
 
-@implements(scipy.special.legendre_p)
+@implements_if_there("legendre_p")
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     """`diff_n` is 0: ask a transform for derivatives."""
     _no_diff_n("legendre_p", diff_n)

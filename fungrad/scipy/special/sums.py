@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from fungrad.core.types import type_of
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import Function, implements
 from fungrad.numpy.promotion import as_tracer, cast, promote
 from fungrad.primitives import elementwise as e
 
@@ -21,6 +22,12 @@ def floating(*operands: Any) -> list[Any]:
     if dtype.kind in "biu":
         dtype = np.dtype(np.float64)
     return [cast(x, dtype) for x in promote(*operands)]
+
+
+def implements_if_there(name: str) -> Callable[[Function], Function]:
+    """As `implements`, of a function that older versions of SciPy lack; then it takes tracers alone."""
+    function = getattr(scipy.special, name, None)
+    return (lambda rule: rule) if function is None else implements(function)
 
 
 def _largest(a: Any, axis: Any) -> Any:
@@ -91,7 +98,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
-@implements(scipy.special.softplus)
+@implements_if_there("softplus")
 def softplus(x: Any) -> Any:
+    """Neither overflows for large `x` nor loses digits for small."""
     (x,) = floating(x)
     return np.logaddexp(x, 0.0)

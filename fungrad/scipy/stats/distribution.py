@@ -26,6 +26,19 @@ Formula = Callable[..., Any]
 Bounds = tuple[float, float] | Callable[..., tuple[Any, Any]]
 
 
+BEYOND = {
+    "pdf": (0.0, 0.0),
+    "pmf": (0.0, 0.0),
+    "logpdf": (-math.inf, -math.inf),
+    "logpmf": (-math.inf, -math.inf),
+    "cdf": (0.0, 1.0),
+    "sf": (1.0, 0.0),
+    "logcdf": (-math.inf, 0.0),
+    "logsf": (0.0, -math.inf),
+}
+"""For each method, the values below and above the support."""
+
+
 def double(x: Any) -> Any:
     """Return `x` in double precision, which SciPy computes distributions in."""
     x = as_array(x)
@@ -196,8 +209,8 @@ def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
     return choose(finite, choose(finite, bound, 0.0) * scale + loc, held(bound))
 
 
-def method(name: str, summary: str) -> Any:
-    """Return the method `name` of distributions."""
+def traced_method(name: str, summary: str) -> Any:
+    """Return the method `name` of distributions, which takes tracers."""
 
     def call(self: Distribution, *args: Any, **kwargs: Any) -> Any:
         return self._call(name, *args, **kwargs)
@@ -216,14 +229,14 @@ class Continuous(Distribution):
 
     methods = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 
-    pdf = method("pdf", "Return the density at x.")
-    logpdf = method("logpdf", "Return the logarithm of the density at x.")
-    cdf = method("cdf", "Return the probability of at most x.")
-    logcdf = method("logcdf", "Return the logarithm of `cdf`.")
-    sf = method("sf", "Return the probability of more than x.")
-    logsf = method("logsf", "Return the logarithm of `sf`.")
-    ppf = method("ppf", "Return the x of which `cdf` is q.")
-    isf = method("isf", "Return the x of which `sf` is q.")
+    pdf = traced_method("pdf", "Return the density at x.")
+    logpdf = traced_method("logpdf", "Return the logarithm of the density at x.")
+    cdf = traced_method("cdf", "Return the probability of at most x.")
+    logcdf = traced_method("logcdf", "Return the logarithm of `cdf`.")
+    sf = traced_method("sf", "Return the probability of more than x.")
+    logsf = traced_method("logsf", "Return the logarithm of `sf`.")
+    ppf = traced_method("ppf", "Return the x of which `cdf` is q.")
+    isf = traced_method("isf", "Return the x of which `sf` is q.")
 
     def __init__(self, *args: Any, open_below: bool = False, **kwargs: Any) -> None:
         self.open_below = open_below
@@ -273,25 +286,20 @@ class Continuous(Distribution):
         y = y if certain(scale == 1) else y / scale
         # NaN is neither below nor above, so it reaches the formula, and NaN is the result.
         if method in ("pdf", "logpdf"):
-            bounded = [(y <= low) if self.open_below else (y < low), y > high]
-            bounded = [b for b, end in zip(bounded, (low, high)) if not _infinite(end)]
-            outside = [0.0 if method == "pdf" else -math.inf] * len(bounded)
+            places = [(y <= low) if self.open_below else (y < low), y > high]
         else:
-            bounded = [y <= low, y >= high]
-            outside = {
-                "cdf": [0.0, 1.0],
-                "sf": [1.0, 0.0],
-                "logcdf": [-math.inf, 0.0],
-                "logsf": [0.0, -math.inf],
-            }[method]
-        inside = both(*[np.logical_not(b) for b in bounded])
+            places = [y <= low, y >= high]
+        outside = list(zip(places, BEYOND[method], strict=True))
+        if method in ("pdf", "logpdf"):
+            outside = [o for o, end in zip(outside, (low, high)) if not _infinite(end)]
+        inside = both(*[np.logical_not(place) for place, _ in outside])
         value = formula(choose(inside, y, interior(low, high)), *shapes)
         if method == "logpdf" and not certain(scale == 1):
             value = value - np.log(scale)
         if method == "pdf" and not certain(scale == 1):
             value = value / scale
-        for beyond, constant in zip(bounded, outside, strict=True):
-            value = np.where(beyond, constant, value)
+        for place, constant in outside:
+            value = np.where(place, constant, value)
         return choose(valid, value, math.nan)
 
 
@@ -308,12 +316,12 @@ class Discrete(Distribution):
 
     methods = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
 
-    pmf = method("pmf", "Return the probability of k.")
-    logpmf = method("logpmf", "Return the logarithm of the probability of k.")
-    cdf = method("cdf", "Return the probability of at most k.")
-    logcdf = method("logcdf", "Return the logarithm of `cdf`.")
-    sf = method("sf", "Return the probability of more than k.")
-    logsf = method("logsf", "Return the logarithm of `sf`.")
+    pmf = traced_method("pmf", "Return the probability of k.")
+    logpmf = traced_method("logpmf", "Return the logarithm of the probability of k.")
+    cdf = traced_method("cdf", "Return the probability of at most k.")
+    logcdf = traced_method("logcdf", "Return the logarithm of `cdf`.")
+    sf = traced_method("sf", "Return the probability of more than k.")
+    logsf = traced_method("logsf", "Return the logarithm of `sf`.")
 
     def _rest(self) -> dict[str, float]:
         return {"loc": 0.0}
@@ -334,19 +342,13 @@ class Discrete(Distribution):
         low, high = self._bounds(shapes)
         given = held(x - loc)
         k = np.floor(given)
+        below, above = BEYOND[method]
         if method in ("pmf", "logpmf"):
-            nothing = 0.0 if method == "pmf" else -math.inf
-            outside = [(k < low, nothing), (k > high, nothing), (k != given, nothing)]
+            outside = [(k < low, below), (k > high, above), (k != given, below)]
         else:
-            below, above = {
-                "cdf": (0.0, 1.0),
-                "sf": (1.0, 0.0),
-                "logcdf": (-math.inf, 0.0),
-                "logsf": (0.0, -math.inf),
-            }[method]
             outside = [(k < low, below), (k >= high, above)]
-        inside = both(*[np.logical_not(o) for o, _ in outside])
+        inside = both(*[np.logical_not(place) for place, _ in outside])
         value = formula(choose(inside, k, low), *shapes)
-        for beyond, constant in outside:
-            value = np.where(beyond, constant, value)
+        for place, constant in outside:
+            value = np.where(place, constant, value)
         return choose(both(valid, np.logical_not(np.isnan(given))), value, math.nan)
