@@ -117,15 +117,18 @@ class Tracer:
 
     @api_boundary
     def __floor__(self) -> int:
-        return int(math.floor(self._number("math.floor(...)", _CONVERT)))
+        whole: int = math.floor(self._number("math.floor(...)", _CONVERT))
+        return whole
 
     @api_boundary
     def __ceil__(self) -> int:
-        return int(math.ceil(self._number("math.ceil(...)", _CONVERT)))
+        whole: int = math.ceil(self._number("math.ceil(...)", _CONVERT))
+        return whole
 
     @api_boundary
     def __trunc__(self) -> int:
-        return int(math.trunc(self._number("math.trunc(...)", _CONVERT)))
+        whole: int = math.trunc(self._number("math.trunc(...)", _CONVERT))
+        return whole
 
     @api_boundary
     def __index__(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.errors import api_boundary
-from fungrad.core.types import type_of
+from fungrad.core.types import kind_of, type_of
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, has_tracer, strong
 from fungrad.numpy.shape import is_sequence
@@ -174,7 +174,7 @@ def _default_fill(dtype: np.dtype[Any]) -> Any:
         return np.iinfo(dtype).min
     if dtype.kind == "u":
         return np.iinfo(dtype).max
-    return dtype.type(np.nan) if dtype.kind in "fc" else dtype.type(1)
+    return dtype.type(np.nan) if kind_of(dtype) in "fc" else dtype.type(1)
 
 
 def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:

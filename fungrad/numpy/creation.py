@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.trace import current_trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, in_trace, summary_of, traced_functions
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
@@ -49,7 +49,7 @@ def _uniform(numpy_function: Any, value: int) -> Any:
         if type(kwargs.get("like")) is Tracer:
             del kwargs["like"]
         made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
-        if made.dtype.kind not in "biufc":
+        if kind_of(made.dtype) not in "biufc":
             return numpy_function(*args, **kwargs)
         return trace.lift(shaping.full(type_of(made), value))
 

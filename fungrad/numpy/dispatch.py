@@ -13,6 +13,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from fungrad.core.errors import LostDerivativeError, here, hide_internals
 from fungrad.core.trace import bind, current_trace
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import kind_of
 from fungrad.numpy.promotion import (
     apply,
     as_tracer_of,
@@ -67,7 +69,6 @@ def implements(
     *aliases: Any,
     view: bool = False,
     writable: bool = True,
-    contiguous: bool = False,
     creates: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorate what a NumPy function does when some argument is a tracer.
@@ -85,8 +86,6 @@ def implements(
         array of its own.
     writable
         Whether one may write through the view.
-    contiguous
-        Whether it is a view only where its elements lie without gaps, and a copy elsewhere.
     creates
         Whether the function makes a new array of numbers. Such an array is a traced one while a function is
         traced, so that traced values can be assigned to elements of it.
@@ -116,7 +115,7 @@ def implements(
             if out is not None:
                 return store(out, result, exactly=True)
             if view and kwargs.get("copy") is not True:
-                return views_of(args[0], result, writable, contiguous) if args else result
+                return views_of(args[0], result, writable) if args else result
             return own(result, args)
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -138,11 +137,11 @@ def implements(
 
 def _place_of_out(rule: Function) -> int | None:
     """Return the position of the parameter `out`, beyond all if it has none; None if there is none."""
-    parameters = inspect.signature(rule).parameters
-    if "out" not in parameters:
-        return None
-    named = parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY
-    return sys.maxsize if named else list(parameters).index("out")
+    code: CodeType = inspect.unwrap(rule).__code__
+    if "out" in code.co_varnames[: code.co_argcount]:
+        return code.co_varnames.index("out")
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return sys.maxsize if "out" in names else None
 
 
 def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
@@ -152,7 +151,7 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
         return result
     if type(result) is tuple:  # of linspace(retstep=True)
         return (in_trace(result[0], args), *result[1:])
-    if type(result) is not np.ndarray or result.dtype.kind not in "biufc":
+    if type(result) is not np.ndarray or kind_of(result.dtype) not in "biufc":
         return result
     return result if args and result is args[0] else trace.lift(result)
 
@@ -232,9 +231,10 @@ def _full_name(function: Any) -> str:
 
 def summary_of(numpy_function: Any) -> str:
     """Return the first sentences of the documentation of a function of NumPy or SciPy."""
-    paragraphs = [p for p in inspect.cleandoc(numpy_function.__doc__ or "").split("\n\n") if p]
-    signature = paragraphs and paragraphs[0].startswith(f"{numpy_function.__name__}(")
-    return " ".join("".join(paragraphs[1:2] if signature else paragraphs[:1]).split())
+    text = (numpy_function.__doc__ or "").lstrip()
+    if text.startswith(f"{numpy_function.__name__}("):  # a signature
+        text = text.partition("\n\n")[2].lstrip()
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:

@@ -27,8 +27,8 @@ REASONS: dict[str, str] = {
         "flexible frompyfunc object_ recarray void character"
     ),
     "traced arrays have no layout in memory": "isfortran may_share_memory require shares_memory",
-    "extended precision exists neither on GPUs nor in traced functions; use float64 or complex128": (
-        "clongdouble complex192 complex256 float96 float128 longdouble"
+    "only some platforms have this name; use fungrad.numpy.longdouble or clongdouble": (
+        "complex192 complex256 float96 float128"
     ),
     "it walks over elements in Python, one by one, with views into memory; write the loop over "
     "fungrad.numpy.ndindex(x.shape), or better an array operation": "flatiter nditer nested_iters",

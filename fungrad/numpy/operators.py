@@ -107,6 +107,8 @@ def power(x: Any, y: Any, keep_weak: bool = False) -> Any:
 def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
     if modulo is not None or not is_operand(other):
         return NotImplemented
+    if type(other) is int and other == 2 and self.dtype.kind == "b":
+        return apply(e.square, (self,), True)  # NumPy's operator squares: the result is int8
     return power(self, other, True)
 
 

@@ -171,7 +171,7 @@ def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> boo
     # An array of the right strides and no elements; nothing here reads any.
     strides = np.cumprod([1, *shape[:0:-1]])[::-1] if shape else ()
     array: Any = np.lib.stride_tricks.as_strided(np.empty(0, np.int8), shape, strides)
-    for step in before + steps:
+    for i, step in enumerate(before + steps):
         if isinstance(step, Slice):
             array = array[tuple(map(slice, step.start, step.stop, step.step))]
         elif isinstance(step, Permute):
@@ -184,7 +184,9 @@ def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> boo
             try:
                 array = np.reshape(array, step.shape, copy=False)
             except ValueError:
-                return False
+                # `before` is a diagonal: a view that is taken through what NumPy would copy.
+                diagonal = i < len(before)
+                return diagonal and not contiguous and not any(isinstance(s, Reshape) for s in steps)
     return not contiguous or bool(array.flags.c_contiguous)
 
 

@@ -62,6 +62,37 @@ def ravel_and_flatten(x):
     return a
 
 
+def ravel_of_views_with_gaps_is_a_copy(x):
+    a = x * 1
+    a[0, ::2].ravel()[0] = 7
+    a[:, :1].ravel()[1] = 8
+    a[::-1, 0].ravel()[2] = 9
+    whole, row = a.ravel(), a[1].ravel()
+    row[2] = a[0, 1] * 2
+    whole[5:] *= x[0, 0]
+    return a
+
+
+def assignments_of_overlapping_views(x):
+    a = x * 1
+    flipped = np.flip(a)
+    flipped[...] = a
+    corner = a[1:, 1:]
+    np.copyto(a[:2, :3], corner)
+    turned = a[:, :3].T
+    turned[...] = a[:, :3]
+    a[0] = turned[1] = a[1, ::-1][:3].sum()
+    return a + flipped * corner.sum() * turned[0, 1]
+
+
+def diagonals_see_later_changes(x):
+    a = np.stack([x, x**2])
+    inner = np.diagonal(np.diagonal(a, axis1=0, axis2=2))
+    last = np.flip(np.diagonal(a.T))[1:]
+    a[0] = x[0] * 2
+    return inner.sum() * last
+
+
 def views_of_views(x):
     a = np.copy(x)
     middle = a[1:, 1:]
@@ -272,6 +303,9 @@ PROGRAMS = [
     through_reshape,
     reshape_of_a_transpose_is_a_copy,
     ravel_and_flatten,
+    ravel_of_views_with_gaps_is_a_copy,
+    assignments_of_overlapping_views,
+    diagonals_see_later_changes,
     views_of_views,
     views_see_later_changes,
     read_before_write,
@@ -348,6 +382,9 @@ def test_program(f):
         (lambda x: np.arctan2.at(x * 1, [0, 0], 1.0), "arctan2.at with indices that repeat"),
         (lambda x: (x * 1).resize((12,)), "cannot be resized"),
         (lambda x: (x * 1).view(np.int64), "no bytes"),
+        (lambda x: x.T.ravel("K"), "ravel: order='K' takes elements as they lie in memory"),
+        (lambda x: x.reshape(-1, order="A"), "reshape: order='A' .*give order='C' or 'F'"),
+        (lambda x: x.flatten("Q"), "order must be one of"),
     ],
 )
 def test_error(change, message):

@@ -64,7 +64,7 @@ WRITES = [
 @st.composite
 def programs(draw):
     names, lines = ["a0"], []
-    for n in range(draw(st.integers(3, 9))):
+    for _ in range(draw(st.integers(3, 9))):
         kind = draw(st.sampled_from([VIEWS, VIEWS, COPIES, WRITES, WRITES, WRITES]))
         line = draw(st.sampled_from(kind)).format(
             v=f"a{len(names)}",

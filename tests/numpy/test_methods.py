@@ -154,7 +154,7 @@ def test_changing_the_shape_raises(statement):
     def f(x):
         exec(statement)
 
-    with pytest.raises(ValueError, match="use .*fungrad.numpy"):
+    with pytest.raises(ValueError, match=r"use .*fungrad\.numpy"):
         fg.jit(f)(V)
 
 

@@ -75,6 +75,7 @@ CASES = [
     ("sosfilt", (SOS, A), {"axis": 0, "zi": np.stack([A[:2], A[1:3]])}),
     ("sosfilt_zi", (SOS,), {}),
     ("sosfiltfilt", (SOS, S), {"padlen": 6}),
+    ("sosfiltfilt", (SOS, X), {}),
     *[("savgol_filter", (X, 7, 2), {"mode": m}) for m in ("interp", "mirror", "nearest", "wrap", "constant")],
     ("savgol_filter", (S, 4, 2), {"deriv": 1, "delta": 0.5}),
     ("savgol_filter", (A, 3, 1), {"axis": 0}),

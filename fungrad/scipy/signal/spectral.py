@@ -68,7 +68,7 @@ def _averaged(p: Any, average: str) -> Any:
 def _longest(axis: int, *signals: Any) -> int:
     if any(not x.size for x in signals):
         raise ValueError("a signal of no elements has no spectrum")
-    return max(x.shape[axis] for x in signals)
+    return int(max(x.shape[axis] for x in signals))
 
 
 def _cross_spectrum(
