@@ -69,6 +69,7 @@ def implements(
     *aliases: Any,
     view: bool = False,
     writable: bool = True,
+    contiguous: bool = False,
     creates: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorate what a NumPy function does when some argument is a tracer.
@@ -86,6 +87,8 @@ def implements(
         array of its own.
     writable
         Whether one may write through the view.
+    contiguous
+        Whether it is a view only where its elements lie without gaps, and a copy elsewhere.
     creates
         Whether the function makes a new array of numbers. Such an array is a traced one while a function is
         traced, so that traced values can be assigned to elements of it.
@@ -115,7 +118,7 @@ def implements(
             if out is not None:
                 return store(out, result, exactly=True)
             if view and kwargs.get("copy") is not True:
-                return views_of(args[0], result, writable) if args else result
+                return views_of(args[0], result, writable, contiguous) if args else result
             return own(result, args)
 
         def function(*args: Any, **kwargs: Any) -> Any:

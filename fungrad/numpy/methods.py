@@ -20,6 +20,7 @@ from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
+from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import assign, check_writable, same_array, view_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape
@@ -89,6 +90,7 @@ class Methods:
         wanted = np.dtype(dtype)
         if wanted == self.dtype and not copy:
             return self
+        warn_of_discarded_parts(self, wanted)
         if not np.can_cast(self.dtype, wanted, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule "

@@ -159,7 +159,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if not len(zeros):
         return 1.0
-    if zeros.dtype.kind not in "fc":
+    if zeros.dtype.char not in "fdgFDG":  # as NumPy has it, float16 too
         zeros = cast(zeros, np.dtype(np.float64))
     result: Any = np.ones(1, zeros.dtype)
     for zero in zeros:

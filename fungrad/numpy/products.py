@@ -6,7 +6,8 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, is_added, type_of
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.flipping import roll
-from fungrad.numpy.promotion import apply, cast, loop_dtypes, promote, standin, strong
+from fungrad.numpy.promotion import apply, as_tracer, cast, loop_dtypes, promote, standin, strong
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
@@ -62,7 +63,32 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return product(x, y)
 
 
+def _takes_axes(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Give the rule of a generalized ufunc the argument `axes`: where the axes of the product are."""
+
+    @functools.wraps(rule)
+    def with_axes(x1: Any, x2: Any, /, *args: Any, axes: Any = None, **kwargs: Any) -> Any:
+        if axes is None:
+            return rule(x1, x2, *args, **kwargs)
+        places = [tuple(a) if is_sequence(a) else (a,) for a in axes]
+        if len(places) == 2:  # of a product that is a scalar
+            places.append(())
+        if len(places) != 3:
+            raise ValueError(
+                f"{rule.__name__}: axes should be a list with an entry for each of the 2 operands and the result, "
+                f"got {axes!r}"
+            )
+        last = [tuple(range(-len(a), 0)) for a in places]
+        operands = [
+            moveaxis(as_tracer(x), a, to) for x, a, to in zip((x1, x2), places, last, strict=False)
+        ]
+        return moveaxis(rule(*operands, *args, **kwargs), last[2], places[2])
+
+    return with_axes
+
+
 @implements(np.matmul)
+@_takes_axes
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
     if out is not None or kwargs:
         not_for_tracers("matmul", {"out": out, **kwargs})
@@ -111,6 +137,7 @@ def _conjugate(x: Any) -> Any:
 
 
 @implements(np.vecdot)
+@_takes_axes
 def vecdot(
     x1: Any, x2: Any, /, out: Any = None, *, axis: Any = -1, dtype: Any = None, **kwargs: Any
 ) -> Any:
@@ -139,6 +166,7 @@ _vecmat = getattr(np, "vecmat", _plain_vecmat)
 
 
 @implements(_matvec)
+@_takes_axes
 def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     not_for_tracers("matvec", {"out": out, **kwargs})
     x, y = _operands(x1, x2)
@@ -148,6 +176,7 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
 
 
 @implements(_vecmat)
+@_takes_axes
 def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     not_for_tracers("vecmat", {"out": out, **kwargs})
     x, y = _operands(x1, x2)

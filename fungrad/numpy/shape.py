@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -275,6 +276,16 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 # Copies
 
 
+def warn_of_discarded_parts(x: Tracer, dtype: np.dtype[Any]) -> None:
+    """Warn as NumPy does where a conversion makes complex numbers real."""
+    if x.dtype.kind == "c" and dtype.kind in "iuf":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=3,
+        )
+
+
 @implements(np.copy, creates=True)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return same_array(as_tracer(a))
@@ -285,4 +296,5 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     if device not in (None, "cpu"):
         not_for_tracers("astype", {"device": device})
     x, dtype = as_tracer(x), np.dtype(dtype)
+    warn_of_discarded_parts(x, dtype)
     return same_array(x) if x.dtype == dtype else Cast(dtype)(x)

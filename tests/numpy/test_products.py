@@ -336,3 +336,25 @@ def test_products_close_over_tracers_of_outer_transforms():
         return fg.vmap(lambda row: fnp.dot(row, a) * fnp.dot(a, a))(np.eye(3))
 
     np.testing.assert_allclose(fg.jvp(f, (a,), (b,))[1], b * (a @ a) + 2 * a * (a @ b))
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "axes"),
+    [
+        (np.matmul, ((2, 3, 4), (4, 2, 3)), [(0, 2), (0, 1), (0, 2)]),
+        (np.matmul, ((3, 2), (3,)), [(1, 0), (0,), (0,)]),
+        (np.vecdot, ((3, 2), (2, 3)), [0, 1]),
+        (np.vecdot, ((3, 2), (3, 1)), [(0,), (0,), ()]),
+        (getattr(np, "matvec", None), ((4, 2, 3), (4, 2)), [(2, 0), 0, -1]),
+        (getattr(np, "vecmat", None), ((4, 5), (4, 2, 5)), [0, (0, 1), 1]),
+    ],
+)
+def test_axes_of_products(function, shapes, axes):
+    if function is None:
+        pytest.skip("NumPy has it since 2.2")
+    x, y = [np.random.default_rng(0).normal(size=shape) for shape in shapes]
+    expected = function(x, y, axes=axes)
+    found = fg.jit(lambda x, y: function(x, y, axes=axes))(x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="axes should be a list with an entry for"):
+        fg.jit(lambda x, y: function(x, y, axes=[0]))(x, y)
