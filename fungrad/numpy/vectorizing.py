@@ -1,33 +1,55 @@
 """Functions of single elements or rows, applied to whole arrays: `vectorize` and its kin.
 
 For plain arrays these are NumPy's own Python loops. Traced, the function is traced once and mapped, by
-`vmap`: what it is called with stands for all elements and has no value of its own.
+`vmap`: what it is called with stands for all elements and has no value of its own. If the function
+looks at a value and the arrays have values, it is called for each element, as NumPy calls it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.errors import api_boundary
-from fungrad.core.tracer import Tracer
+from fungrad.core.errors import ConcretizationError, api_boundary
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer
+from fungrad.numpy.joining import stack
+from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, strong
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.transforms.vmap import vmap
 
 Names = tuple[str, ...]
 
 
-def _mapped(function: Callable[..., Any], axes: int, arrays: Iterable[Any]) -> Any:
+def _mapped(function: Callable[..., Any], axes: int, arrays: Sequence[Any]) -> Any:
     """Map a function over the first `axes` axes, which all arrays have alike."""
+    mapped = function
     for _ in range(axes):
-        function = vmap(function)
-    return function(*arrays)
+        mapped = vmap(mapped)
+    try:
+        return mapped(*arrays)
+    except ConcretizationError:
+        if any(known_value(x) is None for x in arrays):
+            raise
+    return _looped(function, arrays[0].shape[:axes], arrays)
+
+
+def _looped(function: Callable[..., Any], lengths: Shape, arrays: Sequence[Any]) -> Any:
+    """Call a function for each element, and join what it returns. The first call decides on dtypes."""
+    calls = [function(*[x[i] for x in arrays]) for i in np.ndindex(lengths)]
+    several = isinstance(calls[0], tuple)
+    results = []
+    for parts in zip(*calls, strict=True) if several else [calls]:
+        elements: list[Any] = [as_tracer(strong(part)) for part in parts]
+        first = elements[0]
+        joined: Any = stack([cast(x, first.dtype) for x in elements])
+        results.append(reshaped(joined, lengths + first.shape))
+    return tuple(results) if several else results[0]
 
 
 # vectorize
@@ -54,7 +76,9 @@ class vectorize:
     """A function of single elements (or, with a signature, of rows) that takes arrays of them.
 
     This is `numpy.vectorize`, for tracers too: with plain arrays it is NumPy's own loop in Python,
-    with tracers among the arguments the function is mapped over the broadcast arguments by `vmap`.
+    with tracers among the arguments the function is mapped over the broadcast arguments by `vmap`. A function
+    that looks at a value, as in ``if x > 0``, is called for each element where the values are known; elsewhere,
+    under `jit` and `vmap`, that is an error.
 
     Parameters
     ----------

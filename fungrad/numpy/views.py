@@ -186,7 +186,9 @@ def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> boo
             except ValueError:
                 # `before` is a diagonal: a view that is taken through what NumPy would copy.
                 diagonal = i < len(before)
-                return diagonal and not contiguous and not any(isinstance(s, Reshape) for s in steps)
+                return (
+                    diagonal and not contiguous and not any(isinstance(s, Reshape) for s in steps)
+                )
     return not contiguous or bool(array.flags.c_contiguous)
 
 

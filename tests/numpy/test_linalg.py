@@ -217,7 +217,11 @@ SOLVES = [
 ]
 
 
-@pytest.mark.parametrize("kinds", [(real, real), (cplx, real), (real, cplx)], ids=str)
+@pytest.mark.parametrize(
+    "kinds",
+    [(real, real), (cplx, real), (real, cplx)],
+    ids=lambda kinds: "-".join(k.__name__ for k in kinds),
+)
 @pytest.mark.parametrize(("a", "b"), SOLVES, ids=str)
 def test_solve(a, b, kinds):
     check(lambda la, x, y: la.solve(x, y), kinds[0](*a), kinds[1](*b))

@@ -86,9 +86,32 @@ def test_vectorize_decorates():
     np.testing.assert_allclose(fg.jit(g)(B), B.sum(1))
 
 
-def test_vectorize_sees_no_values():
-    with pytest.raises(fg.ConcretizationError, match="vmap"):
-        fg.grad(lambda x: fnp.vectorize(lambda e: e if e > 0 else -e)(x).sum())(V)
+def branch(x):
+    return x * x if x > 0 else -x
+
+
+def flipped_if_negative(row):
+    return row[::-1] * 2 if row.sum() < 0 else (row * row)[:, None][:, 0]
+
+
+def pair_of_numbers(x, y):
+    return (1, x * y) if x > y else (y, x)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (fnp.vectorize(branch), (B,)),
+        (fnp.vectorize(pair_of_numbers), (V, V[::-1])),
+        (fnp.vectorize(flipped_if_negative, signature="(n)->(n)"), (A,)),
+        (lambda x: fnp.apply_along_axis(flipped_if_negative, 0, x), (A,)),
+    ],
+)
+def test_functions_that_look_at_values(f, args):
+    check_function(f, f, args, jit=False, vmap=False)
+    for transform in (fg.jit, fg.vmap):
+        with pytest.raises(fg.ConcretizationError, match="vmap"):
+            transform(f)(*args)
 
 
 SIGNATURES = [

@@ -85,7 +85,9 @@ def matrix_chain_cost(sizes):
 
 
 def value_iteration(reward, discount, steps=4):
-    move = np.array([[[0.8, 0.2, 0], [0, 0.5, 0.5], [0.1, 0, 0.9]], [[0, 1.0, 0], [1, 0, 0], [0, 0.3, 0.7]]])
+    move = np.array(
+        [[[0.8, 0.2, 0], [0, 0.5, 0.5], [0.1, 0, 0.9]], [[0, 1.0, 0], [1, 0, 0], [0, 0.3, 0.7]]]
+    )
     v = np.zeros(3)
     for _ in range(steps):
         q = reward + discount * move @ v

@@ -37,7 +37,9 @@ def autocorrelation(x):
 
 
 def image_blurred(image, width):
-    ky, kx = np.meshgrid(np.fft.fftfreq(image.shape[0]), np.fft.fftfreq(image.shape[1]), indexing="ij")
+    ky, kx = np.meshgrid(
+        np.fft.fftfreq(image.shape[0]), np.fft.fftfreq(image.shape[1]), indexing="ij"
+    )
     kernel = np.exp(-2 * (np.pi * width) ** 2 * (kx**2 + ky**2))
     return np.fft.ifft2(np.fft.fft2(image) * kernel).real
 

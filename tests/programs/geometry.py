@@ -87,7 +87,10 @@ def spherical_coordinates(p):
 
 def haversine(a, b, radius=6.371):
     (lat1, lon1), (lat2, lon2) = np.radians(a), np.radians(b)
-    h = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    h = (
+        np.sin((lat2 - lat1) / 2) ** 2
+        + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    )
     return 2 * radius * np.arcsin(np.sqrt(h))
 
 

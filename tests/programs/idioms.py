@@ -20,7 +20,9 @@ def blocked(a, b):
 
 
 def along_axis(m):
-    return np.apply_along_axis(lambda row: row / row.sum(), 1, m) + np.apply_over_axes(np.sum, m, [0])
+    return np.apply_along_axis(lambda row: row / row.sum(), 1, m) + np.apply_over_axes(
+        np.sum, m, [0]
+    )
 
 
 def scalar_function(t, scale):
@@ -77,7 +79,9 @@ def remainders(x, y):
 
 
 def signs_and_steps(x):
-    return np.copysign(x**2, -x) + np.heaviside(x, 0.5) * x + np.fabs(x) + np.sign(x) * np.floor(x) * x
+    return (
+        np.copysign(x**2, -x) + np.heaviside(x, 0.5) * x + np.fabs(x) + np.sign(x) * np.floor(x) * x
+    )
 
 
 def elementary(x):
@@ -98,7 +102,13 @@ def triangles(m):
 
 def nan_functions(x):
     a = np.where(np.abs(x) < 0.5, np.nan, x)
-    return np.nansum(a, axis=0), np.nanprod(a), np.nanmin(a, axis=1), np.nanvar(a), np.nanquantile(a, 0.4)
+    return (
+        np.nansum(a, axis=0),
+        np.nanprod(a),
+        np.nanmin(a, axis=1),
+        np.nanvar(a),
+        np.nanquantile(a, 0.4),
+    )
 
 
 def taken(m):
@@ -111,11 +121,22 @@ def unraveled(m):
 
 
 def arranged(a, b):
-    return np.linspace(a, b, 4) ** 2 + np.arange(4) * a + np.geomspace(a + 3, b + 4, 4) + np.full(4, b)
+    return (
+        np.linspace(a, b, 4) ** 2 + np.arange(4) * a + np.geomspace(a + 3, b + 4, 4) + np.full(4, b)
+    )
 
 
 def methods_chained(m):
-    return m.reshape(3, -1).T.ravel().clip(-1, 1).cumsum().repeat(2).reshape(4, -1).mean(axis=0).dot(m.ravel()[:3])
+    return (
+        m.reshape(3, -1)
+        .T.ravel()
+        .clip(-1, 1)
+        .cumsum()
+        .repeat(2)
+        .reshape(4, -1)
+        .mean(axis=0)
+        .dot(m.ravel()[:3])
+    )
 
 
 def windows_multiplied(x):
@@ -125,7 +146,11 @@ def windows_multiplied(x):
 
 
 def new_axes(x):
-    return np.expand_dims(x, (0, 2)) * x[np.newaxis, :, None] + np.atleast_3d(x).squeeze() - np.ravel(x)
+    return (
+        np.expand_dims(x, (0, 2)) * x[np.newaxis, :, None]
+        + np.atleast_3d(x).squeeze()
+        - np.ravel(x)
+    )
 
 
 def text_free_tables(x):
@@ -139,11 +164,15 @@ def list_of_lists(x):
 
 def sums_with_masks(x):
     positive = x > 0
-    return np.sum(x, where=positive) * np.mean(x, axis=0, where=x > -9) + np.max(x, where=positive, initial=0)
+    return np.sum(x, where=positive) * np.mean(x, axis=0, where=x > -9) + np.max(
+        x, where=positive, initial=0
+    )
 
 
 def padded(x):
-    return sum(np.pad(x, 2, mode=mode) for mode in ("constant", "edge", "linear_ramp", "mean", "symmetric"))
+    return sum(
+        np.pad(x, 2, mode=mode) for mode in ("constant", "edge", "linear_ramp", "mean", "symmetric")
+    )
 
 
 def inputs(rng):

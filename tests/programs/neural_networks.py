@@ -123,7 +123,14 @@ def inputs(rng):
     return {
         "perceptron": (n(size=(3, 2)), n(size=(2, 4)), n(size=4), n(size=(4, 1)), n(size=1)),
         "classifier_loss": (n(size=(3, 2)), n(size=(2, 3)), n(size=3)),
-        "lstm_cell": (n(size=2), n(size=3), n(size=3), n(size=(2, 12)), n(size=(3, 12)), n(size=12)),
+        "lstm_cell": (
+            n(size=2),
+            n(size=3),
+            n(size=3),
+            n(size=(2, 12)),
+            n(size=(3, 12)),
+            n(size=12),
+        ),
         "recurrent_states": (n(size=(3, 2)), n(size=(2, 3)), n(size=(3, 3))),
         "layer_norm": (n(size=(2, 4)), n(size=4), n(size=4)),
         "batch_norm_in_place": (n(size=(4, 2)), n(size=2)),
