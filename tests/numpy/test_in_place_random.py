@@ -103,7 +103,7 @@ def same(found, expected):
         np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
 
 
-@hypothesis.settings(max_examples=300)
+@hypothesis.settings(max_examples=120)
 @hypothesis.given(programs(), st.integers(0, 2**16))
 def test_random_programs(lines, seed):
     rng = np.random.default_rng(seed)
