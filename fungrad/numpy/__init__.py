@@ -483,9 +483,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    import difflib
-
-    from fungrad.numpy.exclusions import EXCLUDED
+    from fungrad.numpy.exclusions import EXCLUDED, unknown_name
 
     if name in _HOME:
         module = importlib.import_module(f"fungrad.numpy.{_HOME[name]}")
@@ -496,6 +494,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("fungrad.scipy.special")
     if name in EXCLUDED:
         raise AttributeError(f"fungrad.numpy has no {name!r}: {EXCLUDED[name]}")
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.numpy' has no attribute {name!r}{hint}")
+    raise unknown_name("fungrad.numpy", name, __all__)

@@ -161,7 +161,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     result: Any = zeros_like(array)
     for condition, function in zip(conditions, functions, strict=True):
-        mask = known_value(condition) if type(condition) is Tracer else condition
+        mask = known_value(condition)
         if mask is None:
             value = function(array, *args, **kw) if callable(function) else function
             wanted = apply(e.not_equal, (condition, False))

@@ -6,26 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import ConcretizationError, here
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer
-from fungrad.numpy.selecting import on_host
+from fungrad.numpy.selecting import on_host, value_needed
 from fungrad.numpy.shape import same_array
 from fungrad.primitives import elementwise as e
-
-
-def _needed(x: Tracer, what: str, advice: str) -> Any:
-    """Return the array that a tracer is; raise if it is not known."""
-    value = known_value(x)
-    if value is None:
-        raise ConcretizationError(
-            f"at {here()}\n{what} depends on values, and a tracer of type {x.type} under "
-            f"`{x.owner.label}` has none: the function is traced once for all values. {advice}"
-        )
-    return on_host(value)
 
 
 @implements(np.real_if_close)
@@ -35,7 +23,8 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     if x.dtype.kind != "c":
         return same_array(x)
     advice = "Write fungrad.numpy.real(x), or keep the array complex."
-    value = _needed(x, "whether real_if_close gives a real array", advice)
+    what = "whether real_if_close gives a real array"
+    value = value_needed(x, what, advice, "depends on values")
     return same_array(x) if np.iscomplexobj(np.real_if_close(value, tol)) else e.real(x)
 
 
@@ -46,7 +35,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     x: Any = asarray(given, dtype, order)
     if given.dtype.kind in "fc" and x.dtype.kind in "fc":
         advice = "Write fungrad.numpy.asarray(a), and check the arguments outside."
-        np.asarray_chkfinite(_needed(x, "the error of asarray_chkfinite", advice))
+        what = "the error of asarray_chkfinite"
+        np.asarray_chkfinite(value_needed(x, what, advice, "depends on values"))
     return x
 
 
@@ -60,7 +50,7 @@ def common_type(*arrays: Any) -> Any:
 
 
 def _text(function: Any, a: Any, *args: Any, **kwargs: Any) -> str:
-    value = known_value(a) if type(a) is Tracer else a
+    value = known_value(a)
     return repr(a) if value is None else str(function(on_host(value), *args, **kwargs))
 
 

@@ -21,9 +21,11 @@ import numpy as np
 from fungrad.core.errors import LostDerivativeError, here, hide_internals
 from fungrad.core.trace import bind, current_trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import kind_of
+from fungrad.core.types import kind_of, type_of
+from fungrad.numpy import promotion
 from fungrad.numpy.promotion import (
     apply,
+    as_array,
     as_tracer_of,
     broadcast_to,
     cast,
@@ -209,7 +211,7 @@ def as_stored(
 
 
 def _documented(function: Function, numpy_function: Any, traced: Function) -> Function:
-    name = numpy_function.__name__
+    name = _name_of(numpy_function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = traced.__module__
     summary = summary_of(numpy_function)
@@ -221,9 +223,14 @@ def _documented(function: Function, numpy_function: Any, traced: Function) -> Fu
     return function
 
 
+def _name_of(function: Any) -> str:
+    """Return the name of a function; SciPy before 1.16 has some that do not know theirs."""
+    return getattr(function, "__name__", "function")
+
+
 def _full_name(function: Any) -> str:
     """Return the name of a function of NumPy or SciPy as users write it."""
-    name = function.__name__
+    name = _name_of(function)
     if isinstance(function, np.ufunc):  # which do not tell their module
         homes = [m for m in ("numpy", "scipy.special") if m in sys.modules]
         found = [m for m in homes if getattr(sys.modules[m], name, None) is function]
@@ -235,7 +242,7 @@ def _full_name(function: Any) -> str:
 def summary_of(numpy_function: Any) -> str:
     """Return the first sentences of the documentation of a function of NumPy or SciPy."""
     text = (numpy_function.__doc__ or "").lstrip()
-    if text.startswith(f"{numpy_function.__name__}("):  # a signature
+    if text.startswith(f"{_name_of(numpy_function)}("):  # a signature
         text = text.partition("\n\n")[2].lstrip()
     return " ".join(text.partition("\n\n")[0].split())
 
@@ -285,6 +292,19 @@ def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     targets = [None if x is None else writable_out(name, x) for x in given]
     return targets + [None] * (count - len(targets))
+
+
+def _ones_elsewhere(mask: Any, x: Any) -> Any:
+    """Return an operand with ones where a mask does not hold.
+
+    There the ufunc is not computed, so its warnings, and derivatives that are infinite or NaN, must not show.
+    """
+    x = as_array(x)
+    type_ = type_of(x)
+    if type_.weak or type_.dtype.kind == "b":
+        return x
+    one = np.ones((), type_.dtype)
+    return promotion.where(mask, x, one) if has_tracer((mask, x)) else np.where(mask, x, one)
 
 
 UFUNC_ATTRIBUTES = (
@@ -349,6 +369,8 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
             )
         if dtype is not None or casting != "same_kind":
             operands = tuple(ufunc_operands(numpy_function, operands, dtype, casting))
+        if where is not True:
+            operands = tuple([_ones_elsewhere(where, x) for x in operands])
         result = apply_rule(*operands) if has_tracer(operands) else numpy_function(*operands)
         if out is None:
             return result

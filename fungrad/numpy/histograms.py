@@ -93,7 +93,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
 
 def _check_finite(first: Any, last: Any, what: str) -> None:
     """Raise NumPy's errors for the ends of a range, as far as they are known."""
-    ends = [known_value(x) if type(x) is Tracer else x for x in (first, last)]
+    ends = [known_value(x) for x in (first, last)]
     if ends[0] is None or ends[1] is None:
         return
     if ends[0] > ends[1]:
@@ -127,7 +127,7 @@ def _spaced(a: Any, first: Any, last: Any, count: int) -> Any:
 
 def _given_edges(bins: Any, error: str) -> Any:
     edges = strong(bins)
-    value = known_value(edges) if type(edges) is Tracer else edges
+    value = known_value(edges)
     if value is not None and bool((value[:-1] > value[1:]).any()):
         raise ValueError(error)
     return edges
@@ -140,9 +140,9 @@ def _edges(a: Any, bins: Any, range: Any, weights: Any) -> Any:
                 "Automated estimation of the number of bins is not supported for weighted data"
             )
         advice = f"Give the number of bins in place of {bins!r}."
-        value = value_needed(as_tracer(a), "choosing the number of bins", advice)
+        value = value_needed(as_tracer(a), "the number of bins", advice, "depends on values")
         if range is not None:
-            range = tuple([known_value(x) if type(x) is Tracer else x for x in range])
+            range = tuple([known_value(x) for x in range])
         count = len(np.histogram_bin_edges(value, bins, range)) - 1
         return _spaced(a, *_outer_edges(a, range), count)
     if np.ndim(bins) == 0:

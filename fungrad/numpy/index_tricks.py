@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
@@ -114,7 +114,7 @@ def ix_(*args: Any) -> Any:
 
 
 def _known(x: Any) -> Any:
-    value = known_value(x) if type(x) is Tracer else x
+    value = known_value(x)
     return None if value is None else on_host(value)
 
 

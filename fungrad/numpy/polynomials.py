@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import known_value
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.joining import joined
@@ -29,13 +29,9 @@ def _coefficients(p: Any, name: str) -> Any:
     return np.atleast_1d(as_tracer(p))
 
 
-def _value(x: Any) -> Any:
-    return known_value(x) if type(x) is Tracer else x
-
-
 def _without_leading_zeros(p: Any) -> Any:
     """Leave out zeros in front, one coefficient staying; as far as values are known."""
-    value = _value(p)
+    value = known_value(p)
     if value is None or not len(value) or value[0] != 0:
         return p
     nonzero = np.flatnonzero(value)
@@ -90,7 +86,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 def _trimmed_remainder(r: Any) -> Any:
-    value = _value(r)
+    value = known_value(r)
     if value is None:
         return r
     first = 0
@@ -253,7 +249,7 @@ def polyfit(
     matrix = matrix / scale
     found, residuals, rank, singular = np.linalg.lstsq(matrix, target, rcond)
     found = (found.T / scale).T
-    known_rank = _value(rank)
+    known_rank = known_value(rank)
     if known_rank is not None and known_rank != order and not full:
         message = "Polyfit may be poorly conditioned"
         warnings.warn(message, np.exceptions.RankWarning, stacklevel=2)

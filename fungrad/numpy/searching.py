@@ -88,7 +88,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
     _safely(edges, np.float64)
-    value = known_value(edges) if type(edges) is Tracer else edges
+    value = known_value(edges)
     rising = True
     if value is not None:
         steps = np.diff(value)

@@ -37,14 +37,18 @@ from fungrad.primitives.shaping import (
 from fungrad.primitives.sorting import ArgSort
 
 
-def value_needed(x: Tracer, what: str, advice: str) -> Any:
+def value_needed(
+    x: Tracer,
+    what: str,
+    advice: str,
+    why: str = "gives a number of elements that depends on values",
+) -> Any:
     """Return the array that a tracer is; raise the error that says what to do if it is not known."""
     value = known_value(x)
     if value is None:
         raise ConcretizationError(
-            f"at {here()}\n{what} gives a number of elements that depends on values, and a tracer of "
-            f"type {x.type} under `{x.owner.label}` has none: the function is traced once for all "
-            f"values. {advice}"
+            f"at {here()}\n{what} {why}, and a tracer of type {x.type} under `{x.owner.label}` has none: "
+            f"the function is traced once for all values. {advice}"
         )
     return on_host(value)
 

@@ -12,7 +12,7 @@ weak references to its views for a root that has some, and nothing for most.
 
 An array that is not a view counts as laid out in C order, as NumPy's results are but where all operands are
 transposed. On that depends whether a reshape is a view or a copy. 0-d results are scalars as in
-NumPy, and so never views.
+NumPy, and so never views; nor is what is made of them, as by `atleast_1d`, a view of them.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def view_of(
     if result is x and contiguous and not _is_view(root.shape, before, (), True):
         return same_array(x)
     if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
+        return result
+    if not x.type.shape:
         return result
     made = getattr(result, "memory", None)
     if type(made) is View and made.root is root:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.errors import LostDerivativeError, here
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import type_of
-from fungrad.numpy.promotion import as_array
+from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import as_operand
 
@@ -29,19 +28,14 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
 
 def is_plain(*arguments: Any) -> bool:
     """Whether nothing here can be traced: no argument is, and no trace is open to be closed over."""
-    return current_trace.get() is None and not any_traced(tree.leaves(arguments))
+    return current_trace.get() is None and not has_tracer(tree.leaves(arguments))
 
 
 def untraced(value: Any, what: str) -> Any:
     """Return what a function gave for arrays, if it is one; a tracer would lose its derivative in SciPy."""
-    if any_traced(tree.leaves(value)):
+    if has_tracer(tree.leaves(value)):
         raise LostDerivativeError(
             f"at {here()}\n{what} closes over a traced array, and its Python asks for values of its own argument, "
             "so it cannot be differentiated. Write it as for jit, with fungrad.numpy.where in place of `if`."
         )
     return value
-
-
-def any_traced(values: Sequence[Any]) -> bool:
-    """Whether a tracer is among `values`."""
-    return any(type(x) is Tracer for x in values)

@@ -12,7 +12,6 @@ array([ 1.41421356, -1.41421356])
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from typing import Any
@@ -25,6 +24,7 @@ from fungrad.numpy import fft as transforms
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
+from fungrad.scipy.names import missing_name
 
 __all__ = [
     "dct",
@@ -282,11 +282,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.fft.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.fft has no {name!r}; scipy.fft.{name} works on plain arrays, outside of transformed "
-            "functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.fft' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.fft, name, __all__)

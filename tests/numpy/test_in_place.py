@@ -199,6 +199,16 @@ def out_arguments(x):
     return a + b
 
 
+def out_where_a_mask_holds(x):
+    a = np.where(x > 1, 0, x)  # zeros, where derivatives are infinite
+    b = np.zeros_like(x)
+    np.divide(x[0], a, out=b, where=a != 0)
+    np.divide(x, np.array([0, 1, 2, 0]), out=b, where=[False, True, True, False])
+    np.log(a, out=b, where=a > 0)
+    np.sqrt(a[1], out=b[1], where=a[1] > 0)
+    return b
+
+
 def whole_functions(x):
     a = np.empty_like(x)
     np.copyto(a, x[0])
@@ -318,6 +328,7 @@ PROGRAMS = [
     scalars_are_rebound,
     rows_of_a_loop,
     out_arguments,
+    out_where_a_mask_holds,
     whole_functions,
     methods,
     ufunc_at,

@@ -16,19 +16,20 @@ NOT_IN_JAX = {
     "assigns to elements of an array, or sorts it in place": """
         bellman_ford bezier_by_casteljau binomial_tree biquad_filter blocks bodies_pair_by_pair
         burgers causal_attention chebyshev_table checkerboard cholesky_by_hand
-        clamped_accumulation companion_matrix complex_parts counted_paths differences_in_a_loop
-        distances_by_gram_matrix exponential_moving_average filled_and_scaled flat_iteration
-        floyd_warshall forward_algorithm forward_and_backward garch_likelihood
-        gates_on_a_register godunov_flux gram_schmidt heat_equation_in_place heat_on_a_square
-        hilbert_envelope histogram_in_a_loop householder_triangle jacobi_rotations
-        knapsack_relaxed lotka_volterra_history matrix_multiply_by_hand matrix_through_views
-        natural_cubic_spline neville newton_divided_differences order_statistics_of_rows
+        clamped_accumulation closure_that_writes companion_matrix complex_parts copies_of_views
+        counted_paths delay_line differences_in_a_loop distances_by_gram_matrix
+        exponential_moving_average filled_and_scaled flat_iteration floyd_warshall
+        forward_algorithm forward_and_backward garch_likelihood gates_on_a_register godunov_flux
+        gram_schmidt heat_equation_in_place heat_on_a_square hilbert_envelope
+        histogram_in_a_loop householder_triangle jacobi_rotations knapsack_relaxed
+        lotka_volterra_history matrix_multiply_by_hand matrix_through_views natural_cubic_spline
+        neville newton_divided_differences one_buffer_kept_many_times order_statistics_of_rows
         outliers_clipped painted pendulum_trajectory ping_pong poisson_by_gauss_seidel
         poisson_by_jacobi poisson_by_transform positional_encoding power_series_reciprocal
-        put_and_place recurrent_states red_black_relaxation relu_by_mask rows_collected_in_empty
-        scatter_add seam_through_an_image shifted_sums soft_time_warping sorted_by_network
-        sorted_in_place symmetrized_in_place table_of_products thin_film thomas triangle_normals
-        wave_equation work_buffer written_to_out
+        put_and_place recurrent_states red_black_relaxation relu_by_mask ring_buffer
+        rows_collected_in_empty scatter_add seam_through_an_image shifted_sums soft_time_warping
+        sorted_by_network sorted_in_place symmetrized_in_place table_of_products thin_film
+        thomas triangle_normals wave_equation work_buffer written_to_out
     """,
     "gives a list to a function or as an index": """
         aligned_points binned_by_digitize cumulative_trapezoid downsampled euler_angles_in_place

@@ -15,8 +15,8 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import array_type, type_of
-from fungrad.numpy.promotion import as_array
-from fungrad.scipy.arguments import any_traced, cast, operand
+from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.scipy.arguments import cast, operand
 
 
 class Equation:
@@ -206,12 +206,12 @@ def solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
 
-    explicit = any_traced(tree.leaves((t_span, y0, t_eval, extra)))
+    explicit = has_tracer(tree.leaves((t_span, y0, t_eval, extra)))
     if not explicit and current_trace.get() is None:
         return scipys()
     start, stop = t_span
     times = None if t_eval is None else as_array(t_eval)
-    if times is not None and not any_traced((start, stop, times)):
+    if times is not None and not has_tracer((start, stop, times)):
         low, high = min(start, stop), max(start, stop)
         if np.any(times < low) or np.any(times > high):
             raise ValueError("Values in `t_eval` are not within `t_span`.")
@@ -225,7 +225,7 @@ def solve_ivp(
     if vectorized:
         raise TypeError("solve_ivp: vectorized=True has no use for traced arrays; leave it out")
     equation = Equation("solve_ivp: fun", lambda y, t: as_array(fun(t, y, *extra)), state, grid)
-    if not explicit and not any_traced(equation.closure.captured):
+    if not explicit and not has_tracer(equation.closure.captured):
         return scipys()
     names = {"dense_output": dense_output, "events": events is not None}
     wrong = [name for name, given in names.items() if given]

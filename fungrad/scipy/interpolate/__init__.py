@@ -14,7 +14,6 @@ their arrays: they may be arguments and results of transformed functions.
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import scipy.interpolate
@@ -28,6 +27,7 @@ from fungrad.scipy.interpolate.piecewise import (
     PPoly,
 )
 from fungrad.scipy.interpolate.splines import BSpline, make_interp_spline, make_lsq_spline
+from fungrad.scipy.names import missing_name
 
 __all__ = [
     "Akima1DInterpolator",
@@ -49,11 +49,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.interpolate.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.interpolate has no {name!r}; scipy.interpolate.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.interpolate' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.interpolate, name, __all__)

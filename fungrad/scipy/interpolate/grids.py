@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
@@ -17,7 +17,6 @@ from fungrad.scipy.interpolate.objects import (
     fixed,
     registered,
     spread,
-    value_of,
 )
 from fungrad.scipy.interpolate.splines import basis, make_interp_spline
 
@@ -160,7 +159,7 @@ class RegularGridInterpolator(Interpolant):
         outside: Any = False
         for i, (x, p) in enumerate(zip(rows, self.grid, strict=True)):
             beyond = (x < p[0]) | (x > p[-1])
-            known = value_of(beyond)
+            known = known_value(beyond)
             if self.bounds_error and known is not None and np.any(known):
                 raise ValueError(f"One of the requested xi is out of bounds in dimension {i}")
             outside = outside | beyond
@@ -364,7 +363,7 @@ class interp1d(Interpolant):
     def _filled(self, x: Any, found: Any) -> Any:
         below, above = x < self.x[0], x > self.x[-1]
         for beyond, side in ((below, "below"), (above, "above")):
-            known = value_of(beyond)
+            known = known_value(beyond)
             if self.bounds_error and known is not None and np.any(known):
                 raise ValueError(f"A value in x_new is {side} the interpolation range.")
         pair = self.fill_value if isinstance(self.fill_value, tuple) else (self.fill_value,) * 2

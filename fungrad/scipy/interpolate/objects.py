@@ -68,11 +68,6 @@ def fixed(x: Any, what: str) -> np.ndarray[Any, Any]:
     return np.asarray(x)
 
 
-def value_of(x: Any) -> Any:
-    """Return the value of an array or tracer, None if it is not known."""
-    return known_value(x) if type(x) is Tracer else x
-
-
 def at_axis(found: Any, ndim: int, axis: int) -> Any:
     """Move the axes of the places, the first `ndim`, to where the interpolated axis was."""
     if axis == 0 or ndim == 0:
@@ -110,6 +105,6 @@ def unit_responses(solve: Callable[[Any], Any], n: int, periodic: bool) -> Any:
 
 def check_period(y: Any) -> None:
     """Raise for values of a periodic function that differ at the ends, if they are known."""
-    ends = value_of(y)
+    ends = known_value(y)
     if ends is not None and not np.allclose(ends[0], ends[-1], rtol=1e-15, atol=1e-15):
         raise ValueError("The first and last `y` must be identical when bc_type='periodic'.")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
-from fungrad.core.tracer import Tracer
-from fungrad.numpy.promotion import as_tracer
+from fungrad.core.tracer import known_value
+from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
@@ -19,7 +19,6 @@ from fungrad.scipy.interpolate.objects import (
     registered,
     spread,
     unit_responses,
-    value_of,
     within,
     wrapped,
 )
@@ -161,7 +160,7 @@ def _points(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
         raise ValueError("`x` must contain at least 2 elements.")
     if places.shape[0] != values.shape[axis]:
         raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
-    known = value_of(places)
+    known = known_value(places)
     if known is not None and not (np.diff(known) > 0).all():
         raise ValueError("`x` must be strictly increasing sequence.")
     return places, np.moveaxis(values, axis, 0), axis
@@ -245,7 +244,7 @@ class CubicSpline(PPoly):
             "periodic" if periodic and extrapolate is None else extrapolate
         )
         ends, given = _end_conditions(bc_type, values)
-        if type(values) is not Tracer and not any(type(v) is Tracer for v in given):
+        if not has_tracer((values, *given)):
             whole = scipy.interpolate.CubicSpline(
                 places, values, 0, bc_type, True if periodic else None
             )
@@ -334,15 +333,10 @@ class PchipInterpolator(PPoly):
         self.x, self.extrapolate = places, _extrapolation(extrapolate)
         if values.dtype.kind == "c":
             raise ValueError("`PchipInterpolator` only works with real values for `y`.")
-        if self.is_plain_data(places, values):
-            self.c = scipy.interpolate.PchipInterpolator(places, values).c
-        else:
+        if has_tracer((places, values)):
             self.c = _hermite(places, values, _monotone_slopes(places, values))
-
-    @staticmethod
-    def is_plain_data(*data: Any) -> bool:
-        """Whether none of the data is traced."""
-        return not any(type(z) is Tracer for z in data)
+        else:
+            self.c = scipy.interpolate.PchipInterpolator(places, values).c
 
 
 def _monotone_slopes(x: Any, y: Any) -> Any:

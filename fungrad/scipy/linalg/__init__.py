@@ -20,7 +20,6 @@ How fast a rotation turns:
 np.True_
 """
 
-import difflib
 from typing import Any
 
 import scipy.linalg
@@ -117,6 +116,7 @@ from fungrad.scipy.linalg.systems import (
     solve,
     solve_triangular,
 )
+from fungrad.scipy.names import missing_name
 
 solve_lyapunov = solve_continuous_lyapunov
 
@@ -201,12 +201,9 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
-    if name in scipy.linalg.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.linalg has no {name!r}; scipy.linalg.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.linalg' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.linalg, name, __all__)

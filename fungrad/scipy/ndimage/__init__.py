@@ -15,11 +15,11 @@ coordinates, `affine_transform`, `shift` and `rotate` in their parameters, `gaus
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import scipy.ndimage
 
+from fungrad.scipy.names import missing_name
 from fungrad.scipy.ndimage.filters import (
     convolve,
     convolve1d,
@@ -70,11 +70,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.ndimage.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.ndimage has no {name!r}; scipy.ndimage.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.ndimage' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.ndimage, name, __all__)

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from fungrad.control.programs import close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.scipy.arguments import any_traced
+from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
 from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function
 from fungrad.transforms.call import name_of
@@ -164,7 +164,7 @@ def curve_fit(
     array([3., 2.])
     """
     label = f"curve_fit({name_of(f)})"
-    if any_traced(tree.leaves((xdata, ydata, p0, sigma))):
+    if has_tracer(tree.leaves((xdata, ydata, p0, sigma))):
         raise TypeError(
             f"{label}: traced data cannot be fitted: the covariance has no derivative. Use least_squares for "
             "the residuals (f(xdata, *p) - ydata) / sigma."

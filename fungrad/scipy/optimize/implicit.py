@@ -14,8 +14,9 @@ from fungrad.control.linear_solve import Dense
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
 from fungrad.control.solver import HostSolver, Solver
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, array_type
+from fungrad.numpy.promotion import has_tracer
 
 FLAG = array_type((), np.dtype(bool))
 COUNT = array_type((), np.dtype(np.int64))
@@ -31,7 +32,7 @@ def traced(
     label: str, function: Callable[..., Any], *types: Any, start: Sequence[Any] = ()
 ) -> Closure | None:
     """Return `function` as a program; None if neither it nor `start` has anything to do with a trace."""
-    explicit = any(type(x) is Tracer for x in start)
+    explicit = has_tracer(start)
     if current_trace.get() is None and not explicit:
         return None
     found = try_to_close(label, function, *types)
@@ -39,7 +40,7 @@ def traced(
         if explicit or found.captured:
             raise found.error
         return None
-    if explicit or any(type(x) is Tracer for x in found.captured):
+    if explicit or has_tracer(found.captured):
         return found
     return None
 

@@ -13,7 +13,8 @@ from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.scipy.arguments import any_traced, operand, untraced
+from fungrad.numpy.promotion import has_tracer
+from fungrad.scipy.arguments import operand, untraced
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jit import jit
 
@@ -110,7 +111,7 @@ class Compiled:
         try:
             found = self._function(*args)
         except ConcretizationError:
-            if any_traced(tree.leaves(args)):
+            if has_tracer(tree.leaves(args)):
                 raise
             self._function = self._traced
             found = self._function(*args)

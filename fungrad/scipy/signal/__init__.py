@@ -13,11 +13,11 @@ Each function is SciPy's own on plain arrays. Filters are differentiable in the 
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import scipy.signal
 
+from fungrad.scipy.names import missing_name
 from fungrad.scipy.signal.convolution import (
     convolve,
     convolve2d,
@@ -77,11 +77,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.signal.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.signal has no {name!r}; scipy.signal.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.signal' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.signal, name, __all__)

@@ -33,13 +33,13 @@ array([0.5, 0.5])
 np.float64(-0.19742541957920)
 """
 
-import difflib
 from typing import Any
 
 import scipy.special
 from scipy.special import bernoulli
 
 from fungrad.numpy import sinc
+from fungrad.scipy.names import missing_name
 from fungrad.scipy.special.functions import (
     comb,
     factorial,
@@ -346,11 +346,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.special.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.special has no {name!r} yet; scipy.special.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.special' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.special, name, __all__)

@@ -32,11 +32,11 @@ np.float64(-1.4189385332)
 np.float64(-0.19742541957920)
 """
 
-import difflib
 from typing import Any
 
 import scipy.stats
 
+from fungrad.scipy.names import missing_name
 from fungrad.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
 from fungrad.scipy.stats.gamma_family import beta, chi2, f, gamma, gennorm, invgamma, t
 from fungrad.scipy.stats.kde import gaussian_kde
@@ -91,11 +91,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in scipy.stats.__all__:
-        raise AttributeError(
-            f"fungrad.scipy.stats has no {name!r} yet; scipy.stats.{name} works on plain arrays, outside of "
-            "transformed functions"
-        )
-    close = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module 'fungrad.scipy.stats' has no attribute {name!r}{hint}")
+    raise missing_name(scipy.stats, name, __all__)
