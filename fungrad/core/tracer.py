@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import dis
+import functools
 import math
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from fungrad.core.errors import (
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
     from fungrad.core.trace import Trace
 
 
@@ -180,18 +183,12 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        if (
-            self.type.inexact
-            and not is_internal(caller)
-            and dis.opname[caller.f_code.co_code[caller.f_lasti]].startswith("CALL")
-            and name not in caller.f_code.co_names
-            and not any(x is builtin for x in caller.f_locals.values())
-        ):
+        if self.type.inexact and not is_internal(caller) and not _asks_for_number(caller):
             raise LostDerivativeError(
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
                 f"{self.type} to a Python number: its derivative would be lost. Use the function of "
-                "fungrad.numpy (fnp.sqrt instead of math.sqrt); if a constant is meant, write "
-                f"{name}(x)."
+                "fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant is meant, "
+                f"write {name}(x)."
             )
         return self._number(f"{name}(...)", _CONVERT)
 
@@ -226,6 +223,50 @@ class Tracer:
         return format(value, spec)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _asks_for_number(frame: FrameType) -> bool:
+    """Whether what runs in `frame` is written as a call of `float` or `complex`, or maps one of them."""
+    code, offset = frame.f_code, frame.f_lasti
+    operation = dis.opname[code.co_code[offset]]
+
+    def is_number_type(name: str) -> bool:
+        for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
+            if name in scope:
+                return scope[name] is float or scope[name] is complex
+        return False
+
+    if operation in _ITERATING:  # over a `map` made before
+        return any(map(is_number_type, code.co_names + code.co_varnames))
+    if not operation.startswith("CALL"):
+        return True  # such as formatting, "%f" % x
+    first, names = _names_in_call(code, offset)
+    return is_number_type(first) or ("map" in names and any(map(is_number_type, names)))
+
+
+_ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPACK_EX")
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
+    """Return the name that the call at an offset starts with, and all names in the call."""
+    found = list(dis.get_instructions(code))
+    line, end_line, column, end_column = next(
+        x.positions for x in found if x.offset == offset and x.positions
+    )
+    first, names = "", []
+    for x in found:
+        place = x.positions
+        if x.opname.startswith("LOAD_") and isinstance(x.argval, str) and place is not None:
+            start, end = (place.lineno, place.col_offset), (place.end_lineno, place.end_col_offset)
+            if (
+                None not in (*start, *end)
+                and (line, column) <= start
+                and end <= (end_line, end_column)
+            ):
+                names.append(x.argval)
+                first = first or (x.argval if start == (line, column) else "")
+    return first, tuple(names)
 
 
 _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]  # how `array[i] = tracer` differs from float(tracer)

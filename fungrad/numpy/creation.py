@@ -18,6 +18,7 @@ from fungrad.numpy.shape import (
     reshaped,
     same_array,
 )
+from fungrad.numpy.views import created
 from fungrad.primitives import shaping
 
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
@@ -51,7 +52,7 @@ def _uniform(numpy_function: Any, value: int) -> Any:
         made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
         if kind_of(made.dtype) not in "biufc":
             return numpy_function(*args, **kwargs)
-        return trace.lift(shaping.full(type_of(made), value))
+        return created(trace.lift(shaping.full(type_of(made), value)))
 
     return _public(function, numpy_function)
 

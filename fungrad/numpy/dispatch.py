@@ -158,7 +158,7 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
         return (in_trace(result[0], args), *result[1:])
     if type(result) is not np.ndarray or kind_of(result.dtype) not in "biufc":
         return result
-    return result if args and result is args[0] else trace.lift(result)
+    return result if args and result is args[0] else created(trace.lift(result))
 
 
 def writable_out(name: str, out: Any) -> Tracer:

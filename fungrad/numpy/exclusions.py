@@ -51,9 +51,8 @@ REASONS: dict[str, str] = {
     "it is about types alone, which are NumPy's here; use numpy.{name}": (
         "ScalarType little_endian mintypecode sctypeDict typecodes typename ufunc"
     ),
-    "it is a part of NumPy that has nothing to do with traced arrays; import it from numpy (of numpy.lib, "
-    "lib.stride_tricks.sliding_window_view takes tracers)": (
-        "core ctypeslib dtypes exceptions f2py lib testing typing"
+    "it is a part of NumPy that has nothing to do with traced arrays; import it from numpy": (
+        "core ctypeslib dtypes exceptions f2py testing typing"
     ),
 }
 """The names, separated by blanks, to which each reason applies; {name} in a reason is the name."""

@@ -13,6 +13,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.dispatch import store, writable_out
 from fungrad.numpy.promotion import apply, scalar_plan
+from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
 
@@ -69,11 +70,11 @@ def _spread(primitive: Elementwise, x: Tracer, number: float) -> Tracer | None:
 def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], Any]:
     """Return what ``x += y`` does, given what ``x + y`` does.
 
-    A 0-d array, which NumPy's results are scalars in place of, is not changed: the name gets the new one.
+    A scalar is not changed: the name gets the new one.
     """
 
     def method(self: Tracer, other: Any) -> Any:
-        if not self.type.shape:
+        if is_scalar(self):
             return forward(self, other)
         try:
             writable_out("an in-place operator", self)

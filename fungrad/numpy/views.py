@@ -12,7 +12,8 @@ weak references to its views for a root that has some, and nothing for most.
 
 An array that is not a view counts as laid out in C order, as NumPy's results are but where all operands are
 transposed. On that depends whether a reshape is a view or a copy. 0-d results are scalars as in
-NumPy, and so never views; nor is what is made of them, as by `atleast_1d`, a view of them.
+NumPy, and so never views, and what is made of them, as by `atleast_1d`, is no view of them. 0-d arrays
+are what creation functions make, as ``zeros(())``; their `memory` is always set.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def view_of(
         return same_array(x)
     if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
         return result
-    if not x.type.shape:
+    if writable and is_scalar(x):
         return result
     made = getattr(result, "memory", None)
     if type(made) is View and made.root is root:
@@ -114,6 +115,18 @@ def view_of(
             views = root.memory = Views()
         views.add(result)
     return result
+
+
+def is_scalar(x: Tracer) -> bool:
+    """Whether `x` is a scalar, whose value nothing can change, and not a 0-d array."""
+    return not x.type.shape and type(getattr(x, "memory", None)) is not Views
+
+
+def created(x: Tracer) -> Tracer:
+    """Return `x`, the result of a creation function: an array, also if it is 0-d."""
+    if not x.type.shape:
+        x.memory = Views()
+    return x
 
 
 def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = False) -> Any:

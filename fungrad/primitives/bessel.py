@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fungrad.core.primitive import primitive
 from fungrad.primitives.elementwise import (
     cast,
@@ -22,9 +20,9 @@ from fungrad.primitives.elementwise import (
     real,
     sign,
 )
-from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
+from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule
+from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
 
 
 def order(name: str) -> Rule:
@@ -90,7 +88,7 @@ hankel2e: Function = special(  # scaled by exp(i x)
 
 
 @primitive
-class MacdonaldByOrder(Elementwise):
+class MacdonaldByOrder(RealFunction):
     """The derivative, `n` times by the order, of exp(x) K_v(x) for real x > 0.
 
     K_v(x) = int_0^inf exp(-x cosh t) cosh(v t) dt (DLMF 10.32.9) is differentiated under the integral
@@ -102,27 +100,19 @@ class MacdonaldByOrder(Elementwise):
 
     NODES = 320
 
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "f" or dtypes[0] != dtypes[1]:
-            raise TypeError(f"{self.name} takes two real arrays of one dtype, got {dtypes}")
-        return dtypes[0]
-
-    def impl(self, xp: Any, v: Any, x: Any) -> Any:
-        dtype = x.dtype
-        v, x = v.astype("f8"), x.astype("f8")
-        with np.errstate(all="ignore"):  # of x <= 0, where the result is NaN
-            # Up to where exp(|v| t - x (cosh t - 1)) is below 1e-17 of its maximum.
-            end = xp.arccosh(1 + 80 / x) + 2 * xp.arcsinh(2 * abs(v) / x)
-            step = end / self.NODES
-            total = 0 * x + (0 if self.n else 0.5)
-            parity = -1 if self.n % 2 else 1
-            for i in range(1, self.NODES + 1):
-                t = i * step
-                fall = -2 * x * xp.sinh(t / 2) ** 2
-                wave = xp.exp(fall + v * t) + parity * xp.exp(fall - v * t)
-                total = total + t**self.n * wave / 2
-            result = xp.where(x > 0, step * total, xp.nan)
-        return result.astype(dtype)
+    def in_double(self, xp: Any, *operands: Any) -> Any:
+        v, x = operands
+        # Up to where exp(|v| t - x (cosh t - 1)) is below 1e-17 of its maximum.
+        end = xp.arccosh(1 + 80 / x) + 2 * xp.arcsinh(2 * abs(v) / x)
+        step = end / self.NODES
+        integral = 0 * x + (0 if self.n else 0.5)
+        parity = -1 if self.n % 2 else 1
+        for i in range(1, self.NODES + 1):
+            t = i * step
+            fall = -2 * x * xp.sinh(t / 2) ** 2
+            wave = xp.exp(fall + v * t) + parity * xp.exp(fall - v * t)
+            integral = integral + t**self.n * wave / 2
+        return xp.where(x > 0, step * integral, xp.nan)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_v, t_x), (v, x) = tangents, operands
@@ -131,7 +121,7 @@ class MacdonaldByOrder(Elementwise):
             terms.append(mul(t_v, MacdonaldByOrder(self.n + 1)(v, x)))
         if t_x is not None:
             terms.append(mul(t_x, out - neighbours(self, v, x, 1)))
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return total(terms)
 
 
 def by_order(name: str, scaled: bool) -> Rule:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from fungrad.core.primitive import primitive
-from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import div, greater, mul, neg, select, sin, sqrt
 from fungrad.primitives.hypergeometric import gauss
 from fungrad.primitives.quadrature import integrate
-from fungrad.primitives.scipy_ufunc import constant, no_derivative, special
-from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule
+from fungrad.primitives.scipy_ufunc import RealFunction, constant, no_derivative, special
+from fungrad.primitives.ufunc import Function, Rule, total
 
 # The complete integrals are hypergeometric functions (DLMF 19.5.1, 19.5.2), whose derivatives have no
 # removable singularity at m = 0 as those of DLMF 19.4.1 have.
@@ -39,7 +36,7 @@ ellipkm1: Function = special("ellipkm1", ellipkm1_partial)
 
 
 @primitive
-class EllipticByParameter(Elementwise):
+class EllipticByParameter(RealFunction):
     """The derivative, `n` times by m, of the integral of (1 - m sin(t)^2)^(power) from 0 to phi.
 
     With `power` -1/2 the integral is `ellipkinc`, with 1/2 `ellipeinc` (DLMF 19.2.4, 19.2.5).
@@ -48,11 +45,6 @@ class EllipticByParameter(Elementwise):
     power: float
     n: int
 
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "f" or dtypes[0] != dtypes[1]:
-            raise TypeError(f"{self.name} takes two real arrays of one dtype, got {dtypes}")
-        return dtypes[0]
-
     def integrand(self, sine: Any, m: Any) -> Any:
         """Return the derivative of the integrand, from sin(t)."""
         square = sine * sine
@@ -60,19 +52,17 @@ class EllipticByParameter(Elementwise):
         rest = (1 - m * square) ** (self.power - self.n)
         return factor * square**self.n * rest if self.n else rest
 
-    def impl(self, xp: Any, phi: Any, m: Any) -> Any:
-        dtype = type_of(phi).dtype
-        phi, m = phi.astype("f8"), m.astype("f8")
+    def in_double(self, xp: Any, *operands: Any) -> Any:
+        phi, m = operands
 
         def up_to(end: Any) -> Any:
             return integrate(lambda t: self.integrand(xp.sin(t), m), 0.0, end)
 
-        with np.errstate(all="ignore"):  # where m sin(t)^2 > 1, and the result is NaN
-            turns = xp.rint(phi / math.pi)
-            result = up_to(phi - math.pi * turns)
-            if (turns != 0).any():
-                result = result + xp.where(turns == 0, 0.0, 2 * turns * up_to(math.pi / 2))
-        return result.astype(dtype)
+        turns = xp.rint(phi / math.pi)
+        result = up_to(phi - math.pi * turns)
+        if (turns != 0).any():
+            result = result + xp.where(turns == 0, 0.0, 2 * turns * up_to(math.pi / 2))
+        return result
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_phi, t_m), (phi, m) = tangents, operands
@@ -81,7 +71,7 @@ class EllipticByParameter(Elementwise):
             terms.append(mul(t_phi, self.integrand(sin(phi), m)))
         if t_m is not None:
             terms.append(mul(t_m, EllipticByParameter(self.power, self.n + 1)(phi, m)))
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return total(terms)
 
 
 def delta(phi: Any, m: Any) -> Any:

@@ -25,7 +25,7 @@ from fungrad.primitives.elementwise import (
 )
 from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule
+from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
 
 
 def fixed(name: str, *operands: str) -> tuple[Rule, ...]:
@@ -195,7 +195,7 @@ class SphericalHarmonic(Elementwise):
             terms.append(mul(cast(t_theta, out), slope))
         if t_phi is not None:
             terms.append(mul(cast(t_phi, out), 1j * (cast(m, out) * out)))
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return total(terms)
 
     def _neighbour(self, n: Any, m: Any, by: int, theta: Any, phi: Any) -> Any:
         """Return sqrt((n -+ m) (n +- m + 1)) Y_n^(m +- 1), which is 0 beyond m = +-n."""

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import primitive
-from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import div, keep_dtype, log, log1p, masked, mul, neg, nonzero
 from fungrad.primitives.quadrature import integrate
-from fungrad.primitives.scipy_ufunc import library, special
+from fungrad.primitives.scipy_ufunc import RealFunction, library, special
 from fungrad.primitives.special import digamma, zero_over
-from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+from fungrad.primitives.ufunc import Function, elementwise, total
 from fungrad.primitives.zeta import polygamma
 
 Index = tuple[int, ...]
@@ -88,32 +87,17 @@ def psi(xp: Any, k: int, x: Any) -> Any:
     return (-1) ** (k + 1) * math.factorial(k) * library(xp, "zeta")(k + 1.0, x)
 
 
-class ByParameters(Elementwise):
+class ByParameters(RealFunction):
     """The derivative of a distribution function by its parameters, `order` times by each."""
 
     order: Index
-
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "f" or any(d != dtypes[0] for d in dtypes):
-            raise TypeError(f"{self.name} takes real arrays of one dtype, got {dtypes}")
-        return dtypes[0]
-
-    def impl(self, xp: Any, *operands: Any) -> Any:
-        dtype = type_of(operands[-1]).dtype
-        with np.errstate(all="ignore"):
-            result = self.integral(xp, *[x.astype("f8") for x in operands])
-        return result.astype(dtype)
-
-    def integral(self, xp: Any, *operands: Any) -> Any:
-        """Compute in double precision."""
-        raise NotImplementedError
 
     def density(self, *operands: Any) -> Any:
         """Return the derivative by the last operand, that of the density by the parameters."""
         raise NotImplementedError
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
-        total = None
+        terms = []
         for i, t in enumerate(tangents):
             if t is None:
                 continue
@@ -122,8 +106,8 @@ class ByParameters(Elementwise):
             else:
                 raised = tuple(n + (j == i) for j, n in enumerate(self.order))
                 slope = type(self)(raised)(*operands)
-            total = mul(t, slope) if total is None else total + mul(t, slope)
-        return total
+            terms.append(mul(t, slope))
+        return total(terms)
 
 
 @primitive
@@ -132,7 +116,7 @@ class GammaincByParameter(ByParameters):
 
     order: Index
 
-    def integral(self, xp: Any, a: Any, x: Any) -> Any:
+    def in_double(self, xp: Any, a: Any, x: Any) -> Any:
         inner = (x > 0) & (x < xp.inf) & (a > 0)
         a, x = xp.where(inner, a, 1.0), xp.where(inner, x, 1.0)
         logx = xp.log(x)
@@ -168,7 +152,7 @@ class BetaincByParameters(ByParameters):
 
     order: Index
 
-    def integral(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
+    def in_double(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
         inner = (x > 0) & (x < 1) & (a > 0) & (b > 0)
         valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
         a, b, x = (xp.where(inner, v, w) for v, w in ((a, 1.0), (b, 1.0), (x, 0.5)))

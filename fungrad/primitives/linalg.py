@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import neg
 from fungrad.primitives.shaping import Reshape, move_axis
 from fungrad.primitives.stacks import (
+    LinearInSecond,
     OfMatrices,
     OfSquare,
     Triangle,
@@ -23,11 +24,10 @@ from fungrad.primitives.stacks import (
     matmul,
     product_of_three,
     symmetrized,
-    transposed,
 )
 
 
-class LinearSystem(OfMatrices):
+class LinearSystem(LinearInSecond):
     """Solves ``a x = b`` for matrices b; linear in b."""
 
     can_fail = True
@@ -43,21 +43,12 @@ class LinearSystem(OfMatrices):
         """Return the part of `a` that counts."""
         return a
 
-    def of_transposed(self) -> LinearSystem:
-        """Return the primitive that solves for the transposed matrix."""
-        return self
-
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_b), (a, _) = tangents, operands
         if t_a is None:
             return self(a, t_b)
         moved = neg(matmul(self.matrix(t_a), out))
         return self(a, moved if t_b is None else t_b + moved)
-
-    def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
-        if isinstance(a, Linear):
-            raise self.missing("transpose")
-        return None, self.of_transposed()(transposed(a), ct)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         a, b = operands

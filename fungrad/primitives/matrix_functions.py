@@ -17,6 +17,7 @@ from fungrad.primitives.elementwise import neg
 from fungrad.primitives.linalg import Solve
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.stacks import (
+    LinearInSecond,
     OfMatrices,
     OfSquare,
     adjoint,
@@ -27,6 +28,7 @@ from fungrad.primitives.stacks import (
     rows,
     transposed,
 )
+from fungrad.primitives.ufunc import total
 
 
 @primitive
@@ -54,10 +56,7 @@ class Sylvester(OfMatrices):
         terms = [] if t_q is None else [t_q]
         terms += [] if t_a is None else [neg(matmul(t_a, out))]
         terms += [] if t_b is None else [neg(matmul(out, t_b))]
-        moved = terms[0]
-        for term in terms[1:]:
-            moved = moved + term
-        return self(a, b, moved)
+        return self(a, b, total(terms))
 
     def transpose(self, ct: Any, a: Any, b: Any, q: Any) -> tuple[Any, ...]:
         if isinstance(a, Linear) or isinstance(b, Linear):
@@ -135,7 +134,7 @@ class MatrixFunction(OfSquare):
 
 
 @primitive
-class Frechet(OfMatrices):
+class Frechet(LinearInSecond):
     """The derivative of a `MatrixFunction` f at `a` in direction `e`. Linear in e.
 
     It is a block of f of a larger matrix: ``f([[a, e], [0, a]]) = [[f(a), L(a, e)], [0, f(a)]]``. So is each
@@ -174,11 +173,6 @@ class Frechet(OfMatrices):
         whole = self(_blocks(a, e, zeros, a), _blocks(t_a, zeros, zeros, t_a))
         corner = columns(rows(whole, 0, n), n, 2 * n)
         return corner if moved is None else moved + corner
-
-    def transpose(self, ct: Any, a: Any, e: Any) -> tuple[Any, ...]:
-        if isinstance(a, Linear):
-            raise self.missing("transpose")
-        return None, self(transposed(a), ct)
 
 
 def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:

@@ -12,17 +12,18 @@ from typing import Any
 
 import scipy.linalg
 
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import mul, neg
 from fungrad.primitives.linalg import Solve
 from fungrad.primitives.matrix_functions import Sylvester
 from fungrad.primitives.shaping import full
-from fungrad.primitives.stacks import OfMatrices, adjoint, matmul, transposed
+from fungrad.primitives.stacks import LinearInSecond, OfMatrices, adjoint, matmul
+from fungrad.primitives.ufunc import total
 
 
 @primitive
-class DiscreteLyapunov(OfMatrices):
+class DiscreteLyapunov(LinearInSecond):
     """Solve ``x = a x a^H + q`` for x, by SciPy's `method`. Linear in q."""
 
     method: str | None = None
@@ -51,11 +52,6 @@ class DiscreteLyapunov(OfMatrices):
         moved = half + other
         return self(a, moved if t_q is None else t_q + moved)
 
-    def transpose(self, ct: Any, a: Any, q: Any) -> tuple[Any, ...]:
-        if isinstance(a, Linear):
-            raise self.missing("transpose")
-        return None, self(transposed(a), ct)
-
 
 class Riccati(OfMatrices):
     """What both Riccati equations have in common; of q and r the Hermitian parts count."""
@@ -83,10 +79,7 @@ class Riccati(OfMatrices):
         for step in steps:  # changes of the closed loop
             half = self.effect(step, loop, out)
             moved.append(half + adjoint(half))
-        total = moved[0]
-        for term in moved[1:]:
-            total = total + term
-        return self.response(loop, total)
+        return self.response(loop, total(moved))
 
     def gain(self, a: Any, b: Any, r: Any, x: Any) -> Any:
         """Return the feedback K."""

@@ -13,9 +13,16 @@ import scipy.special
 
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.primitive import place_of_use
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
-from fungrad.primitives.ufunc import Function, Rule, elementwise, ufunc_dtype
+from fungrad.primitives.ufunc import (
+    DType,
+    Elementwise,
+    Function,
+    Rule,
+    elementwise,
+    ufunc_dtype,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +87,25 @@ def special(
     function = SpecialFunction(name, result)
     dtype = ufunc_dtype(function.ufunc, result or 0)
     return elementwise(label or name, *partials, function=function, dtype=dtype)
+
+
+class RealFunction(Elementwise):
+    """A function of real arrays of one dtype that SciPy does not have."""
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0].kind != "f" or any(d != dtypes[0] for d in dtypes):
+            raise TypeError(f"{self.name} takes real arrays of one dtype, got {dtypes}")
+        return dtypes[0]
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        dtype = type_of(operands[-1]).dtype
+        with np.errstate(all="ignore"):  # outside of the domain, where the result is NaN
+            result = self.in_double(xp, *[x.astype("f8") for x in operands])
+        return result.astype(dtype)
+
+    def in_double(self, xp: Any, *operands: Any) -> Any:
+        """Compute in double precision."""
+        raise NotImplementedError
 
 
 def no_derivative(name: str, operand: str, advice: str = "") -> Rule:

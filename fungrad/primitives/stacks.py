@@ -81,6 +81,19 @@ class OfMatrices(Primitive):
         return tuple([xp.asarray(out) for out in outs])
 
 
+class LinearInSecond(OfMatrices):
+    """Linear in the second operand; the transpose is that of the transposed matrix, the first one."""
+
+    def of_transposed(self) -> LinearInSecond:
+        """Return the primitive that takes the transposed matrix."""
+        return self
+
+    def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
+        if isinstance(a, Linear):
+            raise self.missing("transpose")
+        return None, self.of_transposed()(transposed(a), ct)
+
+
 class OfSquare(OfMatrices):
     """Makes square matrices of square matrices."""
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.primitive import primitive
-from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import div, exp, log, log1p, masked, mul, neg, select, sign
 from fungrad.primitives.incomplete import BetaincByParameters, beta_a
-from fungrad.primitives.scipy_ufunc import constant, library, special
+from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, special
 from fungrad.primitives.special import betaln, digamma
-from fungrad.primitives.ufunc import DType, Elementwise
+from fungrad.primitives.ufunc import total
 
 
 def student_density(df: Any, t: Any) -> Any:
@@ -27,7 +26,7 @@ def score(df: Any, t: Any) -> Any:
 
 
 @primitive
-class StudentByFreedom(Elementwise):
+class StudentByFreedom(RealFunction):
     """The derivative of the distribution function F(t) by the degrees of freedom `df`.
 
     For t < 0, F(t) = I_x(df/2, 1/2) / 2 with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1); the factor
@@ -35,18 +34,12 @@ class StudentByFreedom(Elementwise):
     of I by its first parameter.
     """
 
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "f" or dtypes[0] != dtypes[1]:
-            raise TypeError(f"stdtr takes real arrays of one dtype, got {dtypes}")
-        return dtypes[0]
-
-    def impl(self, xp: Any, df: Any, t: Any) -> Any:
-        dtype = type_of(t).dtype
-        df, t = df.astype("f8"), t.astype("f8")
+    def in_double(self, xp: Any, *operands: Any) -> Any:
+        df, t = operands
         by_parameter = beta_a.impl(xp, df / 2, 0.5 + 0 * df, df / (df + t * t))
         log_scale = library(xp, "betaln")(df / 2, 0.5) + 0.5 * xp.log(df)
         density = xp.exp(-(df + 1) / 2 * xp.log1p(t * t / df) - log_scale)
-        return (-xp.sign(t) * by_parameter / 4 - t * density / (2 * df)).astype(dtype)
+        return -xp.sign(t) * by_parameter / 4 - t * density / (2 * df)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_df, t_t), (df, t) = tangents, operands
@@ -63,7 +56,7 @@ class StudentByFreedom(Elementwise):
             terms.append(mul(t_df, inner - t * density / (2 * df) * (slope - 1 / df)))
         if t_t is not None:
             terms.append(mul(t_t, density * slope))
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return total(terms)
 
 
 by_freedom = StudentByFreedom()

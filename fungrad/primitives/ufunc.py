@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,12 @@ from fungrad.primitives.shaping import expand
 
 DType = np.dtype[Any]
 Rule = Callable[..., Any]
+
+
+def total(terms: Iterable[Any]) -> Any:
+    """Return the sum of the terms of a tangent, None if there are none; those that are None are zero."""
+    found = [term for term in terms if term is not None]
+    return functools.reduce(operator.add, found) if found else None
 
 
 class Elementwise(Primitive):
@@ -79,13 +85,11 @@ class Function(Elementwise):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         if not self.partials:
             return super().jvp(tangents, out, *operands)
-        terms = [
+        return total(
             partial(t, out, *operands)
             for t, partial in zip(tangents, self.partials, strict=True)
             if t is not None and partial is not None
-        ]
-        terms = [term for term in terms if term is not None]
-        return functools.reduce(operator.add, terms) if terms else None
+        )
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         rules = self.transposes or (None,) * len(operands)

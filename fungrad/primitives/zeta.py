@@ -16,7 +16,7 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import cast, is_complex, mul, neg
 from fungrad.primitives.scipy_ufunc import library, no_derivative
 from fungrad.primitives.shaping import full
-from fungrad.primitives.ufunc import DType, Elementwise
+from fungrad.primitives.ufunc import DType, Elementwise, total
 
 SHIFT = 12
 TERMS = 14
@@ -92,7 +92,7 @@ class Zeta(Elementwise):
             if self.n:
                 slope = slope + self.n * Zeta(self.n - 1)(s + 1, q)
             terms.append(mul(t_q, neg(slope)))
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        return total(terms)
 
 
 def polygamma(n: int, x: Any) -> Any:

@@ -80,7 +80,7 @@ def _log(total: Any) -> Any:
         good = total != 0
         return np.where(good, np.log(np.where(good, total, 1.0)), -math.inf)
     good = total > 0
-    none = np.where(total < 0, math.nan, np.where(np.isnan(total), math.nan, -math.inf))
+    none = np.where(total == 0, -math.inf, np.full_like(total, math.nan))  # of one dtype
     return np.where(good, np.log(np.where(good, total, 1.0)), none)
 
 
