@@ -93,26 +93,37 @@ __all__ = [
 
 _provide("fungrad.scipy.special", when="scipy.special")
 
+_LOOPS = (
+    "Python's own `if`, `for` and `while` work under grad, vjp and jvp; under jit, write choices with "
+    "fungrad.numpy.where."
+)
+_RULES = (
+    "Write the function so that its derivative is the one meant: fungrad.stop_gradient(x) hides a part of it, "
+    "and solvers of fungrad.scipy have their implicit derivatives."
+)
+_MEMORY = (
+    "Call the function as it is: results and derivatives are the same, only more is kept in memory."
+)
+_RANDOM = (
+    "Draw numbers with numpy.random outside of the transformed function and pass them as arguments."
+)
 _NOT_YET = {
-    "cond": "control flow inside jit",
-    "fori_loop": "control flow inside jit",
-    "lax": "jax.lax",
-    "scan": "control flow inside jit",
-    "switch": "control flow inside jit",
-    "while_loop": "control flow inside jit",
-    "custom_jvp": "derivative rules of functions",
-    "custom_vjp": "derivative rules of functions",
-    "checkpoint": "recomputation in the backward pass",
-    "remat": "recomputation in the backward pass",
-    "random": "jax.random",
-    "nn": "jax.nn",
+    "cond": _LOOPS,
+    "fori_loop": _LOOPS,
+    "lax": _LOOPS,
+    "scan": _LOOPS,
+    "switch": _LOOPS,
+    "while_loop": _LOOPS,
+    "custom_jvp": _RULES,
+    "custom_vjp": _RULES,
+    "checkpoint": _MEMORY,
+    "remat": _MEMORY,
+    "random": _RANDOM,
+    "nn": "Its functions are short in fungrad.numpy and fungrad.scipy.special (expit, softmax, softplus).",
 }
 
 
 def __getattr__(name: str) -> object:
     if name in _NOT_YET:
-        raise AttributeError(
-            f"fungrad has no {name!r} yet ({_NOT_YET[name]}). Python's own `if`, `for` and `while` work under "
-            "grad, vjp and jvp; under jit, write choices with fungrad.numpy.where."
-        )
+        raise AttributeError(f"fungrad has no {name!r} yet. {_NOT_YET[name]}")
     raise AttributeError(f"module 'fungrad' has no attribute {name!r}")

@@ -69,15 +69,3 @@ def from_reals(
         arrays.append(part.reshape(t.shape).astype(t.dtype, copy=False))
         start += size
     return arrays
-
-
-def to_host(xp: Any, x: Any) -> Any:
-    """Return an array of the library `xp` as one of NumPy's."""
-    return np.asarray(x) if xp is np else xp.asnumpy(x)
-
-
-def to_device(xp: Any, arrays: Sequence[Any]) -> list[Any]:
-    """Return arrays, of which some may be NumPy's, as arrays of the library `xp`."""
-    if xp is np:
-        return list(arrays)
-    return [xp.asarray(x) if type(x) is np.ndarray else x for x in arrays]

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.integrate
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import as_reals, from_reals, to_device, to_host
+from fungrad.control.layout import as_reals, from_reals
 from fungrad.control.mapped import one_by_one, or_zero
 from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.core.backend import to_device, to_host
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
@@ -109,7 +110,7 @@ class Flow(OfPrograms):
         rhs, types = self.rhs.compiled(xp), self.state_types
 
         def pack(states: Sequence[Any]) -> np.ndarray[Any, Any]:
-            return as_reals([to_host(xp, x) for x in states], types)
+            return as_reals([to_host(x) for x in states], types)
 
         def unpack(vector: np.ndarray[Any, Any]) -> list[Any]:
             return [xp.asarray(x) for x in from_reals(vector, types)]
@@ -119,7 +120,7 @@ class Flow(OfPrograms):
         def derivative(t: float, vector: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return pack(rhs(*captured, *unpack(vector), clock(t)))
 
-        grid = to_host(xp, times).astype(float)
+        grid = to_host(times).astype(float)
         state = pack(
             [x if how == INITIAL else x[0] for x, how in zip(inputs, self.ins, strict=True)]
         )

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.integrate
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import as_reals, from_reals, to_device, to_host
+from fungrad.control.layout import as_reals, from_reals
 from fungrad.control.mapped import one_by_one
 from fungrad.control.programs import OfPrograms, shared, tangent, transposed
+from fungrad.core.backend import to_device, to_host
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, array_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg
@@ -53,7 +54,7 @@ class Integral(OfPrograms):
         options = dataclasses.asdict(self.options)
 
         def integrand(x: float) -> Any:
-            return as_reals([to_host(xp, y) for y in function(*captured, clock(x))], types)
+            return as_reals([to_host(y) for y in function(*captured, clock(x))], types)
 
         if sum(t.size * (1 + (t.dtype.kind == "c")) for t in types) == 1:
             value, error = scipy.integrate.quad(

@@ -1,4 +1,4 @@
-"""Which array library a primitive runs on."""
+"""Which array library a primitive runs on, and the way from one to the other."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ def namespace(operands: Iterable[Any]) -> ModuleType:
         if cls is not np.ndarray and cls.__module__.partition(".")[0] == "cupy":
             return sys.modules["cupy"]
     return np
+
+
+def to_host(x: Any) -> np.ndarray[Any, Any]:
+    """Return an array as one of NumPy: copied, if it is one of CuPy."""
+    return np.asarray(x) if namespace((x,)) is np else x.get()
+
+
+def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays, of which some may be NumPy's, as arrays of the library `xp`."""
+    if xp is np:
+        return list(arrays)
+    return [xp.asarray(x) if type(x) is np.ndarray else x for x in arrays]
 
 
 def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:

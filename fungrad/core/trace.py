@@ -39,6 +39,12 @@ COPY_BELOW = 1 << 15
 """Captured arrays of fewer bytes are copied, larger ones are held read-only during the trace."""
 
 
+_READ_ONLY = (
+    "While a function is traced, the large NumPy arrays that it is given or has used are read-only, because "
+    "their values are needed when all of it has been recorded. Write into a copy, or do it after the call."
+)
+
+
 @functools.lru_cache(maxsize=1 << 14)
 def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
     """Return the types of the results of a primitive, remembered from earlier calls."""
@@ -127,7 +133,10 @@ class Trace:
         self._token = current_trace.set(self if self.ambient else current_trace.get())
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        held = self._held and isinstance(error, ValueError) and "read-only" in str(error)
+        if held and error and _READ_ONLY not in getattr(error, "__notes__", ()):
+            error.add_note(_READ_ONLY)
         current_trace.reset(self._token)
         outer = current_trace.get()
         if outer is not None:

@@ -161,8 +161,8 @@ class Tracer:
         raise LostDerivativeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
             "from the array would be lost to the transform. Use the function of the same name in "
-            "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers); if a constant is what "
-            "you want, x.tolist() gives the values."
+            "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) or, for one of SciPy, in "
+            "fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
         )
 
     def _check_not_assigned(self) -> None:

@@ -132,6 +132,11 @@ def type_of(value: Any) -> ArrayType:
         return type_
     dtype = getattr(value, "dtype", None)
     shape = getattr(value, "shape", None)
+    if cls.__name__ == "matrix":
+        raise TypeError(
+            "a numpy.matrix cannot be traced: its `*` is another operation than that of arrays. Pass "
+            "numpy.asarray(x), and write products of matrices with `@`."
+        )
     if cls.__name__ == "MaskedArray":
         raise TypeError(
             "a masked array cannot be traced: its mask would be lost. Pass x.filled(0) and the mask as two "

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.joining import unstack
 from fungrad.numpy.promotion import (
@@ -48,7 +48,6 @@ def _within(index: Any, n: int, mode: str) -> Any:
 
 @implements(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    not_for_tracers("take", {"out": out})
     x, index = as_tracer(a), strong(indices)
     if not np.can_cast(index.dtype, np.intp, "same_kind"):
         raise TypeError(
@@ -91,7 +90,6 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Where values are not known, indices out of bounds are not an error: the nearest is chosen."""
-    not_for_tracers("choose", {"out": out})
     index: Any = as_tracer(a)
     if type(choices) is Tracer:
         choices = unstack(choices)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import to_host
 from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer
-from fungrad.numpy.selecting import on_host, value_needed
+from fungrad.numpy.selecting import value_needed
 from fungrad.numpy.shape import same_array
 from fungrad.primitives import elementwise as e
 
@@ -51,7 +52,7 @@ def common_type(*arrays: Any) -> Any:
 
 def _text(function: Any, a: Any, *args: Any, **kwargs: Any) -> str:
     value = known_value(a)
-    return repr(a) if value is None else str(function(on_host(value), *args, **kwargs))
+    return repr(a) if value is None else str(function(to_host(value), *args, **kwargs))
 
 
 @implements(np.array_repr)

@@ -35,7 +35,7 @@ from fungrad.numpy.promotion import (
     strong,
     ufunc_operands,
 )
-from fungrad.numpy.views import assign, check_writable, own, same_array, views_of
+from fungrad.numpy.views import assign, check_writable, created, own, same_array, views_of
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
 from fungrad.primitives.elementwise import numpy_ufunc, select
 from fungrad.primitives.shaping import Reshape

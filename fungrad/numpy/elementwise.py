@@ -11,7 +11,7 @@ import numpy as np
 
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
@@ -53,7 +53,6 @@ def clip(
     dtype: Any = None,
 ) -> Any:
     """The derivative is 0 where an element is at a bound."""
-    not_for_tracers("clip", {"out": out})
     if a_min is missing and a_max is missing:
         a_min = None if min is missing else min
         a_max = None if max is missing else max
@@ -123,7 +122,6 @@ def all_castable(arrays: list[Any], dtype: np.dtype[Any]) -> bool:
 
 @implements(np.round, np.around)
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    not_for_tracers("round", {"out": out})
     x, decimals = as_tracer(a), operator.index(decimals)
     if x.dtype.kind == "c":
         return e.complex_(round(e.real(x), decimals), round(e.imag(x), decimals))
@@ -144,7 +142,6 @@ around = round
 
 @implements(np.fix)
 def fix(x: Any, out: Any = None) -> Any:
-    not_for_tracers("fix", {"out": out})
     return apply(e.trunc, (as_tracer(x),))
 
 
@@ -194,8 +191,7 @@ def sinc(x: Any) -> Any:
 # Comparison
 
 
-def _is_infinity(x: Any, out: Any, negative: bool) -> Any:
-    not_for_tracers("isneginf" if negative else "isposinf", {"out": out})
+def _is_infinity(x: Any, negative: bool) -> Any:
     array = as_tracer(x)
     if array.dtype.kind == "c":
         raise TypeError(
@@ -206,12 +202,12 @@ def _is_infinity(x: Any, out: Any, negative: bool) -> Any:
 
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
-    return _is_infinity(x, out, False)
+    return _is_infinity(x, False)
 
 
 @implements(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
-    return _is_infinity(x, out, True)
+    return _is_infinity(x, True)
 
 
 @implements(np.isclose)

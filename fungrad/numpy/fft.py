@@ -42,7 +42,8 @@ __all__ = [
 ]
 
 
-def _checked_norm(norm: Any) -> str:
+def checked_norm(norm: Any) -> str:
+    """Return the normalization of a transform; None is the usual one."""
     norm = "backward" if norm is None else norm
     if norm not in SWAPPED:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
@@ -103,7 +104,7 @@ def _axes(x: Tracer, s: Any, axes: Any, half: bool = False) -> tuple[list[int], 
 
 
 def _transformed(x: Tracer, axes: list[int], lengths: list[int], inverse: bool, norm: Any) -> Any:
-    norm = _checked_norm(norm)
+    norm = checked_norm(norm)
     if not axes:
         return x
     x = x if x.dtype.kind == "c" else _at_least_single(x)
@@ -117,7 +118,7 @@ def _transformed(x: Tracer, axes: list[int], lengths: list[int], inverse: bool, 
 def _from_half(x: Any, axis: int, n: int, norm: Any) -> Any:
     dtype = np.result_type(real_dtype(x.dtype), 1.0)  # of the result: float16 for float16
     x = resized(_complex(x), [axis], [n // 2 + 1 if n > 0 else n])
-    return cast(InverseRealFFT(axis, n, _checked_norm(norm))(x), dtype)
+    return cast(InverseRealFFT(axis, n, checked_norm(norm))(x), dtype)
 
 
 def _real(x: Tracer, name: str) -> Tracer:
@@ -130,7 +131,7 @@ def _real(x: Tracer, name: str) -> Tracer:
 
 def _real_fft(x: Tracer, axis: int, n: int, norm: Any, name: str) -> Any:
     x = resized(_real(x, name), [axis], [n])
-    return RealFFT(axis, _checked_norm(norm))(x)
+    return RealFFT(axis, checked_norm(norm))(x)
 
 
 # One axis
@@ -170,14 +171,14 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     x = as_tracer(a)
     axis, length = _axis(x, n, axis)
     length = 2 * (length - 1) if n is None else length
-    return _from_half(np.conjugate(x), axis, length, SWAPPED[_checked_norm(norm)])
+    return _from_half(np.conjugate(x), axis, length, SWAPPED[checked_norm(norm)])
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = as_tracer(a)
     axis, length = _axis(x, n, axis)
-    return np.conjugate(_real_fft(x, axis, length, SWAPPED[_checked_norm(norm)], "ihfft"))
+    return np.conjugate(_real_fft(x, axis, length, SWAPPED[checked_norm(norm)], "ihfft"))
 
 
 # Several axes

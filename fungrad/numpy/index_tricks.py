@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import to_host
 from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
-from fungrad.numpy.selecting import on_host
 from fungrad.numpy.shape import as_shape, reshaped
 
 # r_ and c_
@@ -115,7 +115,7 @@ def ix_(*args: Any) -> Any:
 
 def _known(x: Any) -> Any:
     value = known_value(x)
-    return None if value is None else on_host(value)
+    return None if value is None else to_host(value)
 
 
 def _check_order(order: Any) -> None:

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.shaping import Concatenate, slice_axis
@@ -54,7 +54,6 @@ def _sequence(arrays: Any) -> list[Any]:
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    not_for_tracers("concatenate", {"out": out})
     arrays = _sequence(arrays)
     if axis is None:
         axis = 0
@@ -75,7 +74,6 @@ concat = concatenate
 def stack(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    not_for_tracers("stack", {"out": out})
     xs = [as_tracer(x) for x in _sequence(arrays)]
     shapes = {x.shape for x in xs}
     if len(shapes) != 1:

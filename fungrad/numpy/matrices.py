@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import (
     as_tracer,
@@ -57,7 +57,7 @@ def _below(x: Tracer, k: Any) -> np.ndarray[Any, Any]:
 
 
 def _keep(x: Tracer, mask: Any) -> Any:
-    return promotion.where(mask, x, 0)
+    return promotion.where(mask, x, False)  # a number of any dtype
 
 
 @implements(np.tril)
@@ -138,7 +138,6 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 def trace(
     a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
 ) -> Any:
-    not_for_tracers("trace", {"out": out})
     x: Any = diagonal(as_tracer(a), offset, axis1, axis2)
     wanted = np.dtype(dtype) if dtype else np.zeros(0, x.dtype).sum().dtype
     return ReduceSum((x.ndim - 1,))(cast(x, wanted))

@@ -50,8 +50,6 @@ def _refused(function: Any, *operands: Any) -> NoReturn:
 
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        not_for_tracers("dot", {"out": out})
     x, y = _operands(a, b)
     m, n = x.ndim, y.ndim
     if not m or not n:
@@ -90,8 +88,8 @@ def _takes_axes(rule: Callable[..., Any]) -> Callable[..., Any]:
 @implements(np.matmul)
 @_takes_axes
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
-    if out is not None or kwargs:
-        not_for_tracers("matmul", {"out": out, **kwargs})
+    if kwargs:
+        not_for_tracers("matmul", kwargs)
     x, y = _operands(x1, x2, np.matmul)
     if dtype is not None:
         x, y = cast(x, np.dtype(dtype)), cast(y, np.dtype(dtype))
@@ -141,7 +139,7 @@ def _conjugate(x: Any) -> Any:
 def vecdot(
     x1: Any, x2: Any, /, out: Any = None, *, axis: Any = -1, dtype: Any = None, **kwargs: Any
 ) -> Any:
-    not_for_tracers("vecdot", {"out": out, **kwargs})
+    not_for_tracers("vecdot", kwargs)
     x, y = [cast(z, np.dtype(dtype or z.dtype)) for z in _operands(x1, x2, np.vecdot)]
     if axis != -1:
         x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
@@ -168,7 +166,7 @@ _vecmat = getattr(np, "vecmat", _plain_vecmat)
 @implements(_matvec)
 @_takes_axes
 def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
-    not_for_tracers("matvec", {"out": out, **kwargs})
+    not_for_tracers("matvec", kwargs)
     x, y = _operands(x1, x2)
     if x.ndim < 2 or not y.ndim or x.shape[-1] != y.shape[-1]:
         _refused(_matvec, x, y)
@@ -178,7 +176,7 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
 @implements(_vecmat)
 @_takes_axes
 def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
-    not_for_tracers("vecmat", {"out": out, **kwargs})
+    not_for_tracers("vecmat", kwargs)
     x, y = _operands(x1, x2)
     if not x.ndim or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
         _refused(_vecmat, x, y)
@@ -206,7 +204,6 @@ def inner(a: Any, b: Any, /) -> Any:
 
 @implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    not_for_tracers("outer", {"out": out})
     x, y = [reshaped(z, (z.size,)) for z in _operands(a, b)]
     return DotGeneral(NO_AXES, NO_AXES, (1, 1))(x, y)
 

@@ -13,7 +13,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumsum
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to
 from fungrad.numpy.reductions import (
@@ -64,7 +64,6 @@ def median(
     overwrite_input: bool = False,
     keepdims: Any = False,
 ) -> Any:
-    not_for_tracers("median", {"out": out})
     x, axes = _sorted(a, axis)
     n = x.shape[0]
     middle = _at(x, max(n - 1, 0) // 2, n // 2 + 1 if n else 0)
@@ -259,7 +258,6 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """Differentiable in `q` too, except with `weights`."""
-    not_for_tracers("quantile", {"out": out})
     return _quantile(a, q, axis, method, keepdims, False, False, weights)
 
 
@@ -276,7 +274,6 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """Differentiable in `q` too, except with `weights`."""
-    not_for_tracers("percentile", {"out": out})
     return _quantile(a, q, axis, method, keepdims, True, False, weights)
 
 
@@ -293,7 +290,6 @@ def nanquantile(
     weights: Any = None,
 ) -> Any:
     """Differentiable in `q` too, except with `weights`."""
-    not_for_tracers("nanquantile", {"out": out})
     return _quantile(a, q, axis, method, keepdims, False, True, weights)
 
 
@@ -310,7 +306,6 @@ def nanpercentile(
     weights: Any = None,
 ) -> Any:
     """Differentiable in `q` too, except with `weights`."""
-    not_for_tracers("nanpercentile", {"out": out})
     return _quantile(a, q, axis, method, keepdims, True, True, weights)
 
 
@@ -322,7 +317,6 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: Any = False,
 ) -> Any:
-    not_for_tracers("nanmedian", {"out": out})
     x = as_tracer(a)
     if is_exact(x.dtype):
         return median(x, axis, keepdims=keepdims)

@@ -227,7 +227,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    not_for_tracers("ptp", {"out": out})
     x = as_tracer(a)
     return apply(e.sub, (max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims)))
 
@@ -239,10 +238,8 @@ def _position(
     primitive: type[reductions.ArgMax | reductions.ArgMin],
     a: Any,
     axis: Any,
-    out: Any,
     keepdims: Any,
 ) -> Any:
-    not_for_tracers(primitive.function, {"out": out})
     x = as_tracer(a)
     axes: tuple[int, ...] = tuple(range(x.ndim))
     if axis is None or not x.ndim:
@@ -256,12 +253,12 @@ def _position(
 
 @implements(np.argmax)
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    return _position(reductions.ArgMax, a, axis, out, keepdims)
+    return _position(reductions.ArgMax, a, axis, keepdims)
 
 
 @implements(np.argmin)
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    return _position(reductions.ArgMin, a, axis, out, keepdims)
+    return _position(reductions.ArgMin, a, axis, keepdims)
 
 
 # Means and variances

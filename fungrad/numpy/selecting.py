@@ -6,9 +6,9 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import to_host
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
@@ -50,12 +50,7 @@ def value_needed(
             f"at {here()}\n{what} {why}, and a tracer of type {x.type} under `{x.owner.label}` has none: "
             f"the function is traced once for all values. {advice}"
         )
-    return on_host(value)
-
-
-def on_host(value: Any) -> Any:
-    """Return an array as one of NumPy: copied, if it is one of CuPy."""
-    return np.asarray(value) if namespace((value,)) is np else value.get()
+    return to_host(value)
 
 
 SIZE_NEEDED = (
@@ -165,7 +160,6 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
 
 @implements(np.compress)
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    not_for_tracers("compress", {"out": out})
     x = as_tracer(a)
     if len(type_of(as_array(condition)).shape) != 1:
         raise ValueError("condition must be a 1-d array")
@@ -212,12 +206,12 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
     value = value_needed(x, "trim_zeros", "Call it outside of jit and vmap.")
     where = np.argwhere(value)
     if not len(where):
-        return getitem(x, (slice(0, 0),) * x.ndim)
+        return getitem(x, tuple(slice(0, 0) if i in axes else slice(None) for i in range(x.ndim)))
     low, high = where.min(0), where.max(0) + 1
-    axes = range(x.ndim) if axis is None else np.atleast_1d(axis) % x.ndim
     for i in axes:
         start = int(low[i]) if "f" in sides else 0
         stop = int(high[i]) if "b" in sides else x.shape[i]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from fungrad.core.backend import to_host
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.indexing import take_along_axis
@@ -84,7 +85,7 @@ class Permutation(Primitive):
         return array_type((*pivots.shape[:-1], self.length), np.dtype(np.int64))
 
     def impl(self, xp: Any, pivots: Any) -> Any:
-        pivots = pivots if xp is np else pivots.get()
+        pivots = to_host(pivots)
         order = np.empty((*pivots.shape[:-1], self.length), np.int64)
         order[...] = range(self.length)
         for i in range(pivots.shape[-1]):

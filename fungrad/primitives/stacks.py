@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import to_host
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.primitives.contraction import dot_general
@@ -73,7 +74,7 @@ class OfMatrices(Primitive):
         """
         outs = [np.zeros(t.shape, t.dtype) for t in self.infer(tuple(map(type_of, operands)))]
         double = np.result_type(operands[0].dtype, np.float64)
-        hosted = [(x if xp is np else x.get()).astype(double) for x in operands]
+        hosted = [to_host(x).astype(double) for x in operands]
         stack = operands[0].shape[:-2] if any(out.size for out in outs) else (0,)
         for i in np.ndindex(stack):
             for out, value in zip(outs, function(*[x[i] for x in hosted]), strict=True):

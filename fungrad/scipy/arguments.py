@@ -8,11 +8,16 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.errors import LostDerivativeError, here
-from fungrad.core.tracer import current_trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import type_of
-from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.numpy.promotion import as_array, has_tracer, strong
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import as_operand
+
+
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Return the further arguments of a user's function; one alone need not be in a tuple."""
+    return args if isinstance(args, tuple) else (args,)
 
 
 def operand(x: Any) -> Any:
@@ -24,6 +29,13 @@ def operand(x: Any) -> Any:
 def cast(x: Any, dtype: np.dtype[Any]) -> Any:
     """Return an operand with `dtype`."""
     return x if x.dtype == dtype else Cast(dtype)(x)
+
+
+def double(x: Any) -> Any:
+    """Return an array or a tracer in double precision, complex if it is."""
+    x = strong(x)
+    dtype = np.dtype(complex if x.dtype.kind == "c" else float)
+    return cast(x, dtype) if type(x) is Tracer else np.asarray(x, dtype)
 
 
 def is_plain(*arguments: Any) -> bool:

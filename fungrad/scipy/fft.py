@@ -127,9 +127,13 @@ def _several_axes(name: str, of: str, default: tuple[int, ...] | None) -> Any:
         array = _at_least_single(x)
         lengths, which = _shape_and_axes(array, s, axes)
         if name.startswith("hfft"):
-            return transform(np.conjugate(array), lengths, which, SWAPPED[norm or "backward"])
+            return transform(
+                np.conjugate(array), lengths, which, SWAPPED[transforms.checked_norm(norm)]
+            )
         if name.startswith("ihfft"):
-            return np.conjugate(transform(array, lengths, which, SWAPPED[norm or "backward"]))
+            return np.conjugate(
+                transform(array, lengths, which, SWAPPED[transforms.checked_norm(norm)])
+            )
         return transform(array, lengths, which, norm)
 
     return function
@@ -185,9 +189,7 @@ def _real_transform(
     """
     if type not in INVERSE:
         raise ValueError("invalid DCT type")
-    norm = "backward" if norm is None else norm
-    if norm not in SWAPPED:
-        raise ValueError(f'Invalid norm value {norm!r}, should be "backward", "ortho" or "forward"')
+    norm = transforms.checked_norm(norm)
     if orthogonalize is None:
         orthogonalize = norm == "ortho"
     axis = normalize_axis_index(axis, x.ndim)

@@ -61,6 +61,7 @@ CASES = [
     Case("vander", (V, 0)),
     *[Case(name, (B, k)) for name in ("tril", "triu") for k in (0, 1, -2)],
     Case("tril", (A,)),
+    Case("tril", (I > 1,)),
     Case("triu", (V,)),
     Case("triu", (I,)),
     *[Case("diag", (x, k)) for x in (V, B, E) for k in (0, 2, -1)],

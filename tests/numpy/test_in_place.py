@@ -306,6 +306,25 @@ def buffer(x):
     return total
 
 
+def results_are_scalars(x):
+    s = x.sum()
+    t = s
+    s += 1
+    row = np.atleast_1d(s)
+    row += x[0, 0]
+    s.reshape(1)[0] = 3
+    return np.stack([s, t, row[0]])
+
+
+def zeros_of_no_axes_are_an_array(x):
+    a = fnp.zeros(())
+    same, row = a, a[None]
+    np.copyto(a, x.sum())
+    row *= 2
+    same += 1
+    return a + row * x
+
+
 PROGRAMS = [
     loop,
     through_row,
@@ -338,6 +357,8 @@ PROGRAMS = [
     reduceat,
     stencil,
     buffer,
+    results_are_scalars,
+    zeros_of_no_axes_are_an_array,
 ]
 
 
@@ -408,6 +429,11 @@ def test_error(change, message):
     if "zeros" not in message or "np.zeros" not in message:
         with pytest.raises((TypeError, ValueError, fg.ConcretizationError)):
             fg.jit(f)(X)
+
+
+def test_a_broadcast_scalar_is_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        fg.jit(lambda x: np.broadcast_to(x.sum(), 3).fill(1.0))(X)
 
 
 def test_an_inner_function_cannot_change_an_outer_array():

@@ -31,6 +31,7 @@ CALLS = [
     ("clip", A, (), {"max": 0.2}),
     ("conj", C, (), {}),
     ("conjugate", I, (), {}),
+    ("conj", I > 1, (), {}),
     ("reshape", A, (4, 6), {}),
     ("reshape", A, ((4, -1),), {}),
     ("reshape", A, (-1,), {"order": "F"}),

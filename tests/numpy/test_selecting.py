@@ -71,6 +71,7 @@ WITH_VALUES = [
     Case("trim_zeros", (np.array([0, 0, 1.5, 0, 2, 0]),), vmap=False, jit=False, diff_argnums=()),
     Case("trim_zeros", (np.array([0, 0, 3, 0]), "f"), vmap=False, jit=False),
     Case("trim_zeros", (np.zeros(3),), vmap=False, jit=False, diff_argnums=()),
+    Case("trim_zeros", (np.zeros((2, 3)),), {"axis": -1}, vmap=False, jit=False, diff_argnums=()),
 ]
 
 
@@ -110,6 +111,7 @@ def test_piecewise_sees_only_its_part_where_values_are_known():
 
 ERRORS = [
     ("trim_zeros", (V, "x")),
+    ("trim_zeros", (V, "fb", 3)),
     ("take", (V, 9)),
     ("take", (B, 0, 5)),
     ("take", (V, V)),

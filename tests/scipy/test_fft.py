@@ -86,6 +86,7 @@ ERRORS = [
     ("fft", (V, 0), ValueError, "nvalid number of"),
     ("fft", (V, None, 3), IndexError, "out of|range"),
     ("fft", (V, None, -1, "unit"), ValueError, "Invalid norm value"),
+    ("hfftn", (C, None, None, "unit"), ValueError, "Invalid norm value"),
     ("fftn", (A, (3,), (0, 1)), ValueError, "of the same length"),
     ("fftn", (A, None, (0, 0)), ValueError, "must be unique"),
     ("fftn", (A, (1, 2, 3)), ValueError, "requires more axes"),

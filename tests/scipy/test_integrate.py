@@ -28,6 +28,7 @@ Y = np.cos(np.arange(14.0)).reshape(2, 7)
             ((Y[:, :n],), {"x": X[:n]}),
             ((Y[:, :n],), {"x": np.stack([X[:n], X[:n] ** 2])}),
             ((np.arange(n),), {"x": X[:n]}),
+            ((np.arange(n),), {"x": np.arange(n) ** 2}),
         ]
         + ([((Y[:, :n],), {"x": X[:n], "initial": 0})] if "cumulative" in name else [])
         if (name, n) != ("simpson", 1)

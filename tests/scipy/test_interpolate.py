@@ -254,6 +254,7 @@ ERRORS = {
     "knots": (lambda c: interpolate.BSpline(T[::-1], c, 3)(1.0), Y, ValueError, "non-decreasing order"),
     "not enough coefficients": (lambda c: interpolate.BSpline(T, c[:3], 3)(1.0), Y, ValueError, "inconsistent"),
     "lengths": (lambda y: interpolate.CubicSpline(X, y)(1.0), Y[:4], ValueError, "doesn't match the length of `x`"),
+    "axis": (lambda y: interpolate.interp1d(X, y, axis=3)(1.0), Y, IndexError, "out of bounds"),
     "order": (lambda y: interpolate.PchipInterpolator(-X, y)(1.0), Y, ValueError, "strictly increasing"),
     "condition": (lambda y: interpolate.CubicSpline(X, y, bc_type="free")(1.0), Y, ValueError, "bc_type=free is not"),
     "method": (lambda v: interpolate.RegularGridInterpolator(GRID, v, "best"), V, ValueError, "is not defined"),

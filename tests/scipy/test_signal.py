@@ -202,6 +202,9 @@ ERRORS = [
     ("welch", (X,), {"nperseg": 4, "noverlap": 4}, ValueError, "must be less than"),
     ("stft", (X,), {"nperseg": 4, "boundary": "odd one"}, ValueError, "Unknown boundary option"),
     ("istft", (V,), {}, ValueError, "at least 2d"),
+    ("istft", (A,), {"time_axis": 5}, IndexError, "out of |can not be applied"),
+    ("fftconvolve", (X, X), {"axes": 3}, ValueError, "out of bounds|exceeds dimensionality"),
+    ("fftconvolve", (X, X), {"axes": (0, 0)}, ValueError, "repeated axis|must be unique"),
 ]  # fmt: skip
 
 

@@ -163,6 +163,14 @@ def test_function(name, args, options):
     )
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_logsumexp_keeps_the_dtype(dtype):
+    a = np.array([0.5, -1.0, 2.0], dtype)
+    for options in ({}, {"b": a}, {"axis": 0, "keepdims": True}):
+        f = fg.jit(lambda x, options=options: special.logsumexp(x, **options))
+        assert f(a).dtype == sc.logsumexp(a, **options).dtype == dtype
+
+
 def test_logsumexp_of_infinite_exponents():
     a = np.array([-np.inf, 2.0, 1000.0])
     value, gradient = fg.value_and_grad(special.logsumexp)(a)

@@ -87,6 +87,55 @@ def test_outside_of_the_support_and_for_invalid_parameters(name, method):
         assert np.isfinite(leaf).all(), gradients
 
 
+def test_laplace_distribution_function_is_differentiable_at_its_kink():
+    x, half = np.float64(0.0), {"cdf": 0.5, "sf": -0.5, "logcdf": 1.0, "logsf": -1.0}
+    for method, slope in half.items():
+        assert fg.grad(getattr(stats.laplace, method))(x) == slope
+
+
+@pytest.mark.parametrize(("name", "sign"), [("gumbel_l", 1), ("gumbel_r", -1)])
+def test_derivatives_of_gumbel_where_the_inner_exponential_overflows(name, sign):
+    for method in ("pdf", "cdf", "sf"):
+        f, g = both(name, method)
+        for y in (np.float64(1e3), np.float64(1e300)):
+            assert fg.grad(f)(sign * y) == 0
+            with np.errstate(over="ignore"):  # SciPy's own
+                assert fg.jit(f)(sign * y) == g(sign * y)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(10.0, np.inf), (-np.inf, -30.0), (40.0, 41.0), (-np.inf, np.inf)]
+)
+def test_truncnorm_far_in_a_tail(a, b):
+    """Outside of the support derivatives are 0, not NaN; `isf` keeps the digits of small q."""
+    f = stats.truncnorm
+    for method in ("cdf", "sf", "logcdf", "logsf", "logpdf"):
+        for x in (-1e3, 0.0, 1e3):
+            gradients = fg.grad(getattr(f, method), (0, 1, 2))(x, np.float64(a), np.float64(b))
+            assert np.isfinite(gradients).all(), (method, x, gradients)
+    if b == np.inf:
+        x = fg.jit(f.isf)(np.float64(1e-20), a, b)
+        np.testing.assert_allclose(fg.jit(f.sf)(x, a, b), 1e-20, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "x", "shapes"),
+    [
+        ("expon", "logcdf", 40.0, ()),
+        ("gumbel_r", "logsf", -5.0, ()),
+        ("cauchy", "logcdf", 1e10, ()),
+        ("gamma", "logcdf", 40.0, (2.3,)),
+        ("chi2", "logsf", 1e-12, (3.5,)),
+        ("t", "logcdf", 1e3, (4.5,)),
+        ("beta", "logsf", 1e-12, (2.0, 3.0)),
+        ("pareto", "logcdf", 1e3, (2.5,)),
+    ],
+)
+def test_logarithms_of_probabilities_near_one(name, method, x, shapes):
+    f, g = both(name, method)
+    np.testing.assert_allclose(fg.jit(f)(np.float64(x), *shapes), g(x, *shapes), rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", [n for n in SHAPES if SHAPES[n]])
 def test_invalid_shapes(name):
     bad = [-s - 5.0 if name != "truncnorm" else 3.0 for s in SHAPES[name]]
@@ -257,6 +306,7 @@ SAMPLES = [
     ("zscore", (A,), {"axis": 1, "ddof": 1}),
     ("zscore", (A,), {"axis": None}),
     ("sem", (TIES,), {"axis": 1}),
+    ("sem", (A.astype("f4"),), {"axis": 1}),
     ("entropy", (A,), {}),
     ("entropy", (A,), {"axis": 1, "base": 2.0, "keepdims": True}),
     ("entropy", (A, A[:, ::-1].copy()), {}),

@@ -724,6 +724,9 @@ def test_nothing_is_left_open_after_errors():
         lambda x: x * math.atan2(x, 1.0),
         lambda x: sum(v * math.exp(v) for v in [x, x]),
         lambda x: x * np.float64(x),
+        lambda x: float(2) * math.sqrt(x),  # another call of float in the same code
+        lambda x: math.hypot(*[x, x]) * complex(1).real,
+        lambda x: np.fromiter((v * v for v in [x, x]), float).sum(),
     ],
 )
 def test_compiled_functions_do_not_lose_a_derivative(f):
@@ -733,7 +736,16 @@ def test_compiled_functions_do_not_lose_a_derivative(f):
 
 @pytest.mark.parametrize(
     "f",
-    [lambda x: x * float(x), lambda x: x * next(map(float, [x])), lambda x: x * complex(x).real],
+    [
+        lambda x: x * float(x),
+        lambda x: x * next(map(float, [x])),
+        lambda x: x * complex(x).real,
+        lambda x: x * complex(x, x).imag,
+        lambda x: x * sum([*map(float, [x])]),
+        lambda x: sum([x * convert(x) for convert in (float,)]),
+        lambda x: x * float("%.3f" % x),  # noqa: UP031
+        lambda x: x * max(float(x), 1.0),
+    ],
 )
 def test_a_number_that_is_asked_for_is_a_constant(f):
     assert fg.grad(f)(4.0) == 4.0
@@ -754,8 +766,25 @@ def test_arguments_that_cannot_be_traced_are_named():
     for transform in (fg.grad, fg.vmap, fg.jit):
         with pytest.raises(TypeError, match="takes a function"):
             transform(3.0)
-    with pytest.raises(AttributeError, match="no 'scan' yet"):
-        _ = fg.scan
+    for transform in (fg.grad, fg.vmap, fg.jit):
+        with pytest.raises(TypeError, match=r"numpy\.matrix .* numpy\.asarray"):
+            transform(lambda x: (x * x).sum())(np.ones((2, 2)).view(np.matrix))
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("scan", "`for`"),
+        ("lax", r"fungrad\.numpy\.where"),
+        ("random", r"numpy\.random outside"),
+        ("custom_vjp", "stop_gradient"),
+        ("checkpoint", "as it is"),
+        ("nn", "softmax"),
+    ],
+)
+def test_what_is_not_there_yet(name, advice):
+    with pytest.raises(AttributeError, match=f"no '{name}' yet.*{advice}"):
+        getattr(fg, name)
 
 
 def test_indexing_a_numpy_array_with_a_tracer():

@@ -462,6 +462,20 @@ def test_a_large_captured_array_is_read_only_during_the_trace():
         big[0] = 1
 
 
+def test_the_error_of_a_write_during_the_trace_says_why():
+    big = np.ones(20_000)
+
+    def f(x):
+        y = fnp.sum(x * big)
+        big[0] = 5
+        return y
+
+    with pytest.raises(ValueError, match="read-only") as caught:
+        fg.grad(fg.grad(f))(1.0)
+    assert len(caught.value.__notes__) == 1
+    assert "Write into a copy" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap, fg.make_expr])
 def test_a_large_captured_array_is_writable_after_an_exception(transform):
     big = np.ones(20_000)

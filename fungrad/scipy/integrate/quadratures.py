@@ -14,7 +14,7 @@ from fungrad.control.programs import close, shared
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
-from fungrad.scipy.arguments import cast, is_plain, operand
+from fungrad.scipy.arguments import as_tuple, cast, is_plain, operand
 
 
 def _integral(
@@ -89,7 +89,7 @@ def quad(
     >>> print(fg.grad(lambda k: quad(lambda x: fnp.exp(-k * x), 0.0, np.inf)[0])(2.0).round(6))
     -0.25
     """
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     if is_plain(a, b, args):
         return scipy.integrate.quad(
             func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, **options
@@ -130,7 +130,7 @@ def quad_vec(
     >>> fg.grad(lambda p: quad_vec(lambda x: x ** p, 0.0, 1.0)[0].sum())(np.array([1.0, 3.0])).round(6)
     array([-0.25  , -0.0625])
     """
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     if is_plain(a, b, args):
         return scipy.integrate.quad_vec(f, a, b, epsabs, epsrel, limit=limit, args=args, **options)
     if options:

@@ -24,6 +24,8 @@ def _prepared(y: Any, x: Any, dx: Any, axis: int, what: str) -> tuple[Any, Any]:
     if x is None:
         return np.moveaxis(y, axis, -1), dx
     x = as_tracer(x) if isinstance(x, (list, tuple)) else x
+    if not type_of(x).inexact:
+        x = x.astype(float)  # differences of whole numbers are divided by each other
     if x.ndim == 1:
         if x.shape[0] != y.shape[axis]:
             raise ValueError(f"{what}: if given, length of x along axis must be the same as y")

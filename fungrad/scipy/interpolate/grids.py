@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
+from fungrad.scipy.arguments import double
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
-    double,
     fixed,
     registered,
     spread,
@@ -133,7 +134,7 @@ class RegularGridInterpolator(Interpolant):
     def __call__(self, xi: Any) -> Any:
         """Return the values at places, of shape (..., d) or a tuple of d arrays."""
         ndim = len(self.grid)
-        if self.is_plain(*(xi if isinstance(xi, tuple) else (xi,))):
+        if self.is_plain(xi):
             own = scipy.interpolate.RegularGridInterpolator(
                 self.grid, self.values, self.method, self.bounds_error, self.fill_value
             )
@@ -228,7 +229,7 @@ def interpn(
     >>> fg.grad(lambda place: interpn((x,), x**2, place)[0])(np.array([1.5]))
     array([3.])
     """
-    if not has_tracer([values, *(xi if isinstance(xi, tuple) else (xi,))]):
+    if not has_tracer((values, xi)):
         return scipy.interpolate.interpn(points, values, xi, method, bounds_error, fill_value)
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
@@ -305,7 +306,7 @@ class interp1d(Interpolant):
             values = double(values)
         if places.ndim != 1:
             raise ValueError("the x array must have exactly one dimension.")
-        self.axis = axis % values.ndim
+        self.axis = normalize_axis_index(axis, values.ndim)
         values = np.moveaxis(values, self.axis, 0)
         if values.shape[0] != len(places):
             raise ValueError("x and y arrays must be equal in length along interpolation axis.")

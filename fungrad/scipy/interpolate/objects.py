@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, known_value
-from fungrad.numpy.promotion import cast, has_tracer, strong
+from fungrad.numpy.promotion import has_tracer
 
 C = TypeVar("C", bound="type[Interpolant]")
 
@@ -24,7 +24,7 @@ class Interpolant:
     """Names of the attributes that are part of the structure."""
 
     @classmethod
-    def of(cls, arrays: Any, settings: Any) -> Any:
+    def of(cls, arrays: Any, settings: Any) -> Self:
         """Return an object with these attributes, which are not looked at."""
         self = object.__new__(cls)
         for names, values in ((cls.arrays, arrays), (cls.settings, settings)):
@@ -47,15 +47,6 @@ def registered(cls: C) -> C:
         ),
         lambda settings, arrays: cls.of(arrays, settings),
     )
-
-
-def double(x: Any) -> Any:
-    """Return an array or a tracer in double precision."""
-    x = strong(x)
-    if type(x) is not Tracer:
-        x = np.asarray(x)
-    dtype = np.dtype(complex if x.dtype.kind == "c" else float)
-    return cast(x, dtype) if type(x) is Tracer else x.astype(dtype, copy=False)
 
 
 def fixed(x: Any, what: str) -> np.ndarray[Any, Any]:

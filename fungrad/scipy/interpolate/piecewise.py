@@ -10,11 +10,11 @@ import scipy.interpolate
 
 from fungrad.core.tracer import known_value
 from fungrad.numpy.promotion import as_tracer, has_tracer
+from fungrad.scipy.arguments import double
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
     check_period,
-    double,
     fixed,
     registered,
     spread,
@@ -99,7 +99,7 @@ class PPoly(Interpolant):
         if nu < 0:
             return self.antiderivative(-nu)
         c = _differentiated(self.c, nu)
-        return PPoly.of((c, self.x), (self.extrapolate, self.axis))  # type: ignore[no-any-return]
+        return PPoly.of((c, self.x), (self.extrapolate, self.axis))
 
     def antiderivative(self, nu: int = 1) -> PPoly:
         """Return the continuous one of which this is the derivative of order `nu`; it is 0 at the start."""
@@ -116,7 +116,7 @@ class PPoly(Interpolant):
             starts = np.cumsum(areas, 0) - areas
             c = np.concatenate([c, starts[np.newaxis]])
         extrapolate = self.extrapolate != "periodic" and self.extrapolate
-        return PPoly.of((c, self.x), (extrapolate, self.axis))  # type: ignore[no-any-return]
+        return PPoly.of((c, self.x), (extrapolate, self.axis))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from `a` to `b`; NaN if one is outside and `extrapolate` is False."""

@@ -11,11 +11,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import as_tracer
+from fungrad.scipy.arguments import double
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
     check_period,
-    double,
     fixed,
     registered,
     spread,
@@ -147,7 +147,7 @@ class BSpline(Interpolant):
             width = np.where(width == 0, np.inf, width)  # a B-spline of no width is 0
             c = k * (c[1:] - c[:-1]) / spread(width, c)
             k -= 1
-        return BSpline.of((t, c), (k, self.extrapolate, self.axis))  # type: ignore[no-any-return]
+        return BSpline.of((t, c), (k, self.extrapolate, self.axis))
 
     def antiderivative(self, nu: int = 1) -> BSpline:
         """Return a spline of which this one is the derivative of order `nu`; it is 0 at the start."""
@@ -161,7 +161,7 @@ class BSpline(Interpolant):
             t = np.concatenate([t[:1], t, t[-1:]])
             k += 1
         extrapolate = self.extrapolate != "periodic" and self.extrapolate
-        return BSpline.of((t, c), (k, extrapolate, self.axis))  # type: ignore[no-any-return]
+        return BSpline.of((t, c), (k, extrapolate, self.axis))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from `a` to `b`; outside of the base interval the spline is as `extrapolate` says, or 0."""
@@ -287,4 +287,4 @@ def _solved(solve: Any, y: Any, axis: int, bc_type: Any) -> BSpline:
         given: Any = values
         c = np.tensordot(spline.c, given[:-1] if periodic else given, 1)
     extrapolate = "periodic" if bc_type == "periodic" else True
-    return BSpline.of((t, c), (k, extrapolate, axis))  # type: ignore[no-any-return]
+    return BSpline.of((t, c), (k, extrapolate, axis))

@@ -11,7 +11,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.decompositions import cholesky_factor
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.primitives.stacks import adjoint
-from fungrad.scipy.linalg.eigenvalues import eigh
+from fungrad.scipy.linalg.eigenvalues import eigh, selected_indices
 from fungrad.scipy.linalg.systems import cho_solve, solve
 
 
@@ -117,8 +117,6 @@ def eig_banded(
     check_finite: bool = True,
 ) -> Any:
     """Traced, of the whole matrix; eigenvalues are selected by index only."""
-    if select not in ("a", "all", 0, "i", "index", 2):
-        raise TypeError("eig_banded: traced eigenvalues are selected by index: select='i'")
+    subset = selected_indices("eig_banded", select, select_range)
     (x,) = numbers(a_band)
-    subset = select_range if select in ("i", "index", 2) else None
     return eigh(_dense_hermitian(x, lower), eigvals_only=eigvals_only, subset_by_index=subset)

@@ -153,6 +153,15 @@ def eigvalsh(
     )
 
 
+def selected_indices(name: str, select: Any, select_range: Any) -> Any:
+    """Return the `subset_by_index` that SciPy's older arguments `select` and `select_range` ask for."""
+    if select in ("a", "all", 0):
+        return None
+    if select in ("i", "index", 2):
+        return select_range
+    raise TypeError(f"{name}: traced eigenvalues are selected by index: select='i'")
+
+
 @implements(scipy.linalg.eigh_tridiagonal)
 def eigh_tridiagonal(
     d: Any,
@@ -165,13 +174,11 @@ def eigh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Any:
     """Traced, by `eigh` of the whole matrix; eigenvalues are selected by index only."""
-    if select not in ("a", "all", 0, "i", "index", 2):
-        raise TypeError("eigh_tridiagonal: traced eigenvalues are selected by index: select='i'")
+    subset = selected_indices("eigh_tridiagonal", select, select_range)
     diagonal, off = numbers(d, e)
     if diagonal.ndim != 1 or off.shape != (max(diagonal.size - 1, 0),):
         raise ValueError(f"d ({diagonal.size}) must have one more element than e ({off.size})")
     matrix = np.diag(diagonal) + np.diag(off, -1) + np.diag(off, 1)
-    subset = select_range if select in ("i", "index", 2) else None
     return eigh(matrix, eigvals_only=eigvals_only, subset_by_index=subset)
 
 

@@ -37,11 +37,12 @@ def _result(x: Any, is_vector: bool) -> Any:
     return reshaped(x, x.shape[:-1]) if is_vector else x
 
 
-def _transposed(a: Any, trans: Any) -> tuple[Any, int]:
+def _transposed(a: Any, trans: Any) -> tuple[Any, bool]:
+    """Return the matrix as `trans` says, and whether it was transposed."""
     kind = _TRANSPOSES.get(trans)
     if kind is None:
         raise ValueError(f"trans must be one of 0, 1, 2, 'N', 'T', 'C', got {trans!r}")
-    return (a, 0) if kind == 0 else (transposed(a) if kind == 1 else adjoint(a), kind)
+    return (a if kind == 0 else transposed(a) if kind == 1 else adjoint(a)), kind != 0
 
 
 @implements(scipy.linalg.solve)
@@ -120,8 +121,8 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     x, y, is_vector = _system(a, b)
-    x, kind = _transposed(x, trans)
-    is_lower = bool(lower) != bool(kind)
+    x, was_transposed = _transposed(x, trans)
+    is_lower = bool(lower) != was_transposed
     return _result(solved(TriangularSolve(is_lower, bool(unit_diagonal)), x, y), is_vector)
 
 
@@ -147,13 +148,10 @@ def lu_solve(
     packed, pivots = lu_and_piv
     x, y, is_vector = _system(packed, b)
     order = Permutation(x.shape[-1])(as_tracer(pivots))
-    kind = _TRANSPOSES.get(trans)
-    if kind is None:
-        raise ValueError(f"trans must be one of 0, 1, 2, 'N', 'T', 'C', got {trans!r}")
-    if not kind:
+    x, was_transposed = _transposed(x, trans)
+    if not was_transposed:
         y = solved(TriangularSolve(True, True), x, _reordered(y, order))
         return _result(solved(TriangularSolve(False), x, y), is_vector)
-    x = transposed(x) if kind == 1 else adjoint(x)
     y = solved(TriangularSolve(False, True), x, solved(TriangularSolve(True), x, y))
     return _result(_reordered(y, np.argsort(order, -1)), is_vector)
 

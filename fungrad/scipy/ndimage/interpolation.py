@@ -15,7 +15,8 @@ import scipy.special
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import as_tracer, cast, strong
+from fungrad.numpy.promotion import as_tracer, strong
+from fungrad.scipy.arguments import double
 from fungrad.scipy.ndimage.filters import PADDING, extended, finished, per_axis
 
 MARGIN = 12
@@ -25,10 +26,6 @@ MARGIN = 12
 def _check_order(order: int, least: int = 0) -> None:
     if not least <= order <= 5:
         raise RuntimeError("spline order not supported")
-
-
-def _double(x: Any) -> Any:
-    return cast(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
 def _coefficients(x: Any, order: int, axis: int, mode: str) -> Any:
@@ -44,7 +41,7 @@ def spline_filter1d(
     input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
 ) -> Any:
     _check_order(order)
-    x = _double(as_tracer(input))
+    x = double(as_tracer(input))
     found = _coefficients(x, order, axis, mode)
     return finished("spline_filter1d", found, x, _complex_output(output, x))
 
@@ -54,7 +51,7 @@ def spline_filter(
     input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror"
 ) -> Any:
     _check_order(order, 2)
-    x = found = _double(as_tracer(input))
+    x = found = double(as_tracer(input))
     for axis in range(x.ndim):
         found = _coefficients(found, order, axis, mode)
     return finished("spline_filter", found, x, _complex_output(output, x))
@@ -155,7 +152,7 @@ def _sampled(
 ) -> Any:
     """Return an image at coordinates along its first axes, in double precision."""
     _check_order(order)
-    x = _double(as_tracer(input))
+    x = double(as_tracer(input))
     d = len(coordinates)
     if prefilter and order > 1:
         if mode in ("nearest", "grid-constant"):

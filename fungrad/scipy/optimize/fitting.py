@@ -13,6 +13,7 @@ from fungrad.control.programs import close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.numpy.promotion import has_tracer
+from fungrad.scipy.arguments import as_tuple
 from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
 from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function
 from fungrad.transforms.call import name_of
@@ -69,7 +70,7 @@ def least_squares(
     array([-0.5,  0. ,  0.5])
     """
     label = f"least_squares({name_of(fun)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     variables = Variables(x0, label)
     bound = (lambda x, *more: fun(x, *more, **kwargs)) if kwargs else fun
     residuals = vector_function(bound, args, variables, "least_squares:")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import to_device, to_host
 from fungrad.control.linear_solve import Dense
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
 from fungrad.control.solver import HostSolver, Solver
+from fungrad.core.backend import to_device, to_host
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, array_type
 from fungrad.numpy.promotion import has_tracer
@@ -61,7 +61,7 @@ class SciPySolver(HostSolver):
 
     def __call__(self, xp: Any, apply: Any, constants: Sequence[Any], b: Any) -> list[Any]:
         first = len(constants) - sum(self.counts)
-        starts = [to_host(xp, x)[()] for x in constants[:first]]
+        starts = [to_host(x)[()] for x in constants[:first]]
         rest = to_device(xp, constants[first:])
         functions = []
         for program, n in zip(self.programs, self.counts, strict=True):
@@ -76,7 +76,7 @@ class SciPySolver(HostSolver):
 
 def _on_host(program: Callable[..., list[Any]], captured: list[Any], xp: Any) -> Callable[..., Any]:
     def function(*x: Any) -> Any:
-        found = [to_host(xp, y)[()] for y in program(*captured, *map(xp.asarray, x))]
+        found = [to_host(y)[()] for y in program(*captured, *map(xp.asarray, x))]
         return found[0] if len(found) == 1 else tuple(found)
 
     return function

@@ -13,7 +13,7 @@ from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeR
 from fungrad.control.programs import Closure, close, some_outputs
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.scipy.arguments import operand, untraced
+from fungrad.scipy.arguments import as_tuple, operand, untraced
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -116,7 +116,7 @@ def minimize(
     2.0
     """
     label = f"minimize({name_of(fun)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     variables = Variables(x0, label)
     value = (lambda x, *more: fun(x, *more)[0]) if jac is True else fun
     objective = scalar_function(value, args, variables)
@@ -183,12 +183,13 @@ def _on_tree(function: Callable[..., Any], variables: Variables, args: Any) -> C
 
 def _not_nan(label: str) -> Callable[[Any], float]:
     """Return the function that passes on values, unless the first is NaN."""
-    seen: list[bool] = []
+    is_first = True
 
     def check(value: Any) -> Any:
-        if not seen and np.isnan(value).any():
+        nonlocal is_first
+        if is_first and np.isnan(value).any():
             raise ValueError(f"{label}: the objective is NaN at x0; start elsewhere")
-        seen.append(True)
+        is_first = False
         return value
 
     return check
@@ -316,7 +317,7 @@ def minimize_scalar(
     0.142857
     """
     label = f"minimize_scalar({name_of(fun)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
 
     def objective(x: Any) -> Any:
         return fun(x, *args)

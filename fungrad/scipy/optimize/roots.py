@@ -14,7 +14,7 @@ from fungrad.control.root import tangent_solver
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.scipy.arguments import operand
+from fungrad.scipy.arguments import as_tuple, operand
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -80,7 +80,7 @@ def root(
     0.25
     """
     label = f"root({name_of(fun)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     variables = Variables(x0, label)
     value = (lambda x, *more: fun(x, *more)[0]) if jac is True else fun
     function = vector_function(value, args, variables, "root:")
@@ -161,7 +161,7 @@ def root_scalar(
     0.25
     """
     label = f"root_scalar({name_of(f)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
 
     def value(x: Any) -> Any:
         found = f(x, *args)
@@ -271,7 +271,7 @@ def newton(
     array([0.5 , 0.25])
     """
     label = f"newton({name_of(func)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     if np.iscomplexobj(x0) and type(x0) is not Tracer:
         raise TypeError(f"{label}: x0 must be real; complex roots are found by custom_root")
     start = operand(x0).astype(float)
@@ -340,7 +340,7 @@ def _bracketing(method: Any) -> Callable[..., Any]:
     @api_boundary
     def find(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
         label = f"{method.__name__}({name_of(f)})"
-        args = args if isinstance(args, tuple) else (args,)
+        args = as_tuple(args)
 
         def value(x: Any) -> Any:
             return f(x, *args)
@@ -400,7 +400,7 @@ def fixed_point(
     -0.297474
     """
     label = f"fixed_point({name_of(func)})"
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     start = operand(x0).astype(float)
     step = traced(label, lambda x: operand(func(x, *args)), type_of(start), start=[start])
     if step is None:

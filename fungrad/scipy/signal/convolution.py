@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 import scipy.signal
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.fft import fftn, ifftn, irfftn, rfftn
@@ -77,7 +78,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     if axes is None:
         along = list(range(x.ndim))
     else:
-        along = [int(a) % x.ndim for a in np.atleast_1d(axes)]
+        along = list(normalize_axis_tuple(axes, x.ndim, "axes"))
         if not along:
             raise ValueError("when provided, axes cannot be empty")
     along = [a for a in along if x.shape[a] != 1 and y.shape[a] != 1]

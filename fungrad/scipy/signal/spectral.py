@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.signal
+from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
@@ -306,7 +307,7 @@ def istft(
     spectra = given + 0j
     if spectra.ndim < 2:
         raise ValueError("Input stft must be at least 2d!")
-    time_axis, freq_axis = (int(a) % spectra.ndim for a in (time_axis, freq_axis))
+    time_axis, freq_axis = (normalize_axis_index(a, spectra.ndim) for a in (time_axis, freq_axis))
     if freq_axis == time_axis:
         raise ValueError("Must specify differing time and frequency axes!")
     if scaling not in ("psd", "spectrum"):

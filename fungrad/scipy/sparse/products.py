@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from fungrad.control.layout import to_device
+from fungrad.core.backend import to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast

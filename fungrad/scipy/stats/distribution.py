@@ -76,20 +76,61 @@ def all_positive(*shapes: Any) -> Any:
     return both(*[s > 0 for s in shapes])
 
 
+def log_of_probability(p: Any, rest: Any) -> Any:
+    """Return log(p), and the constant -inf where p = 0; of large p by the probability of the rest, if known."""
+    if rest is None:
+        return log_or_minus_infinity(p)
+    large = p > 0.5
+    near = np.log1p(-np.where(large, rest, 0.5))
+    return np.where(large, near, log_or_minus_infinity(p))
+
+
 def log_or_minus_infinity(x: Any) -> Any:
     """Return log(x), and the constant -inf where x = 0."""
     some = np.logical_not(x <= 0)
     return np.where(some, np.log(np.where(some, x, 1.0)), -math.inf)
 
 
-class Distribution:
-    """A distribution of `scipy.stats`; its methods take traced arrays too.
+class Mirror:
+    """A distribution of `scipy.stats`; the methods named here take traced arrays too.
 
-    Methods without a rule here are SciPy's own and take plain arrays only.
+    The others are SciPy's own and take plain arrays only.
     """
 
+    name: str
+    """The name in `scipy.stats`."""
+
     methods: tuple[str, ...] = ()
-    """The methods that take tracers, where the declaration has formulas for them."""
+    """The methods that take tracers."""
+
+    scipy: Any
+    """SciPy's distribution."""
+
+    @api_boundary
+    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        if has_tracer((*args, *kwargs.values())):
+            return self._traced(method, args, kwargs)
+        return getattr(self.scipy, method)(*args, **kwargs)
+
+    def _traced(self, method: str, args: Any, kwargs: Any) -> Any:
+        """Return what a method is for arguments of which some are traced."""
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Return the distribution with fixed parameters."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "scipy":
+            raise AttributeError(name)
+        return getattr(self.scipy, name)
+
+    def __repr__(self) -> str:
+        return f"<fungrad.scipy.stats.{self.name}>"
+
+
+class Distribution(Mirror):
+    """A distribution of numbers; it has the `methods` that its declaration has formulas for."""
 
     def __init__(
         self,
@@ -137,10 +178,7 @@ class Distribution:
         bound.apply_defaults()
         return [double(x) for x in bound.arguments.values()]
 
-    @api_boundary
-    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        if not has_tracer((*args, *kwargs.values())):
-            return getattr(self.scipy, method)(*args, **kwargs)
+    def _traced(self, method: str, args: Any, kwargs: Any) -> Any:
         formula = self._formula(method)
         if formula is None:
             raise TypeError(
@@ -161,23 +199,11 @@ class Distribution:
     def _bounds(self, shapes: list[Any]) -> tuple[Any, Any]:
         return self.support(*shapes) if callable(self.support) else self.support
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """Return the distribution with fixed parameters."""
-        return Frozen(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "scipy":
-            raise AttributeError(name)
-        return getattr(self.scipy, name)
-
-    def __repr__(self) -> str:
-        return f"<fungrad.scipy.stats.{self.name}>"
-
 
 class Frozen:
     """A distribution with fixed parameters: ``norm(mean, deviation).logpdf(x)``."""
 
-    def __init__(self, distribution: Any, args: Any, kwargs: Any) -> None:
+    def __init__(self, distribution: Mirror, args: Any, kwargs: Any) -> None:
         self._distribution, self._args, self._kwargs = distribution, args, kwargs
 
     def __getattr__(self, name: str) -> Any:
@@ -199,8 +225,9 @@ def interior(low: Any, high: Any) -> Any:
         if math.isinf(low):
             return high - 1.0 if math.isfinite(high) else 0.5
         return low + 1.0 if math.isinf(high) else (low + high) / 2
-    # Bounds that are arrays are often infinite for the sake of one side only.
-    return np.clip(0.0, held(low), held(high))
+    low, high = held(low), held(high)
+    low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 1.0) - 2.0)
+    return (low + np.where(np.isfinite(high), high, low + 2.0)) / 2
 
 
 def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
@@ -212,10 +239,10 @@ def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
 def traced_method(name: str, summary: str) -> Any:
     """Return the method `name` of distributions, which takes tracers."""
 
-    def call(self: Distribution, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Mirror, *args: Any, **kwargs: Any) -> Any:
         return self._call(name, *args, **kwargs)
 
-    call.__name__, call.__qualname__, call.__doc__ = name, f"Distribution.{name}", summary
+    call.__name__, call.__qualname__, call.__doc__ = name, f"Mirror.{name}", summary
     return call
 
 
@@ -261,10 +288,10 @@ class Continuous(Distribution):
         if method == "cdf" and "logcdf" in known:
             return lambda *args: np.exp(known["logcdf"](*args))
         if method == "logcdf" and cdf:
-            return lambda *args: log_or_minus_infinity(cdf(*args))
-        if method == "logsf" and (sf or cdf):
-            whole = self._formula("sf")
-            return lambda *args: log_or_minus_infinity(whole(*args))  # type: ignore[misc]
+            return lambda *args: log_of_probability(cdf(*args), sf and sf(*args))
+        if method == "logsf" and cdf:
+            whole = sf or self._formula("sf")
+            return lambda *args: log_of_probability(whole(*args), cdf(*args))  # type: ignore[misc]
         if method == "isf" and ppf:
             return lambda q, *shapes: ppf(1 - q, *shapes)
         return None

@@ -99,19 +99,34 @@ cauchy = Continuous(
 )
 
 
-def laplace_tail(y: Any) -> Any:
-    """Return exp(-|y|) / 2, the probability of the nearer tail."""
-    return 0.5 * np.exp(-np.abs(y))
+def laplace_log_tail(y: Any) -> Any:
+    """Return log(exp(-|y|) / 2), of the probability of the nearer tail.
+
+    At y = 0 its derivative is that from below, 1: with that of -abs(y), 0, the distribution function would have none.
+    """
+    return np.where(y > 0, -y, y) - math.log(2)
+
+
+def laplace_logcdf(y: Any) -> Any:
+    """Return the logarithm of the distribution function; that of the upper tail is its mirror image."""
+    log_tail = laplace_log_tail(y)
+    return np.where(y > 0, np.log1p(-np.exp(log_tail)), log_tail)
+
+
+def laplace_cdf(y: Any) -> Any:
+    """Return the distribution function."""
+    tail = np.exp(laplace_log_tail(y))
+    return np.where(y > 0, 1 - tail, tail)
 
 
 laplace = Continuous(
     "laplace",
     support=REAL,
     logpdf=lambda y: -np.abs(y) - math.log(2),
-    cdf=lambda y: np.where(y > 0, 1 - laplace_tail(y), laplace_tail(y)),
-    sf=lambda y: np.where(y > 0, laplace_tail(y), 1 - laplace_tail(y)),
-    logcdf=lambda y: np.where(y > 0, np.log1p(-laplace_tail(y)), -np.abs(y) - math.log(2)),
-    logsf=lambda y: np.where(y > 0, -np.abs(y) - math.log(2), np.log1p(-laplace_tail(y))),
+    cdf=laplace_cdf,
+    sf=lambda y: laplace_cdf(-y),
+    logcdf=laplace_logcdf,
+    logsf=lambda y: laplace_logcdf(-y),
     ppf=lambda q: np.where(q > 0.5, -np.log(2 * (1 - q)), np.log(2 * q)),
     isf=lambda q: np.where(q > 0.5, np.log(2 * (1 - q)), -np.log(2 * q)),
 )
@@ -126,12 +141,28 @@ logistic = Continuous(
     ppf=lambda q: special.logit(q),
     isf=lambda q: -special.logit(q),
 )
+
+
+def bounded_exp(y: Any) -> Any:
+    """Return exp(y) to be used in exp(-exp(y)): that is 0 long before exp(y) overflows.
+
+    The derivative there would be 0 times infinity.
+    """
+    return np.exp(np.minimum(y, 700.0))
+
+
+def gumbel_density(y: Any) -> Any:
+    """Return exp(y - exp(y)), which is 0 for large y too."""
+    return np.exp(np.minimum(y, 700.0) - bounded_exp(y))
+
+
 gumbel_r = Continuous(
     "gumbel_r",
     support=REAL,
     logpdf=lambda y: -y - np.exp(-y),
-    cdf=lambda y: np.exp(-np.exp(-y)),
-    sf=lambda y: -np.expm1(-np.exp(-y)),
+    pdf=lambda y: gumbel_density(-y),
+    cdf=lambda y: np.exp(-bounded_exp(-y)),
+    sf=lambda y: -np.expm1(-bounded_exp(-y)),
     logcdf=lambda y: -np.exp(-y),
     ppf=lambda q: -np.log(-np.log(q)),
     isf=lambda q: -np.log(-np.log1p(-q)),
@@ -140,8 +171,9 @@ gumbel_l = Continuous(
     "gumbel_l",
     support=REAL,
     logpdf=lambda y: y - np.exp(y),
-    cdf=lambda y: -np.expm1(-np.exp(y)),
-    sf=lambda y: np.exp(-np.exp(y)),
+    pdf=lambda y: gumbel_density(y),
+    cdf=lambda y: -np.expm1(-bounded_exp(y)),
+    sf=lambda y: np.exp(-bounded_exp(y)),
     logsf=lambda y: -np.exp(y),
     ppf=lambda q: np.log(-np.log1p(-q)),
     isf=lambda q: np.log(-np.log(q)),

@@ -8,44 +8,24 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
-from fungrad.scipy.stats.distribution import Frozen, choose, double, held
+from fungrad.scipy.stats.distribution import Mirror, choose, double, held, traced_method
 
 
-class Multivariate:
-    """A distribution of vectors of `scipy.stats`; the methods named here take traced arrays too."""
-
-    name: str
-    methods: tuple[str, ...]
+class Multivariate(Mirror):
+    """A distribution of vectors."""
 
     def __init__(self) -> None:
         self.scipy = getattr(scipy.stats, self.name)
 
-    @api_boundary
-    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        if not has_tracer((*args, *kwargs.values())):
-            return getattr(self.scipy, method)(*args, **kwargs)
+    def _traced(self, method: str, args: Any, kwargs: Any) -> Any:
         log = self._log_density(*args, **kwargs)
         return log if method.startswith("log") else np.exp(log)
 
     def _log_density(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """Return the distribution with fixed parameters."""
-        return Frozen(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "scipy":
-            raise AttributeError(name)
-        return getattr(self.scipy, name)
-
-    def __repr__(self) -> str:
-        return f"<fungrad.scipy.stats.{self.name}>"
 
 
 class Density(Multivariate):
@@ -53,13 +33,8 @@ class Density(Multivariate):
 
     methods = ("pdf", "logpdf")
 
-    def pdf(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the density at x."""
-        return self._call("pdf", *args, **kwargs)
-
-    def logpdf(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the logarithm of the density at x."""
-        return self._call("logpdf", *args, **kwargs)
+    pdf = traced_method("pdf", "Return the density at x.")
+    logpdf = traced_method("logpdf", "Return the logarithm of the density at x.")
 
 
 class MultivariateNormal(Density):
@@ -95,13 +70,13 @@ class MultivariateNormal(Density):
             )
         deviation = x - mean
         if allow_singular:
-            return _squeezed(_singular(deviation, cov))
+            return np.squeeze(_singular(deviation, cov))
         factor = np.linalg.cholesky(cov)
         flat = np.reshape(deviation, (-1, dimension))
         white = solve_triangular(factor, np.transpose(flat), lower=True)
         squares = np.reshape(np.sum(white * white, axis=0), np.shape(deviation)[:-1])
         logdet = 2 * np.sum(np.log(np.diagonal(factor)))
-        return _squeezed(-0.5 * (dimension * math.log(2 * math.pi) + logdet + squares))
+        return np.squeeze(-0.5 * (dimension * math.log(2 * math.pi) + logdet + squares))
 
 
 def _mean(mean: Any, cov: Any) -> Any:
@@ -121,11 +96,6 @@ def _matrix(cov: Any, dimension: int) -> Any:
             f"multivariate_normal: cov has shape {np.shape(cov)}, but the mean has {dimension} components"
         )
     return cov
-
-
-def _squeezed(x: Any) -> Any:
-    """Return `x` without axes of length one, as SciPy does."""
-    return np.squeeze(x)
 
 
 def _singular(deviation: Any, cov: Any) -> Any:
@@ -174,7 +144,7 @@ class Dirichlet(Density):
         normalizer = np.sum(special.gammaln(alpha), axis=0) - special.gammaln(np.sum(alpha, axis=0))
         log = np.sum(special.xlogy(alpha - 1, point), axis=0) - normalizer
         valid = np.all(alpha > 0)
-        return _squeezed(choose(valid, np.where(inside, log, -math.inf), math.nan))
+        return np.squeeze(choose(valid, np.where(inside, log, -math.inf), math.nan))
 
 
 class Multinomial(Multivariate):
@@ -187,13 +157,8 @@ class Multinomial(Multivariate):
     name = "multinomial"
     methods = ("pmf", "logpmf")
 
-    def pmf(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the probability of the counts x."""
-        return self._call("pmf", *args, **kwargs)
-
-    def logpmf(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the logarithm of the probability of the counts x."""
-        return self._call("logpmf", *args, **kwargs)
+    pmf = traced_method("pmf", "Return the probability of the counts x.")
+    logpmf = traced_method("logpmf", "Return the logarithm of the probability of the counts x.")
 
     def _log_density(self, x: Any, n: Any, p: Any) -> Any:
         given, n, p = held(double(x)), held(double(n)), double(p)

@@ -108,7 +108,7 @@ def sem(
     a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Any:
     x, axis = _sample("sem", a, axis, nan_policy)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(float(_size(x, axis)))
+    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / _size(x, axis) ** 0.5
 
 
 @implements(scipy.stats.zscore)

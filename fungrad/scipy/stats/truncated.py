@@ -77,4 +77,5 @@ truncnorm = Continuous(
     logcdf=logcdf,
     logsf=logsf,
     ppf=ppf,
+    isf=lambda q, a, b: -ppf(q, -b, -a),
 )
