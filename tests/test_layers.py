@@ -11,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = {
     "core": 0,
-    "backends": 1,
     "primitives": 2,
     "compile": 3,
     "transforms": 4,

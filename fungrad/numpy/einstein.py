@@ -15,6 +15,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.matrices import diagonal
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin
 from fungrad.numpy.shape import permuted, reshaped
+from fungrad.numpy.views import view_of
 from fungrad.primitives.contraction import contract
 from fungrad.primitives.elementwise import mul
 from fungrad.primitives.shaping import ReduceSum
@@ -46,7 +47,7 @@ class Plan(NamedTuple):
     path: tuple[tuple[int, ...], ...]
 
 
-@implements(np.einsum)
+@implements(np.einsum, view=True)
 def einsum(
     *operands: Any,
     out: Any = None,
@@ -80,7 +81,9 @@ def einsum(
     values = dict(zip(program.inputs, xs, strict=True))
     for primitive, inputs, outputs in program.equations:
         values[outputs[0]] = bind(primitive, [values[v] for v in inputs])
-    return values[program.outputs[0]]
+    result = values[program.outputs[0]]
+    # Of one array, with nothing to sum, it is a view: einsum("ii->i", a)[:] = 1.
+    return view_of(xs[0], result, always=True) if len(xs) == 1 else result
 
 
 @functools.lru_cache(maxsize=1 << 10)

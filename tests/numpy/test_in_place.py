@@ -283,6 +283,14 @@ def splits(x):
     return a
 
 
+def einsum_views(x):
+    a = x[:, :3] * 1
+    np.einsum("ii->i", a)[:] = x[0, :3] ** 2
+    np.einsum("ij->ji", a)[1] *= 2
+    np.einsum("ij->i", a)[:] = 7
+    return a
+
+
 def reduceat(x):
     return np.add.reduceat(x, [0, 2, 1], axis=1) * np.maximum.reduceat(x, [1, 3, 0], axis=-1)
 
@@ -354,6 +362,7 @@ PROGRAMS = [
     real_and_imaginary,
     created,
     splits,
+    einsum_views,
     reduceat,
     stencil,
     buffer,
