@@ -254,6 +254,8 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
     line, end_line, column, end_column = next(
         x.positions for x in found if x.offset == offset and x.positions
     )
+    if None in (line, end_line, column, end_column):  # Python runs with -X no_debug_ranges
+        return "", ("map", *code.co_names)
     first, names = "", []
     for x in found:
         place = x.positions

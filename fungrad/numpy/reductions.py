@@ -362,7 +362,16 @@ def std(
 
 
 def root(variance: Any) -> Any:
-    """Return the square root, with a derivative of 0 at 0."""
+    """Return the square root, with a first derivative of 0 at 0 and further ones that are NaN there."""
     positive = apply(e.not_equal, (variance, 0))
     root = apply(e.sqrt, (promotion.where(positive, variance, 1),))
-    return cast(promotion.where(positive, root, 0), variance.dtype)
+    return cast(promotion.where(positive, root, flat_zero(positive, variance)), variance.dtype)
+
+
+def flat_zero(positive: Any, x: Any) -> Any:
+    """Return what a root of `x` is where `x` is not positive: 0, as of a function with a kink there.
+
+    Of ``x ** 1.5`` value and slope are 0 at 0, and the curvature is infinite: by a slope of `x` that is 0,
+    as that of a sum of squares, NaN.
+    """
+    return apply(e.power, (promotion.where(positive, 1, x), 1.5))

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
-from fungrad.numpy.reductions import is_exact, root, squared_magnitude
+from fungrad.numpy.reductions import flat_zero, is_exact, root, squared_magnitude
 from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
@@ -38,7 +38,11 @@ def slogdet(a: Any) -> Any:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The derivative of a 2-norm, a Frobenius norm or a p-norm at 0 is 0."""
+    """Of a 2-norm, a Frobenius norm or a p-norm the first derivative at 0 is 0, by convention.
+
+    Second and further ones do not exist there and are NaN, those of the norm's square too: write that as a
+    sum of squares.
+    """
     a = as_tracer(x)
     if is_exact(a.dtype):
         a = cast(a, np.dtype(np.float64))
@@ -73,15 +77,19 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
         return np.sum(np.not_equal(x, 0).astype(size.dtype), axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis, keepdims=keepdims)
-    total = np.sum(_power(size, ord), axis, keepdims=keepdims)
-    return _power(total, 1 / ord)
+    if ord > 0 and ord % 2 == 0:
+        powers = squared_magnitude(x) ** (ord / 2)  # which is smooth
+    else:
+        powers = size**ord if ord > 1 else _power(size, ord)
+    return _power(np.sum(powers, axis, keepdims=keepdims), 1 / ord)
 
 
 def _power(x: Any, exponent: float) -> Any:
-    """Return a power of nonnegative numbers, with a derivative of 0 at 0."""
-    zero = np.equal(x, 0)
-    of_zero = math.inf if exponent < 0 else 0.0
-    return np.where(zero, of_zero, np.where(zero, 1, x) ** exponent)
+    """Return a power of nonnegative numbers, with derivatives at 0 like those of `root`."""
+    positive = np.not_equal(x, 0)
+    of_zero = flat_zero(positive, x)
+    of_zero = of_zero + math.inf if exponent < 0 else of_zero
+    return np.where(positive, np.where(positive, x, 1) ** exponent, of_zero)
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any:
@@ -113,12 +121,13 @@ def _with_axes(result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> An
 
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Derivatives at 0 are those of `norm`."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The derivative of a p-norm at 0 is 0."""
+    """Derivatives at 0 are those of `norm`."""
     a = as_tracer(x)
     if axis is not None and not isinstance(axis, tuple):
         return norm(a, ord, axis, keepdims)
