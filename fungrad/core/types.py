@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.errors import ConcretizationError
 from fungrad.core.interned import InternedValue, interned_dataclass
 
 Shape = tuple[int, ...]
@@ -154,6 +155,8 @@ def is_array(value: Any) -> bool:
     """Whether `type_of(value)` exists."""
     try:
         type_of(value)
+    except ConcretizationError:
+        raise  # it would be one, were values known
     except TypeError:
         return False
     return True

@@ -23,6 +23,7 @@ from fungrad.core.trace import bind, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
+from fungrad.numpy.masked import Selection
 from fungrad.numpy.promotion import (
     apply,
     as_array,
@@ -421,6 +422,9 @@ ufunc_methods: dict[str, dict[Any, Function]] = {
 
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
+    for x in inputs:
+        if type(x) is Selection:
+            return NotImplemented  # it has a rule of its own
     try:
         rule = rule_of(function)
         if rule is not None and method == "__call__":

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import here, hide_internals
+from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.at import at
 from fungrad.numpy.dispatch import traced_functions
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
 from fungrad.numpy.shape import warn_of_discarded_parts
@@ -165,6 +166,9 @@ class Methods:
         try:
             result = getitem(self, key)
             return view_of(self, result) if result.type.shape else result
+        except ConcretizationError as error:
+            hide_internals(error)
+            return selection(self, key, error)
         except Exception as error:
             hide_internals(error)
             raise
@@ -172,7 +176,10 @@ class Methods:
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         try:
             check_writable(self)
-            assign(self, setitem_functional(self, key, value))
+            if type(value) is Selection:
+                assign(self, value.assigned(self, key))
+            else:
+                assign(self, setitem_functional(self, key, value))
         except Exception as error:
             hide_internals(error)
             raise

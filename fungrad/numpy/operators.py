@@ -12,6 +12,7 @@ from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.dispatch import store, writable_out
+from fungrad.numpy.masked import Selection
 from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
@@ -25,7 +26,7 @@ def is_operand(x: Any) -> bool:
     return (
         type(x) in PYTHON_SCALARS
         or isinstance(x, (Tracer, np.ndarray, np.generic, list))
-        or (hasattr(x, "dtype") and hasattr(x, "shape"))
+        or (type(x) is not Selection and hasattr(x, "dtype") and hasattr(x, "shape"))
     )
 
 

@@ -357,6 +357,12 @@ def difference(x: Any, out: Any) -> Any:
     return sub(select(equals, ones, x), select(equals, ones, out))
 
 
+def log_share(x: Any, other: Any, out: Any, half: float) -> Any:
+    """Return the logarithm of what `x` contributes to `out`; of two equal infinite numbers it is `half`."""
+    ties = logical_and(x == other, x == out)
+    return difference(x, out) + half * cast(ties, x)
+
+
 exp = elementwise("exp", lambda t, out, x: mul(t, out))
 exp2 = elementwise("exp2", lambda t, out, x: mul(t, LN2 * out))
 expm1 = elementwise("expm1", lambda t, out, x: mul(t, out + 1))
@@ -366,13 +372,13 @@ log10 = elementwise("log10", lambda t, out, x: div(t, LN10 * x))
 log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, out, x, y: mul(t, exp(difference(x, out))),
-    lambda t, out, x, y: mul(t, exp(difference(y, out))),
+    lambda t, out, x, y: mul(t, exp(log_share(x, y, out, -LN2))),
+    lambda t, out, x, y: mul(t, exp(log_share(y, x, out, -LN2))),
 )
 logaddexp2 = elementwise(
     "logaddexp2",
-    lambda t, out, x, y: mul(t, exp2(difference(x, out))),
-    lambda t, out, x, y: mul(t, exp2(difference(y, out))),
+    lambda t, out, x, y: mul(t, exp2(log_share(x, y, out, -1.0))),
+    lambda t, out, x, y: mul(t, exp2(log_share(y, x, out, -1.0))),
 )
 
 # Trigonometric and hyperbolic functions. 1 - x^2 is factored, as it loses digits near 1; in arccosh

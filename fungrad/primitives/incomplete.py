@@ -19,10 +19,28 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import primitive
-from fungrad.primitives.elementwise import div, keep_dtype, log, log1p, masked, mul, neg, nonzero
+from fungrad.primitives.elementwise import (
+    div,
+    exp,
+    isinf,
+    keep_dtype,
+    less,
+    log,
+    log1p,
+    logical_and,
+    logical_not,
+    logical_or,
+    masked,
+    mul,
+    neg,
+    nonzero,
+    power,
+    select,
+)
 from fungrad.primitives.quadrature import integrate
-from fungrad.primitives.scipy_ufunc import RealFunction, library, special
-from fungrad.primitives.special import digamma, zero_over
+from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, special
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.special import betaln, digamma, digamma_rise, rgamma, zero_over
 from fungrad.primitives.ufunc import Function, elementwise, total
 from fungrad.primitives.zeta import polygamma
 
@@ -221,18 +239,31 @@ def beta_density_of(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.exp(powers - library(xp, "betaln")(a, b))
 
 
+def lowered(out: Any, p: Any, x: Any, scale: Any) -> Any:
+    """Return the derivative of out = scale x^p, p out / x; at the edge x = 0 it is no 0 / 0."""
+    edge = logical_and(x == 0, less(zeros_like(p), p))
+    of_power = scale * p * power(masked(logical_not(edge), x), select(edge, p, constant(2, p)) - 1)
+    return select(edge, of_power, out * zero_over(p, select(edge, constant(1, x), x)))
+
+
+def beta_density_slope(out: Any, a: Any, b: Any, x: Any) -> Any:
+    """Return the derivative by x; at either edge the other factor is 1."""
+    scale = exp(neg(betaln(a, b)))
+    return lowered(out, a - 1, x, scale) - lowered(out, b - 1, 1 - x, scale)
+
+
 gamma_density: Function = elementwise(
     "gamma_density",
     lambda t, out, a, x: mul(t, out * (log(nonzero(x)) - digamma(a))),
-    lambda t, out, a, x: mul(t, out * (zero_over(a - 1, x) - 1)),
+    lambda t, out, a, x: mul(t, lowered(out, a - 1, x, rgamma(a)) - out),
     function=gamma_density_of,
     dtype=keep_dtype,
 )
 beta_density: Function = elementwise(
     "beta_density",
-    lambda t, out, a, b, x: mul(t, out * (log(nonzero(x)) - digamma(a) + digamma(a + b))),
-    lambda t, out, a, b, x: mul(t, out * (log_rest(x) - digamma(b) + digamma(a + b))),
-    lambda t, out, a, b, x: mul(t, out * (zero_over(a - 1, x) - zero_over(b - 1, 1 - x))),
+    lambda t, out, a, b, x: mul(t, out * (log(nonzero(x)) + digamma_rise(a, b))),
+    lambda t, out, a, b, x: mul(t, out * (log_rest(x) + digamma_rise(b, a))),
+    lambda t, out, a, b, x: mul(t, beta_density_slope(out, a, b, x)),
     function=beta_density_of,
     dtype=keep_dtype,
 )
@@ -270,14 +301,32 @@ betaincc = special(
 )
 
 
-# Inverses: the implicit function theorem.
+# Inverses: the implicit function theorem. The ends of the range do not depend on the parameters.
+
+
+def moved(density: Any, end: Any, change: Any) -> Any:
+    """Return the derivative -change / density of an inverse by a parameter, and 0 where it is at an end."""
+    inner = logical_not(end)
+    return neg(masked(inner, change) / select(inner, density, constant(1, density)))
+
+
+def gamma_ends(x: Any) -> Any:
+    """Whether x is 0 or infinite."""
+    return logical_or(x == 0, isinf(x))
+
+
+def beta_ends(x: Any) -> Any:
+    """Whether x is 0 or 1."""
+    return logical_or(x == 0, x == 1)
 
 
 def gamma_inverse(name: str, sign: int) -> Function:
     """Declare the inverse by x of P(a, x), or of 1 - P(a, x) with `sign` -1."""
     return special(
         name,
-        lambda t, out, a, y: mul(t, neg(gamma_a(a, out) / gamma_density(a, out))),
+        lambda t, out, a, y: mul(
+            t, moved(gamma_density(a, out), gamma_ends(out), gamma_a(a, out))
+        ),
         lambda t, out, a, y: div(t, sign * gamma_density(a, out)),
     )
 
@@ -286,8 +335,12 @@ def beta_inverse(name: str, sign: int) -> Function:
     """Declare the inverse by x of I_x(a, b), or of 1 - I_x(a, b) with `sign` -1."""
     return special(
         name,
-        lambda t, out, a, b, y: mul(t, neg(beta_a(a, b, out) / beta_density(a, b, out))),
-        lambda t, out, a, b, y: mul(t, neg(beta_b(a, b, out) / beta_density(a, b, out))),
+        lambda t, out, a, b, y: mul(
+            t, moved(beta_density(a, b, out), beta_ends(out), beta_a(a, b, out))
+        ),
+        lambda t, out, a, b, y: mul(
+            t, moved(beta_density(a, b, out), beta_ends(out), beta_b(a, b, out))
+        ),
         lambda t, out, a, b, y: div(t, sign * beta_density(a, b, out)),
     )
 

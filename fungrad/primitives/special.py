@@ -8,6 +8,7 @@ Laid out as `elementwise.py`: ``lambda t, out, *operands`` for each operand. Bes
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from fungrad.core.primitive import primitive
@@ -21,17 +22,21 @@ from fungrad.primitives.elementwise import (
     div,
     exp,
     greater_equal,
+    imag,
     is_complex,
     less,
     log,
     log1p,
     logical_and,
+    logical_not,
+    logical_or,
     masked,
     maximum,
     mul,
     neg,
     nonzero,
     power,
+    real,
     select,
     sin,
     sinc,
@@ -53,24 +58,40 @@ gammaln = special("gammaln", lambda t, out, x: mul(t, digamma(x)))
 loggamma = special("loggamma", lambda t, out, x: mul(t, digamma(x)))
 gammasgn = special("gammasgn")
 rgamma = special("rgamma", lambda t, out, x: mul(t, neg(out * digamma(x))))
+
+
+def digamma_rise(x: Any, m: Any) -> Any:
+    """Return psi(x + m) - psi(x); of large numbers term by term of the asymptotic series DLMF 5.11.2.
+
+    The first term that is left out, 1 / (120 x^4), makes no difference to the result.
+    """
+    bound = constant(1e3, x)
+    far = logical_and(less(bound, x), less(bound, x + m))
+    y, n = select(far, x, bound), masked(far, m)
+    z, ratio = y + n, n / y
+    series = log1p(ratio) + ratio / z / 2 + ratio / z * (1 / y + 1 / z) / 12
+    x, m = select(far, constant(1, x), x), masked(logical_not(far), m)
+    return select(far, series, digamma(x + m) - digamma(x))
+
+
 beta = special(
     "beta",
-    lambda t, out, a, b: mul(t, out * (digamma(a) - digamma(a + b))),
-    lambda t, out, a, b: mul(t, out * (digamma(b) - digamma(a + b))),
+    lambda t, out, a, b: mul(t, neg(out * digamma_rise(a, b))),
+    lambda t, out, a, b: mul(t, neg(out * digamma_rise(b, a))),
 )
 betaln = special(
     "betaln",
-    lambda t, out, a, b: mul(t, digamma(a) - digamma(a + b)),
-    lambda t, out, a, b: mul(t, digamma(b) - digamma(a + b)),
+    lambda t, out, a, b: mul(t, neg(digamma_rise(a, b))),
+    lambda t, out, a, b: mul(t, neg(digamma_rise(b, a))),
 )
 poch = special(
     "poch",
-    lambda t, out, a, m: mul(t, out * (digamma(a + m) - digamma(a))),
+    lambda t, out, a, m: mul(t, out * digamma_rise(a, m)),
     lambda t, out, a, m: mul(t, out * digamma(a + m)),
 )
 binom = special(
     "binom",
-    lambda t, out, n, k: mul(t, out * (digamma(n + 1) - digamma(n - k + 1))),
+    lambda t, out, n, k: mul(t, out * digamma_rise(n - k + 1, k)),
     lambda t, out, n, k: mul(t, out * (digamma(n - k + 1) - digamma(k + 1))),
 )
 
@@ -112,12 +133,57 @@ def gaussian(x: Any) -> Any:
     return exp(-0.5 * (x * x)) / ROOT_2PI
 
 
+def real_part(z: Any) -> Any:
+    """Return the real part of a real or complex number."""
+    return real(z) if is_complex(z) else z
+
+
+def far_right(z: Any) -> Any:
+    """Whether the real part is above 20, where the series of `over_far` ends below rounding."""
+    return less(constant(20, z.real), real_part(z))
+
+
+def far_along(z: Any) -> Any:
+    """Whether the real part of z^2 is above 400."""
+    if is_complex(z):
+        return less(constant(400, z.real), real(z * z))
+    return less(constant(20, z), absolute(z))
+
+
+def over_far(far: Any, x: Any, signs: int, near: Callable[[Any], Any]) -> Any:
+    """Return u + s 1 3 u^2 + s^2 1 3 5 u^3 + ... with u = 1 / (2 x^2) where x is far, else near(x).
+
+    This is what the leading terms of the error functions leave: DLMF 7.12.1, alternating with `signs` -1.
+    """
+    inverse = 1 / select(far, x, constant(20, x))
+    u, tail = inverse * inverse / 2, constant(1, x)
+    for k in (15, 13, 11, 9, 7, 5, 3):
+        tail = 1 + signs * k * u * tail
+    return select(far, u * tail, near(masked(logical_not(far), x)))
+
+
+def erfcx_slope(x: Any, out: Any) -> Any:
+    """Return 2 x out - 2 / sqrt(pi)."""
+    return -2 / ROOT_PI * over_far(far_right(x), x, -1, lambda x: 1 - ROOT_PI * x * out)
+
+
+def dawsn_slope(x: Any, out: Any) -> Any:
+    """Return 1 - 2 x out."""
+    return neg(over_far(far_along(x), x, 1, lambda x: 2 * x * out - 1))
+
+
+def wofz_slope(z: Any, out: Any) -> Any:
+    """Return 2i / sqrt(pi) - 2 z out."""
+    far = logical_or(far_along(z), less(constant(20, z.real), imag(z)))
+    return -2j / ROOT_PI * over_far(far, z, 1, lambda z: neg(1j * ROOT_PI * z * out) - 1)
+
+
 erf = special("erf", lambda t, out, x: mul(t, 2 / ROOT_PI * exp(neg(x * x))))
 erfc = special("erfc", lambda t, out, x: mul(t, -2 / ROOT_PI * exp(neg(x * x))))
-erfcx = special("erfcx", lambda t, out, x: mul(t, 2 * x * out - 2 / ROOT_PI))
+erfcx = special("erfcx", lambda t, out, x: mul(t, erfcx_slope(x, out)))
 erfi = special("erfi", lambda t, out, x: mul(t, 2 / ROOT_PI * exp(x * x)))
-dawsn = special("dawsn", lambda t, out, x: mul(t, 1 - 2 * x * out))
-wofz = special("wofz", lambda t, out, z: mul(t, 2j / ROOT_PI - 2 * z * out))
+dawsn = special("dawsn", lambda t, out, x: mul(t, dawsn_slope(x, out)))
+wofz = special("wofz", lambda t, out, z: mul(t, wofz_slope(z, out)))
 erfinv = special("erfinv", lambda t, out, y: mul(t, ROOT_PI / 2 * exp(out * out)))
 erfcinv = special("erfcinv", lambda t, out, y: mul(t, -ROOT_PI / 2 * exp(out * out)))
 ndtr = special("ndtr", lambda t, out, x: mul(t, gaussian(x)))
@@ -141,7 +207,21 @@ class InverseMills(Elementwise):
         return math.sqrt(2 / math.pi) / library(xp, "erfcx")(-math.sqrt(0.5) * x)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
-        return mul(tangents[0], neg(out * (operands[0] + out)))
+        (x,) = operands
+        return mul(tangents[0], neg(mills_fall(x, out)))
+
+
+def mills_fall(x: Any, out: Any) -> Any:
+    """Return out (x + out), far to the left by the reciprocal -x - s / x of the series of Mills' ratio.
+
+    That series is M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 26.2.12.
+    """
+    far = less(real_part(x), constant(-50, x.real))
+    inverse = 1 / select(far, x, constant(-50, x))
+    u = inverse * inverse
+    s = 1 + u * (-2 + u * (10 + u * (-74 + u * 706)))
+    x, out = masked(logical_not(far), x), masked(logical_not(far), out)
+    return select(far, s * (1 + u * s), out * (x + out))
 
 
 log_ndtr = special("log_ndtr", lambda t, out, x: mul(t, InverseMills()(x)))

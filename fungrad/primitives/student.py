@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.primitive import primitive
-from fungrad.primitives.elementwise import div, exp, log, log1p, masked, mul, neg, select, sign
-from fungrad.primitives.incomplete import BetaincByParameters, beta_a
+from fungrad.primitives.elementwise import div, exp, isinf, log, log1p, masked, mul, select, sign
+from fungrad.primitives.incomplete import BetaincByParameters, beta_a, moved
 from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, special
-from fungrad.primitives.special import betaln, digamma
+from fungrad.primitives.special import betaln, digamma_rise
 from fungrad.primitives.ufunc import total
 
 
@@ -22,7 +22,7 @@ def score(df: Any, t: Any) -> Any:
     """Return the derivative of the logarithm of the density by `df`."""
     square = t * t / df
     change = (df + 1) / (2 * df) * (square / (1 + square)) - 0.5 * log1p(square)
-    return change - 0.5 / df + 0.5 * (digamma((df + 1) / 2) - digamma(df / 2))
+    return change - 0.5 / df + 0.5 * digamma_rise(df / 2, constant(0.5, df))
 
 
 @primitive
@@ -68,6 +68,6 @@ stdtr = special(
 )
 stdtrit = special(
     "stdtrit",
-    lambda t, out, df, p: mul(t, neg(by_freedom(df, out) / student_density(df, out))),
+    lambda t, out, df, p: mul(t, moved(student_density(df, out), isinf(out), by_freedom(df, out))),
     lambda t, out, df, p: div(t, student_density(df, out)),
 )

@@ -56,7 +56,7 @@ class ShapeDtypeStruct:
 def _trace_abstractly(label: str, fun: Any, args: Any, kwargs: Any) -> tuple[Expr, Any]:
     leaves, structure = tree.flatten((args, kwargs))
     with Trace(label, bake=True) as trace:
-        types = argument_types(leaves, (args, kwargs), label)
+        types = argument_types(leaves, args, kwargs, label)
         tracers = [trace.new_input(t) for t in types]
         new_args, new_kwargs = tree.unflatten(structure, tracers)
         out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))

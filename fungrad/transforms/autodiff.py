@@ -37,7 +37,7 @@ class _Traced:
 
     def __init__(self, trace: Trace, label: str, fun: Any, args: Sequence[Any], has_aux: bool):
         leaves, structure = tree.flatten(tuple(args))
-        self.types = argument_types(leaves, tuple(args), label)
+        self.types = argument_types(leaves, args, {}, label)
         self.structure = structure
         self.xp = namespace(leaves)
         self.moving = [i for i, t in enumerate(self.types) if t.inexact]
@@ -336,7 +336,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     """
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
-    types = argument_types(leaves, primals, label)
+    types = argument_types(leaves, primals, {}, label)
     for t in types:
         if not t.inexact:
             raise TypeError(

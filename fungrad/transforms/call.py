@@ -8,7 +8,7 @@ parameters, types and wiring. Values are not part of the key; captured arrays an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,22 +93,40 @@ def argument_type(x: Any, label: str) -> ArrayType:
         raise TypeError(f"{label}: {error}") from None
 
 
-def argument_types(leaves: Sequence[Any], arguments: Any, label: str) -> list[ArrayType]:
-    """Return the types of the leaves of a tree of arguments.
+def argument_types(
+    leaves: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    label: str,
+    positions: Sequence[int] | None = None,
+) -> list[ArrayType]:
+    """Return the types of the leaves of arguments.
 
-    Raises a TypeError that says which leaf it is that has none.
+    Raises a TypeError that says which leaf it is that has none. The `positions` are those of `args` in
+    the user's call, if `args` are not all of it.
     """
     try:
         return [type_of(x) for x in leaves]
     except TypeError:
         pass
-    for path, x in tree.leaves_with_paths(arguments):
-        try:
-            type_of(x)
-        except TypeError as error:
-            static = " Name it in static_argnames if it is a setting." if label[:3] == "jit" else ""
-            raise TypeError(f"{label}: argument {path or 'itself'}: {error}{static}") from None
+    places = range(len(args)) if positions is None else positions
+    for name, argument in [*zip(places, args, strict=True), *kwargs.items()]:
+        for path, x in tree.leaves_with_paths(argument):
+            try:
+                type_of(x)
+            except TypeError as error:
+                static = _static_advice(name, path) if label[:3] == "jit" else ""
+                raise TypeError(f"{label}: argument {name!r}{path}: {error}{static}") from None
     raise TypeError(f"{label}: an argument has no type")
+
+
+def _static_advice(name: int | str, path: str) -> str:
+    if name == 0 and not path:
+        return (
+            " Name it in static_argnames if it is a setting; if it is the `self` of a method, give jit "
+            "static_argnums=0."
+        )
+    return " Name it in static_argnames if it is a setting."
 
 
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:

@@ -133,7 +133,8 @@ def _transformed(
         leaves, structure = tree.flatten(wanted)
         with Trace(label, known=True) as trace:
             traced = []
-            for x, type_ in zip(leaves, argument_types(leaves, wanted, label), strict=True):
+            types = argument_types(leaves, [args[i] for i in positions], {}, label, positions)
+            for x, type_ in zip(leaves, types, strict=True):
                 if differentiable(type_, holomorphic, allow_int, label):
                     x = trace.new_input(type_, as_operand(x))
                 traced.append(x)

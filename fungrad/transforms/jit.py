@@ -172,7 +172,11 @@ class Jitted:
             leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
             rebuild = functools.partial(tree.unflatten, structure)
             shape_of_call = (structure, static)
-        types = argument_types(leaves, (dynamic_args, dynamic_kwargs), self._label)
+        positions = None
+        if static:
+            fixed = {where for where, _, _ in static}
+            positions = [i for i in range(len(args)) if i not in fixed]
+        types = argument_types(leaves, dynamic_args, dynamic_kwargs, self._label, positions)
         leaves = [as_operand(x) for x in leaves]
         if len(types) == 1 and not static:
             key: Hashable = (shape_of_call, types[0])
@@ -338,7 +342,7 @@ class Compiled:
                 f"this program of {self._name} was compiled for arguments of structure "
                 f"{self._entry.in_structure}, and is called with {structure}"
             )
-        types = tuple(argument_types(leaves, (args, kwargs), f"compiled {self._name}"))
+        types = tuple(argument_types(leaves, args, kwargs, f"compiled {self._name}"))
         if types != self.in_types:
             raise TypeError(
                 f"this program of {self._name} was compiled for arguments of types {self.in_types}, "

@@ -169,7 +169,7 @@ def vmap(
         leaves, structure = tree.flatten((args, kwargs))
         axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
         axes += [0] * (len(leaves) - len(axes))
-        types = argument_types(leaves, (args, kwargs), label)
+        types = argument_types(leaves, args, kwargs, label)
         axes = [_front(a, t, label) for a, t in zip(axes, types, strict=True)]
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         with Trace(label) as trace:

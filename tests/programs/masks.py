@@ -153,8 +153,6 @@ def inputs(rng):
 
 NOT_OVERRIDABLE = {}
 LOOKS_AT_VALUES = {
-    "leaky_by_mask": "reads through a mask",
-    "mean_of_the_positive": "reads through a mask",
     "masked_rows": "reads through a mask",
     "absolute_by_branch": "if",
     "soft_sign_of_each": "if",

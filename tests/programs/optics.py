@@ -122,6 +122,5 @@ NOT_OVERRIDABLE = {
     "jones_matrices": "np.outer of lists",
 }
 LOOKS_AT_VALUES = {
-    "mandelbrot_with_masks": "reads through a mask",
     "real_and_complex": "np.real_if_close",
 }

@@ -99,26 +99,27 @@ def _order(lengths: Sequence[int]) -> list[int]:
 
 @implements(np.linalg.matmul)
 def matmul(x1: Any, x2: Any, /) -> Any:
-    return np.matmul(x1, x2)
+    return np.matmul(as_array(x1), as_array(x2))
 
 
 @implements(np.linalg.matrix_transpose, view=True)
 def matrix_transpose(x: Any, /) -> Any:
-    return np.matrix_transpose(x)
+    return np.matrix_transpose(as_tracer(x))
 
 
 @implements(np.linalg.diagonal, view=True, writable=False)
 def diagonal(x: Any, /, *, offset: Any = 0) -> Any:
-    return np.diagonal(x, offset, -2, -1)
+    return np.diagonal(as_tracer(x), offset, -2, -1)
 
 
 @implements(np.linalg.trace)
 def trace(x: Any, /, *, offset: Any = 0, dtype: Any = None) -> Any:
-    return np.trace(x, offset, -2, -1, dtype)
+    return np.trace(as_tracer(x), offset, -2, -1, dtype)
 
 
 @implements(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
     lengths = [np.shape(x)[axis] for x in (x1, x2)]
     if lengths != [3, 3]:
         raise ValueError(
@@ -130,6 +131,7 @@ def cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
 
 @implements(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
     axes = [np.ndim(x) for x in (x1, x2)]
     if axes != [1, 1]:
         raise ValueError(
@@ -140,7 +142,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.linalg.tensordot)
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return np.tensordot(x1, x2, axes)
+    return np.tensordot(as_array(x1), as_array(x2), axes)
 
 
 @implements(np.linalg.vecdot)

@@ -120,7 +120,7 @@ def quad_vec(
 
     Outside of traces this is SciPy's function. Inside, the error is measured by the maximum norm, and
     `options` cannot be used. Parameters, results and derivatives are those of `quad`, of a function that
-    returns an array.
+    returns an array; the places are of double precision, and so is the result.
 
     Examples
     --------

@@ -11,7 +11,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import as_tracer
+from fungrad.numpy.promotion import as_tracer, strong
+from fungrad.scipy.arguments import double
 
 
 def _prepared(y: Any, x: Any, dx: Any, axis: int, what: str) -> tuple[Any, Any]:
@@ -57,6 +58,8 @@ def cumulative_trapezoid(
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     y, d = _prepared(y, x, dx, axis, "simpson")
     n = y.shape[-1]
+    if n != 2 and (x is not None or n % 2 == 0):
+        y, d = double(y), double(d)  # as SciPy computes these
     if n == 1:
         return np.sum(0.0 * y, axis=-1)
     if n == 2:
@@ -98,6 +101,7 @@ def cumulative_simpson(
     if n < 3:
         parts = d * (y[..., 1:] + y[..., :-1]) / 2.0
     else:
+        d = strong(d)  # a Python number is of double precision here, in SciPy too
         # Each interval belongs to the pair that begins at an even place; a last one to the last pair.
         first, last = _first_intervals(y, d), _last_intervals(y, d)
         both = np.concatenate([first, last], axis=-1)
@@ -117,7 +121,7 @@ def cumulative_simpson(
 def romb(y: Any, dx: Any = 1.0, axis: Any = -1, show: bool = False) -> Any:
     if show:
         raise ValueError("romb: show=True prints values, and traced arrays may have none")
-    y, d = _prepared(y, None, dx, axis, "romb")
+    y, d = _prepared(double(y), None, dx, axis, "romb")
     intervals = y.shape[-1] - 1
     levels = intervals.bit_length() - 1
     if intervals < 1 or 1 << levels != intervals:

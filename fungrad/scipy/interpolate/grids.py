@@ -301,7 +301,9 @@ class interp1d(Interpolant):
         default = fill_value is None and not self.extrapolate
         self.bounds_error = default if bounds_error is None else bounds_error
         self.fill_value = None if self.extrapolate else np.nan if default else fill_value
-        places, values = fixed(x, "x").astype(float), strong(y)
+        places, values = fixed(x, "x"), strong(y)
+        if places.dtype.kind != "f":
+            places = places.astype(float)
         if values.dtype.kind not in "fc":
             values = double(values)
         if places.ndim != 1:
@@ -321,11 +323,13 @@ class interp1d(Interpolant):
                 raise NotImplementedError(
                     f"{kind} is unsupported: Use fitpack routines for other types."
                 )
-            self.spline = make_interp_spline(places, values, k, check_finite=False)
+            self.spline = make_interp_spline(
+                places.astype(float), values, k, check_finite=False
+            )
 
     def __call__(self, x: Any) -> Any:
         """Return the values at places of any shape."""
-        x = double(x)
+        x = strong(x)
         if self.is_plain(x) and self.spline is None:
             fill = "extrapolate" if self.extrapolate else self.fill_value
             y = np.moveaxis(self.y, 0, self.axis)
@@ -333,11 +337,19 @@ class interp1d(Interpolant):
                 self.x, y, self.kind, self.axis, True, self.bounds_error, fill, True
             )
             return own(x)
+        dtype, x = self._dtype(x), double(x)
         found = self._found(x)
         if not self.extrapolate:
             found = self._filled(x, found)
-        found = cast(found, self.y.dtype) if type(found) is Tracer else found
+        found = cast(found, dtype) if type(found) is Tracer else found
         return at_axis(found, x.ndim, self.axis)
+
+    def _dtype(self, x: Any) -> np.dtype[Any]:
+        """Return the dtype that SciPy's result has at places `x`."""
+        if self.kind in STEPS:
+            return self.y.dtype  # type: ignore[no-any-return]
+        single = [self.x.dtype, x.dtype] if self.spline is None else [np.dtype(float)]
+        return np.result_type(self.y.dtype, *single)
 
     def _found(self, x: Any) -> Any:
         if self.spline is not None:

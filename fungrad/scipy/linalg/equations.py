@@ -1,4 +1,7 @@
-"""Linear and quadratic equations for matrices: Sylvester, Lyapunov, Riccati."""
+"""Linear and quadratic equations for matrices: Sylvester, Lyapunov, Riccati.
+
+As in SciPy, discrete Lyapunov equations and Riccati equations are solved in double precision.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from fungrad.numpy.promotion import broadcast_to
 from fungrad.primitives.matrix_functions import Sylvester
 from fungrad.primitives.riccati import ContinuousRiccati, DiscreteLyapunov, DiscreteRiccati
 from fungrad.primitives.stacks import adjoint
+from fungrad.scipy.arguments import double
 
 
 def _stacked(name: str, *arrays: Any) -> list[Any]:
@@ -44,7 +48,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     if method not in (None, "direct", "bilinear"):
         raise ValueError(f"Unknown solver {method}")
-    return DiscreteLyapunov(method)(*_stacked("solve_discrete_lyapunov", a, q))
+    return DiscreteLyapunov(method)(*_stacked("solve_discrete_lyapunov", double(a), double(q)))
 
 
 def _riccati(primitive: Any, operands: list[Any], e: Any, s: Any, balanced: bool) -> Any:
@@ -53,7 +57,7 @@ def _riccati(primitive: Any, operands: list[Any], e: Any, s: Any, balanced: bool
             "traced Riccati equations have no `e` and no `s`, and are balanced: replace a by inv(e) @ a and b by "
             "inv(e) @ b, or a by a - b @ inv(r) @ s^H and q by q - s @ inv(r) @ s^H"
         )
-    a, b, q, r = operands
+    a, b, q, r = [double(x) for x in operands]
     return primitive(*_stacked(primitive.name, a, b, hermitian(q), hermitian(r)))
 
 

@@ -1,6 +1,7 @@
 """Functions of square matrices: exponentials, logarithms, roots, trigonometric functions.
 
-The dtype of a traced result does not depend on values: functions of real matrices are real, and raise
+Dtypes are SciPy's: `logm`, `expm_frechet` and powers that are no integers are of double precision. That of a
+traced result does not depend on values: functions of real matrices are real, and raise
 ValueError where they would not be; give them ``A.astype(complex)`` there.
 """
 
@@ -14,11 +15,12 @@ import scipy.linalg
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import matrices, numbers
-from fungrad.numpy.promotion import broadcast_shapes, broadcast_to
+from fungrad.numpy.promotion import as_tracer, broadcast_shapes, broadcast_to
 from fungrad.primitives.decompositions import Eig
 from fungrad.primitives.linalg import Inv, Solve
 from fungrad.primitives.matrix_functions import Frechet, MatrixFunction, SquareRoot
 from fungrad.primitives.stacks import matmul, scaled_columns
+from fungrad.scipy.arguments import double
 
 _EXP, _LOG = MatrixFunction("expm"), MatrixFunction("logm")
 _missing: Any = object()  # for an argument that newer versions of SciPy leave out
@@ -43,7 +45,7 @@ def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """Traced, `method` means nothing: the derivative is a block of the exponential of a larger matrix."""
-    a, e = [_square(x) for x in numbers(A, E)]
+    a, e = [_square(x) for x in numbers(double(A), double(E))]
     stack = broadcast_shapes("expm_frechet", [x.type.update(shape=x.shape[:-2]) for x in (a, e)])
     a, e = [broadcast_to(x, stack + x.shape[-2:]) for x in (a, e)]
     derivative = Frechet("expm")(a, e)
@@ -54,7 +56,7 @@ def expm_frechet(
 def logm(A: Any, disp: Any = _missing) -> Any:
     """The principal logarithm."""
     _without_estimate("logm", disp)
-    return _LOG(_square(A))
+    return _LOG(_square(double(A)))
 
 
 @implements(scipy.linalg.sqrtm)
@@ -67,10 +69,9 @@ def sqrtm(A: Any, disp: Any = _missing, blocksize: Any = _missing) -> Any:
 @implements(scipy.linalg.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
     """``expm(t * logm(A))``, and by repeated multiplication if `t` is an integer."""
-    a = _square(A)
     if isinstance(t, int | np.integer) or (isinstance(t, float) and t.is_integer()):
-        return np.linalg.matrix_power(a, int(t))
-    return _EXP(_LOG(a) * t)
+        return np.linalg.matrix_power(as_tracer(A), int(t))
+    return _EXP(_LOG(_square(double(A))) * t)
 
 
 @implements(scipy.linalg.signm)

@@ -12,6 +12,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.numpy.promotion import as_tracer, promote
 from fungrad.numpy.shape import reshaped
+from fungrad.scipy.arguments import double
 
 
 @implements(scipy.linalg.block_diag)
@@ -150,9 +151,9 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
 
 @implements(scipy.linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """Traced, by LU decomposition of the whole matrix."""
+    """Traced, by LU decomposition of the whole matrix; in double precision, as SciPy."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return _solved(toeplitz_of(c, r), b)
+    return _solved(double(toeplitz_of(c, r)), b)
 
 
 def toeplitz_of(c: Any, r: Any) -> Any:
@@ -170,9 +171,9 @@ def _solved(matrix: Any, b: Any) -> Any:
 
 @implements(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """Traced, by a product with the whole matrix."""
+    """Traced, by a product with the whole matrix; in double precision, as SciPy."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    y = as_tracer(x)
+    y = double(as_tracer(x))
     flat = reshaped(y, (y.shape[0], math.prod(y.shape[1:])))
     product: Any = np.matmul(toeplitz_of(c, r), flat)
     return reshaped(product, (product.shape[0], *y.shape[1:]))

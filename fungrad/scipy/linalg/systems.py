@@ -17,6 +17,7 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed
+from fungrad.scipy.arguments import double
 
 # How LAPACK is asked to take the matrix.
 _TRANSPOSES = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
@@ -187,8 +188,8 @@ def inv(
 
 @implements(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The first and second derivatives are right for singular matrices too."""
-    return np.linalg.det(as_tracer(a))
+    """In double precision, as SciPy. The first and second derivatives are right for singular matrices too."""
+    return np.linalg.det(double(a))
 
 
 def _pseudoinverse(x: Any, s: Any, atol: Any, rtol: Any, is_hermitian: bool) -> tuple[Any, Any]:

@@ -307,7 +307,8 @@ def gaussian_filter(
     axes: Any = None,
 ) -> Any:
     """Differentiable in `sigma` too, if `radius` is given."""
-    which = _checked_axes(axes, np.ndim(input))
+    input = strong(input)
+    which = _checked_axes(axes, input.ndim)
     settings = (per_axis(value, len(which)) for value in (sigma, order, mode, radius))
     steps = [
         lambda x, axis=axis, s=s, k=k, m=m, r=r: gaussian_filter1d(
@@ -337,7 +338,8 @@ def _edges(
     name: str, smooth: list[int], input: Any, axis: int, output: Any, mode: Any, cval: Any
 ) -> Any:
     """Differences along one axis, smoothed along the others."""
-    ndim = np.ndim(input)
+    input = strong(input)
+    ndim = input.ndim
     axis, modes = normalize_axis_index(axis, ndim), per_axis(mode, ndim)
     others = [(a, smooth) for a in range(ndim) if a != axis]
     steps = [

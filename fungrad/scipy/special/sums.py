@@ -11,7 +11,7 @@ import scipy.special
 
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import Function, implements
-from fungrad.numpy.promotion import as_tracer, cast, promote
+from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
 from fungrad.primitives import elementwise as e
 
 
@@ -86,14 +86,14 @@ def _log(total: Any) -> Any:
 
 @implements(scipy.special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
-    (x,) = floating(x)
+    (x,) = ufunc_operands(np.exp, (x,))
     weights = np.exp(x - e.stop_gradient(np.max(x, axis=axis, keepdims=True)))
     return weights / np.sum(weights, axis=axis, keepdims=True)
 
 
 @implements(scipy.special.log_softmax)
 def log_softmax(x: Any, axis: Any = None) -> Any:
-    (x,) = floating(x)
+    (x,) = ufunc_operands(np.exp, (x,))
     shifted = x - _largest(x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 

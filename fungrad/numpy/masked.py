@@ -1,0 +1,204 @@
+"""What ``x[mask]`` is where the values of the mask are not known.
+
+How many elements it has is not known either, so it is no array. But the commonest uses need no number:
+``x[mask] *= 2``, ``out[mask] = np.exp(x[mask])``, ``x[mask].sum()``. A `Selection` computes on all elements of the
+array, with 1 in place of those left out so that nothing is computed (or differentiated) from them, until
+it is assigned through the same mask or reduced. Anything else is the error that `x[mask]` would be.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import ConcretizationError, hide_internals
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
+from fungrad.numpy.promotion import as_array, where
+from fungrad.numpy.views import same_array
+
+REDUCTIONS = (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std, np.count_nonzero)
+"""The functions of NumPy that take a selection; each has the argument `where`, or needs none."""
+
+
+class Selection:
+    """The elements of an array for which a mask without values holds."""
+
+    __slots__ = ("_array", "_error", "_mask")
+
+    def __init__(self, array: Tracer, mask: Tracer, error: ConcretizationError) -> None:
+        self._array = array  # of all elements
+        self._mask = mask
+        self._error = error
+
+    def assigned(self, x: Tracer, key: Any) -> Any:
+        """Return the array that `x` would be after ``x[key] = self``."""
+        if not (_same(key, self._mask) and x.shape == self._array.shape):
+            raise self._error
+        values = self._array.astype(x.dtype)  # type: ignore[attr-defined]
+        return where(_spread(self._mask, x.ndim), values, same_array(x))
+
+    def _combined(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        """Return a ufunc of selections through one mask, and of what is broadcast to every element."""
+        arrays = []
+        inner = self._array.ndim - self._mask.ndim
+        for x in operands:
+            if type(x) is Selection:
+                alike = _same(x._mask, self._mask) and x._array.shape == self._array.shape
+                arrays.append(x._array if alike else None)
+            else:
+                x = as_array(x)
+                arrays.append(x if len(type_of(x).shape) <= inner else None)
+        result = None if any(x is None for x in arrays) else function(*arrays)
+        if type(result) is not Tracer or result.shape != self._array.shape:
+            raise self._error
+        return Selection(result, self._mask, self._error)
+
+    def __array_ufunc__(self, function: Any, method: str, *operands: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs or function.nout != 1 or function.signature:
+            raise self._error
+        return self._combined(function, operands)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+        if function not in REDUCTIONS or args[0] is not self or len(args) > 2 or "where" in kwargs:
+            raise self._error
+        if axis is not None and (axis != 0 or self._mask.ndim != 1):
+            raise self._error
+        mask = _spread(self._mask, self._array.ndim)
+        try:
+            if function is np.count_nonzero:
+                return np.sum((self._array != 0) & mask, axis=axis)
+            given = {k: x for k, x in kwargs.items() if k != "axis"}
+            return function(self._array, axis=axis, where=mask, **given)
+        except Exception as error:
+            hide_internals(error)
+            raise
+
+    def sum(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return the sum."""
+        return _reduced(np.sum, self, axis, kwargs)
+
+    def mean(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return the mean."""
+        return _reduced(np.mean, self, axis, kwargs)
+
+    def prod(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return the product."""
+        return _reduced(np.prod, self, axis, kwargs)
+
+    def any(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return whether any element is true."""
+        return _reduced(np.any, self, axis, kwargs)
+
+    def all(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return whether all elements are true."""
+        return _reduced(np.all, self, axis, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else self._error
+
+    def _refuse(self, *_: Any) -> Any:
+        raise self._error
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = _refuse
+    __array__ = __index__ = __contains__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<elements of {self._array.type} for which a mask without values holds>"
+
+
+def _reduced(function: Callable[..., Any], x: Selection, axis: Any, kwargs: dict[str, Any]) -> Any:
+    return x.__array_function__(function, (), (x, axis), kwargs)
+
+
+def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Selection:
+    """Return ``x[mask]``, or raise `error` if the key is no mask of leading axes of `x`."""
+    fits = type(mask) is Tracer and mask.dtype == bool and mask.ndim
+    if not fits or mask.shape != x.shape[: mask.ndim]:
+        raise error
+    one = np.ones((), x.dtype)
+    return Selection(where(_spread(mask, x.ndim), same_array(x), one), same_array(mask), error)
+
+
+def _spread(mask: Tracer, ndim: int) -> Any:
+    return np.reshape(mask, mask.shape + (1,) * (ndim - mask.ndim))
+
+
+def _same(x: Any, y: Tracer) -> bool:
+    """Whether a key is the mask `y`: the same tracer, or computed in the same way as in ``x[x < 0] = -x[x < 0]``."""
+    if type(x) is not Tracer or x.owner is not y.owner:
+        return False
+    trace = x.owner
+    values = dict(trace.captures) | trace.constants
+    pending = [(x.variable, y.variable)]
+    while pending:
+        v, w = pending.pop()
+        if v == w:
+            continue
+        if v in values and w in values:
+            if not _equal(values[v], values[w]):
+                return False
+            continue
+        (p, of_v), (q, of_w) = _maker(trace, v), _maker(trace, w)
+        if p is None or p is not q:
+            return False
+        pending += zip(of_v, of_w, strict=True)
+    return True
+
+
+def _maker(trace: Trace, v: int) -> tuple[Any, tuple[int, ...]]:
+    """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+    i = bisect.bisect_left(trace.equations, v, key=lambda equation: equation[2][0])
+    if i == len(trace.equations) or trace.equations[i][2] != (v,):
+        return None, ()
+    return trace.equations[i][:2]
+
+
+def _equal(x: Any, y: Any) -> bool:
+    if type(x) is Tracer or type(y) is Tracer:
+        return False  # captured once, they would be one variable
+    return type_of(x) == type_of(y) and type_of(x).size == 1 and bool(np.all(x == y))
+
+
+def _operator(function: np.ufunc, reflected: bool = False) -> Callable[..., Any]:
+    def method(self: Selection, *others: Any) -> Any:
+        return self._combined(function, (*others, self) if reflected else (self, *others))
+
+    return method
+
+
+BINARY: dict[str, np.ufunc] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+OTHERS: dict[str, np.ufunc] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "neg": np.negative,
+    "pos": np.positive,
+    "abs": np.absolute,
+    "invert": np.invert,
+}
+for _name, _function in BINARY.items():
+    setattr(Selection, f"__{_name}__", _operator(_function))
+    setattr(Selection, f"__r{_name}__", _operator(_function, reflected=True))
+for _name, _function in OTHERS.items():
+    setattr(Selection, f"__{_name}__", _operator(_function))
