@@ -75,7 +75,7 @@ def i0(x: Any) -> Any:
         raise TypeError("i0 not supported for complex values")
     if array.dtype.kind != "f":
         array = cast(array, np.dtype(np.float64))
-    return apply(bessel_i0, (array,))
+    return cast(apply(bessel_i0, (array,)), array.dtype)  # SciPy's has no loop for float16
 
 
 def _window(function: Any) -> Any:

@@ -34,8 +34,8 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
     def forward(self: Tracer, other: Any) -> Any:
         cls = type(other)
         try:
-            if cls is Tracer and other.type is self.type:
-                return bind(primitive, (self, other))
+            if cls is Tracer and other.type is self.type and self.type.dtype.kind in "fc":
+                return bind(primitive, (self, other))  # numbers that no operator converts
             if cls in PYTHON_NUMBERS and (spread := _spread(primitive, self, other)) is not None:
                 return bind(primitive, (self, spread))
             return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented

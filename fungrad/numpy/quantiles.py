@@ -190,6 +190,8 @@ def _quantile(
         raise ValueError(f"{method!r} is not a valid method. Use one of: {_PLACES.keys()}")
     if weights is not None and method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    if ignore_nan and not np.size(a):
+        return np.nanmean(as_tracer(a), axis, keepdims=keepdims)  # whatever q, as in NumPy
     x, axes = _sorted(a, axis)
     n: Any = x.shape[0]
     if not n:
@@ -204,8 +206,7 @@ def _quantile(
         return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
     ignore_nan = ignore_nan and not is_exact(x.dtype)
     if ignore_nan:
-        # Of NaNs alone the first is taken.
-        n = np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
+        n = _count(x)
     rest = x.shape[1:]
     place = _PLACES[method](n, np.reshape(q, (*shape, *[1] * len(rest))))
     below = np.floor(place)
@@ -225,6 +226,11 @@ def _quantile(
             share = share.astype(x.dtype)
         result = _between(at(below), at(below + 1), share)
     return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
+
+
+def _count(x: Tracer) -> Any:
+    """Return how many along the first axis are no NaNs, and 1 for NaNs alone: the first is taken."""
+    return np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
 
 
 def _finished(
@@ -320,4 +326,12 @@ def nanmedian(
     x = as_tracer(a)
     if is_exact(x.dtype):
         return median(x, axis, keepdims=keepdims)
-    return _quantile(x, 0.5, axis, "linear", keepdims, False, True)
+    if not x.size:
+        return np.nanmean(x, axis, keepdims=keepdims)
+    if x.dtype.kind != "c":
+        return _quantile(x, 0.5, axis, "linear", keepdims, False, True)
+    ordered, axes = _sorted(x, axis)
+    n = _count(ordered)
+    middle = take_along_axis(ordered, np.stack([(n - 1) // 2, n // 2]), 0)
+    result = mean(middle, 0)
+    return with_axes(result, x.shape, axes) if keepdims else result

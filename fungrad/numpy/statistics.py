@@ -85,6 +85,8 @@ def cov(
         row = np.atleast_2d(cast(z, np.dtype(dtype)))
         rows.append(row if rowvar or row.shape[0] == 1 else row.T)
     x: Any = joined(rows, 0)
+    if not x.shape[0]:
+        return as_tracer(np.zeros((0, 0)))  # of this dtype whatever that of the samples
     if ddof is None:
         ddof = 0 if bias else 1
     weights = []

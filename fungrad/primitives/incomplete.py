@@ -159,7 +159,7 @@ class GammaincByParameter(ByParameters):
         return xp.where(inner, found, xp.where(a > 0, 0.0, xp.nan))
 
     def density(self, a: Any, x: Any) -> Any:
-        first = log(nonzero(x)) - digamma(a)  # times a density of 0 there
+        first = log_between(x) - digamma(a)
         bell = quotients(self.order, lambda k: first if k == (1,) else -polygamma(k[0] - 1, a))
         return gamma_density(a, x) * bell
 
@@ -229,7 +229,8 @@ def log_density(k: Index, logs: Any, of_a: Any, of_b: Any, of_sum: Any) -> Any:
 
 
 def gamma_density_of(xp: Any, a: Any, x: Any) -> Any:
-    """Return the density of the gamma distribution."""
+    """Return the density of the gamma distribution; at infinity too it is 0."""
+    x = xp.minimum(x, 1e38)
     return xp.exp(library(xp, "xlogy")(a - 1, x) - x - library(xp, "gammaln")(a))
 
 
@@ -239,23 +240,30 @@ def beta_density_of(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.exp(powers - library(xp, "betaln")(a, b))
 
 
-def lowered(out: Any, p: Any, x: Any, scale: Any) -> Any:
-    """Return the derivative of out = scale x^p, p out / x; at the edge x = 0 it is no 0 / 0."""
+def lowered(out: Any, p: Any, x: Any, rest: Callable[[Any], Any]) -> Any:
+    """Return p out / x where out = x^p rest(x); at x = 0 that is no 0 / 0 but p x^(p-1) rest(x)."""
     edge = logical_and(x == 0, less(zeros_like(p), p))
-    of_power = scale * p * power(masked(logical_not(edge), x), select(edge, p, constant(2, p)) - 1)
-    return select(edge, of_power, out * zero_over(p, select(edge, constant(1, x), x)))
+    y, q = masked(edge, x), select(edge, p, constant(2, p))
+    away = out * zero_over(p, select(edge, constant(1, x), x))
+    return select(edge, q * power(y, q - 1) * rest(y), away)
+
+
+def gamma_density_slope(out: Any, a: Any, x: Any) -> Any:
+    """Return the derivative by x."""
+    return lowered(out, a - 1, x, lambda y: exp(neg(y)) * rgamma(a)) - out
 
 
 def beta_density_slope(out: Any, a: Any, b: Any, x: Any) -> Any:
-    """Return the derivative by x; at either edge the other factor is 1."""
-    scale = exp(neg(betaln(a, b)))
-    return lowered(out, a - 1, x, scale) - lowered(out, b - 1, 1 - x, scale)
+    """Return the derivative by x."""
+    scale, p, q = exp(neg(betaln(a, b))), a - 1, b - 1
+    rise = lowered(out, p, x, lambda y: scale * power(1 - y, q))
+    return rise - lowered(out, q, 1 - x, lambda y: scale * power(1 - y, p))
 
 
 gamma_density: Function = elementwise(
     "gamma_density",
-    lambda t, out, a, x: mul(t, out * (log(nonzero(x)) - digamma(a))),
-    lambda t, out, a, x: mul(t, lowered(out, a - 1, x, rgamma(a)) - out),
+    lambda t, out, a, x: mul(t, out * (log_between(x) - digamma(a))),
+    lambda t, out, a, x: mul(t, gamma_density_slope(out, a, x)),
     function=gamma_density_of,
     dtype=keep_dtype,
 )
@@ -267,6 +275,11 @@ beta_density: Function = elementwise(
     function=beta_density_of,
     dtype=keep_dtype,
 )
+
+
+def log_between(x: Any) -> Any:
+    """Return log(x), and 0 at x = 0 and infinity, where it is the factor of 0."""
+    return log(select(gamma_ends(x), constant(1, x), x))
 
 
 def log_rest(x: Any) -> Any:
@@ -324,9 +337,7 @@ def gamma_inverse(name: str, sign: int) -> Function:
     """Declare the inverse by x of P(a, x), or of 1 - P(a, x) with `sign` -1."""
     return special(
         name,
-        lambda t, out, a, y: mul(
-            t, moved(gamma_density(a, out), gamma_ends(out), gamma_a(a, out))
-        ),
+        lambda t, out, a, y: mul(t, moved(gamma_density(a, out), gamma_ends(out), gamma_a(a, out))),
         lambda t, out, a, y: div(t, sign * gamma_density(a, out)),
     )
 

@@ -110,7 +110,8 @@ def argument_types(
     except TypeError:
         pass
     places = range(len(args)) if positions is None else positions
-    for name, argument in [*zip(places, args, strict=True), *kwargs.items()]:
+    named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *kwargs.items()]
+    for name, argument in named:
         for path, x in tree.leaves_with_paths(argument):
             try:
                 type_of(x)

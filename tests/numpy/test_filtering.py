@@ -90,3 +90,11 @@ def test_second_derivatives(name):
         for j in (0, 1):
             numeric = (ahead[j] - behind[j]) / (2 * eps)
             np.testing.assert_allclose(hessian[j][1][:, i], numeric, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "d", "i", "?"])
+def test_i0_has_numpys_dtype(dtype):
+    x = np.array([0, 1], dtype)
+    found = fg.jit(fnp.i0)(x)
+    assert found.dtype == np.i0(x).dtype
+    np.testing.assert_allclose(found, np.i0(x), rtol=2 * np.finfo(found.dtype).eps)

@@ -416,6 +416,51 @@ def test_norms_at_zero():
     np.testing.assert_allclose(fg.grad(fnp.linalg.norm)(x), x / 5)
 
 
+@pytest.mark.parametrize(
+    "norm",
+    [
+        *[lambda x, p=p: fnp.linalg.norm(x, p) for p in (None, 0.5, 2.5, 3, 4, -1)],
+        lambda x: fnp.linalg.norm(x, axis=0),
+        lambda x: fnp.linalg.vector_norm(x),
+        lambda x: fnp.linalg.matrix_norm(x[:, None]),
+        lambda x: fnp.std(x),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_second_derivatives_of_norms_at_zero_are_nan(norm):
+    """Those of the square too, which exist: a wrong number would be silent."""
+    for f in (norm, lambda x: norm(x) ** 2):
+        np.testing.assert_array_equal(fg.grad(f)(np.zeros(2)), 0)
+        for hessian in (fg.hessian(f), fg.jacrev(fg.grad(f)), fg.jit(fg.hessian(f))):
+            np.testing.assert_array_equal(hessian(np.zeros(2)), np.full((2, 2), np.nan))
+
+
+def test_even_norms_are_smooth_where_elements_are_zero():
+    found = fg.hessian(lambda x: fnp.linalg.norm(x, 4) ** 4)(np.array([0.0, 1.0, 2.0]))
+    np.testing.assert_allclose(found, np.diag([0, 12, 48]), atol=1e-13)
+
+
+LISTS = {
+    "cross": lambda la, x: la.cross([x, 2 * x, x * x], [x, 1.0, 3.0]),
+    "diagonal": lambda la, x: la.diagonal([[x, 1.0], [2.0, x]]),
+    "matmul": lambda la, x: la.matmul([[x, 1.0], [2.0, x]], [x, 1.0]),
+    "matrix_transpose": lambda la, x: la.matrix_transpose([[x, 1.0], [2.0, x]]),
+    "outer": lambda la, x: la.outer([x, 1.0], [1.0, x, 3.0]),
+    "tensordot": lambda la, x: la.tensordot([[x, 1.0]], [[x], [3.0]], axes=1),
+    "trace": lambda la, x: la.trace([[x, 1.0], [2.0, x]]),
+    "vecdot": lambda la, x: la.vecdot([x, 1.0], [x, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_that_hold_tracers(name):
+    f = LISTS[name]
+    check_function(
+        lambda x: f(fnp.linalg, x), lambda x: f(np.linalg, x), (np.float64(1.5),), vmap=False
+    )
+
+
 def test_cond_of_singular_matrices():
     x = np.stack([np.ones((2, 2)), np.diag([1.0, 4.0])])
     for p in (None, 1, "fro"):

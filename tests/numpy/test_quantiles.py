@@ -65,3 +65,31 @@ def test_errors_are_numpys(name, args, kwargs):
 def test_known_weights_are_checked(weights, message):
     with pytest.raises(ValueError, match=message):
         fg.vjp(lambda x: fnp.quantile(x, 0.5, 1, weights=weights, **METHOD), B)
+
+
+Z = np.where(B > 0.5, np.nan, B + 1j * np.flip(B))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_nanmedian_of_complex_numbers(axis, keepdims):
+    options = {"axis": axis, "keepdims": keepdims}
+    for x in (Z, Z.astype(np.complex64)):
+        Case("nanmedian", (x,), options, static=["axis"]).check()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_quantiles_of_nothing_but_nans_are_nan(dtype):
+    for shape, axis in (((0,), None), ((0, 2), 0), ((0, 2), 1)):
+        x = np.zeros(shape, dtype)
+        expected = np.nanmedian(x, axis)
+        found = fg.jit(lambda x: fnp.nanmedian(x, axis))(x)  # noqa: B023
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert np.isnan(found).all()
+        if dtype != np.complex64:
+            found = fg.jit(lambda x: fnp.nanquantile(x, [0.2, 0.5], axis))(x)  # noqa: B023
+            expected = np.nanquantile(x, [0.2, 0.5], axis)
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            assert np.isnan(found).all()

@@ -322,3 +322,13 @@ def test_a_mask_can_be_traced_alone():
     for f in (fnp.mean, fnp.var, fnp.nanstd, fnp.nanmean):
         found = fg.vmap(lambda m, f=f: f(V, where=m))(MASK)
         np.testing.assert_allclose(found, [f(V, where=m) for m in MASK])
+
+
+@pytest.mark.parametrize("name", ["cov", "corrcoef"])
+@pytest.mark.parametrize("dtype", [np.float32, complex])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_correlations_of_no_variables(name, dtype):
+    for shape in ((0, 2), (2, 0)):
+        x = np.zeros(shape, dtype)
+        expected, found = getattr(np, name)(x), fg.jit(getattr(fnp, name))(x)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)

@@ -60,6 +60,23 @@ def test_errors_of_sampled_integrals(call, match):
         fg.jit(call)(Y)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_dtypes_of_sampled_integrals(n, dtype):
+    y, x = np.arange(n).astype(dtype), np.arange(n, dtype=np.float32)
+    functions = {
+        "simpson": [{}, {"x": x}, {"dx": np.float32(0.5)}],
+        "cumulative_simpson": [{}, {"x": x}],
+        "romb": [{}] if n != 4 else [],
+    }
+    for name, variants in functions.items():
+        for options in variants:
+            expected = getattr(scipy.integrate, name)(y, **options)
+            found = fg.jit(lambda y: getattr(integrate, name)(y, **options))(y)  # noqa: B023
+            assert found.dtype == expected.dtype, (name, options)
+            np.testing.assert_allclose(found, expected, 1e-5)
+
+
 def test_odeint_of_a_linear_equation():
     t = np.array([0.1, 0.5, 1.2])
 

@@ -1,5 +1,7 @@
 """scipy.interpolate for tracers: against SciPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.interpolate
@@ -239,6 +241,16 @@ def test_objects_are_pytrees(name):
     np.testing.assert_allclose(fg.vmap(lambda x: f(x[None])[0])(INSIDE), expected, rtol=1e-9)
     gradient = fg.grad(lambda f: f(INSIDE).sum())(f)
     assert fg.tree.structure(gradient) == structure
+
+
+@pytest.mark.parametrize("kind", ["linear", "nearest", "previous", "zero", "slinear", "cubic"])
+def test_dtypes_of_interp1d(kind):
+    for x, y, at in itertools.product("fd", "fdFD", "fd"):
+        x, y, at = np.arange(6).astype(x), np.arange(6).astype(y), np.array([0.5, 2.25], at)
+        expected = scipy.interpolate.interp1d(x, y, kind)(at)
+        found = fg.jit(lambda y, at: interpolate.interp1d(x, y, kind)(at))(y, at)  # noqa: B023
+        assert found.dtype == expected.dtype, (x.dtype, y.dtype, at.dtype)
+        np.testing.assert_allclose(found, expected, 1e-6)
 
 
 def test_second_derivatives():

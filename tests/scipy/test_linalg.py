@@ -330,6 +330,42 @@ def test_bases_of_ranges_and_kernels():
 # Values that decide on dtypes
 
 
+DTYPES = {
+    "det": lambda sl, a, v: sl.det(a),
+    "expm": lambda sl, a, v: sl.expm(a),
+    "expm_of_a_number": lambda sl, a, v: sl.expm(a[0, 0]),
+    "expm_of_an_element": lambda sl, a, v: sl.expm(v[:1]),
+    "expm_frechet": lambda sl, a, v: sl.expm_frechet(a, a),
+    "fractional_matrix_power": lambda sl, a, v: sl.fractional_matrix_power(a, 0.5),
+    "integer_matrix_power": lambda sl, a, v: sl.fractional_matrix_power(a, 2),
+    "logm": lambda sl, a, v: sl.logm(a),
+    "matmul_toeplitz": lambda sl, a, v: sl.matmul_toeplitz(v, v),
+    "solve_circulant": lambda sl, a, v: sl.solve_circulant(v, v),
+    "solve_continuous_are": lambda sl, a, v: sl.solve_continuous_are(a, a, a @ a.T, a @ a.T),
+    "solve_continuous_lyapunov": lambda sl, a, v: sl.solve_continuous_lyapunov(a, a),
+    "solve_discrete_are": lambda sl, a, v: sl.solve_discrete_are(a, a, a @ a.T, a @ a.T),
+    "solve_discrete_lyapunov": lambda sl, a, v: sl.solve_discrete_lyapunov(a, a),
+    "solve_toeplitz": lambda sl, a, v: sl.solve_toeplitz(v, v),
+    "sqrtm": lambda sl, a, v: sl.sqrtm(a),
+}
+
+
+@pytest.mark.parametrize("dtype", [int, np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate:RuntimeWarning")
+def test_dtypes_are_scipys(name, dtype):
+    f = DTYPES[name]
+    a, v = np.array([[2, 1], [1, 3]], dtype), np.array([4, 1, 2], dtype)
+    rtol = 1e-4 if np.dtype(dtype).itemsize < 8 or dtype is np.complex64 else 1e-10
+    check_function(
+        lambda a, v: f(fsl, a, v),
+        lambda a, v: f(scipy.linalg, a, v),
+        (a, v),
+        rtol=rtol,
+        checks=("eager", "known", "jit"),
+    )
+
+
 def test_functions_of_real_matrices_are_real_or_say_so():
     a = np.diag([1.0, -2.0])
     for name in ("sqrtm", "logm"):

@@ -177,3 +177,37 @@ def test_errors(name, args, kwargs, error, message):
     for transform in (lambda f: f, fg.jit):
         with pytest.raises(error, match=message):
             transform(lambda x: getattr(ndimage, name)(x, *args[1:], **kwargs))(args[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("convolve", (np.array(3.0), np.array(2.0))),
+        ("correlate", (np.array(3.0), np.array(2.0))),
+        ("convolve", (np.zeros((0, 3)), np.ones((3, 3)))),
+        ("gaussian_filter", (np.zeros((0, 3)), 1.0)),
+        ("uniform_filter", (np.zeros((0, 3)), 3)),
+        ("sobel", (np.zeros((0, 3)),)),
+        ("laplace", (np.zeros((0, 3)),)),
+    ],
+)
+def test_numbers_and_empty_images(name, args):
+    check_function(getattr(ndimage, name), getattr(scipy.ndimage, name), args, static=[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda nd, x: nd.gaussian_filter([[x, 1.0], [2.0, x]], 1.0),
+        lambda nd, x: nd.uniform_filter([[x, 1.0], [2.0, x]], 3),
+        lambda nd, x: nd.sobel([[x, 1.0], [2.0, x]]),
+        lambda nd, x: nd.shift([[x, 1.0], [2.0, x]], 0.5),
+        lambda nd, x: nd.zoom([[x, 1.0], [2.0, x]], 2),
+        lambda nd, x: nd.rotate([[x, 1.0], [2.0, x]], 30.0),
+        lambda nd, x: nd.affine_transform([[x, 1.0], [2.0, x]], np.eye(2)),
+    ],
+)
+def test_lists_that_hold_tracers(f):
+    check_function(
+        lambda x: f(ndimage, x), lambda x: f(scipy.ndimage, x), (np.float64(1.5),), vmap=False
+    )

@@ -213,3 +213,18 @@ def test_errors(name, args, kwargs, error, message):
     for transform in (lambda f: f, fg.jit):
         with pytest.raises(error, match=message):
             transform(lambda x: getattr(signal, name)(x, *args[1:], **kwargs))(args[0])
+
+
+def test_coefficients_that_are_integers():
+    sos, x = np.array([[1, 2, 1, 1, 0, 0]]), np.arange(20) % 3 == 0
+    check_function(signal.sosfilt_zi, scipy.signal.sosfilt_zi, (sos,), vmap=False)
+    for sections, samples in ((sos, x.astype(float)), (sos.astype(float), x)):
+        check_function(
+            signal.sosfiltfilt,
+            scipy.signal.sosfiltfilt,
+            (sections, samples),
+            {"padlen": 3},
+            vmap=False,
+            rtol=1e-12,
+            checks=("eager", "known", "jit"),
+        )

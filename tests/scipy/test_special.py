@@ -219,12 +219,28 @@ def test_logsumexp_by_weights():
         (lambda v: special.stdtr(v, 0.0), 2.0, 1, 0.0),
         (lambda a: fg.grad(special.gammainc, 1)(a, 0.0), 2.0, 1, 0.0),
         (lambda a: fg.grad(special.betainc, 2)(2.0, a, 1.0), 3.0, 1, 0.0),
+        (lambda x: special.gammainc(2.0, x), 0.0, 2, 1.0),
+        (lambda x: special.gammainc(2.0, x), 0.0, 3, -2.0),
+        (lambda x: special.gammainc(2.0, x), np.inf, 2, 0.0),
+        (lambda x: special.betainc(2.0, 3.0, x), 0.0, 2, 12.0),
+        (lambda x: special.betainc(2.0, 3.0, x), 0.0, 3, -48.0),
+        (lambda x: special.betainc(3.0, 2.0, x), 1.0, 2, -12.0),
+        *[(lambda a, f=f, y=y: f(a, y), 2.3, n, 0.0)
+          for f in (special.gammaincinv, special.gammainccinv) for y in (0.0, 1.0) for n in (1, 2)],
+        *[(lambda a, f=f, y=y: f(a, 3.1, y), 2.3, 1, 0.0)
+          for f in (special.betaincinv, special.betainccinv) for y in (0.0, 1.0)],
+        *[(lambda b, f=f, y=y: f(2.3, b, y), 3.1, 1, 0.0)
+          for f in (special.betaincinv, special.betainccinv) for y in (0.0, 1.0)],
+        *[(lambda v, p=p: special.stdtrit(v, p), 2.3, 1, 0.0) for p in (0.0, 1.0)],
         (lambda m: special.ellipkinc(0.5 * math.pi, m), 0.0, 2, 9 * math.pi / 64),
         (special.zeta, 0.0, 1, -0.5 * math.log(2 * math.pi)),
         (special.zeta, -2.0, 1, -sc.zeta(3) / (4 * math.pi**2)),
         (lambda x: special.comb(3, x), 4.0, 1, 0.0),
         (lambda x: special.sph_harm_y(2, 1, x, 0.0).real, 0.0, 1, -math.sqrt(15 / (8 * math.pi))),
         (lambda x: special.logsumexp(fnp.stack([x, -np.inf])), 0.0, 1, 1.0),
+        *[(lambda x, f=f, k=k: f(x, k * x), y, 1, 1.0)
+          for f in (fnp.logaddexp, fnp.logaddexp2) for y in (-np.inf, np.inf) for k in (1.0, 1)],
+        (lambda x: fnp.logaddexp(x, -np.inf), -np.inf, 1, 0.5),
         (lambda x: special.logsumexp(x * np.array([1.0, 1.0]), b=np.array([1.0, -1.0])), 0.0, 1, 0.0),
     ],
 )  # fmt: skip
@@ -233,6 +249,60 @@ def test_derivative_at_a_delicate_point(f, x, order, expected):
     for _ in range(order):
         f = fg.grad(f)
     np.testing.assert_allclose(f(np.float64(x)), expected, rtol=1e-9, atol=1e-14)
+
+
+# Leading terms of asymptotic series: the next ones are smaller by x^2, or by x for differences of digammas.
+FAR = [
+    (special.log_ndtr, -1, 1, lambda x: x),
+    (special.log_ndtr, -1, 3, lambda x: 2 / x**3),
+    (special.dawsn, 1, 1, lambda x: -0.5 / x**2),
+    (special.dawsn, -1, 1, lambda x: -0.5 / x**2),
+    (special.dawsn, 1, 2, lambda x: x**-3.0),
+    (special.erfcx, 1, 1, lambda x: -1 / (math.sqrt(math.pi) * x**2)),
+    (special.erfcx, 1, 2, lambda x: 2 / (math.sqrt(math.pi) * x**3)),
+    (lambda x: special.wofz(1j * x).real, 1, 1, lambda x: -1 / (math.sqrt(math.pi) * x**2)),
+    (lambda x: special.wofz(x + 0j).imag, 1, 1, lambda x: -1 / (math.sqrt(math.pi) * x**2)),
+    (lambda a: special.betaln(a, 0.5), 1, 1, lambda a: -0.5 / a),
+    (lambda a: special.betaln(a, 0.5), 1, 2, lambda a: 0.5 / a**2),
+    (lambda a: special.beta(0.5, a) * 1e4, 1, 1, lambda a: -5e3 * sc.beta(0.5, a) / a),
+    (lambda a: special.poch(a, 2.0), 1, 1, lambda a: 2 * a),
+    (lambda n: special.binom(n, 2.0), 1, 1, lambda n: n),
+]
+
+
+@pytest.mark.parametrize(("f", "sign", "order", "expected"), FAR)
+def test_derivatives_of_large_arguments_do_not_cancel(f, sign, order, expected):
+    for _ in range(order):
+        f = fg.grad(f)
+    for x in (1e6, 1e8):
+        np.testing.assert_allclose(f(np.float64(sign * x)) / expected(x), 1.0, rtol=2 / x)
+
+
+@pytest.mark.parametrize(
+    ("f", "bound"),
+    [
+        (special.log_ndtr, -50.0),
+        (special.dawsn, 20.0),
+        (special.dawsn, -20.0),
+        (special.erfcx, 20.0),
+        (lambda x: special.wofz(1j * x).real, 20.0),
+        (lambda x: special.betaln(x, 0.5), 1e3),
+    ],
+)
+def test_asymptotic_series_continue_the_formulas(f, bound):
+    slope = fg.grad(f)
+    below, above = slope(np.nextafter(bound, -np.inf)), slope(np.nextafter(bound, np.inf))
+    np.testing.assert_allclose(below, above, rtol=2e-12)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "i8", "f2", "f4"])
+def test_softmax_of_small_integers_is_of_low_precision(dtype):
+    x = np.array([1, 2, 4], dtype)
+    for name in ("softmax", "log_softmax"):
+        found, f = fg.jit(getattr(special, name))(x), getattr(sc, name)
+        assert found.dtype == f(np.ones_like(x)).dtype
+        expected = f(x.astype("f8"))  # SciPy's differences of unsigned integers wrap around
+        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(found.dtype).eps)
 
 
 def test_parameters_of_the_incomplete_functions_in_both_tails():
@@ -309,3 +379,26 @@ def test_namespace():
         special.struve
     with pytest.raises(AttributeError, match="did you mean 'gammainc'"):
         special.gamainc
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+@pytest.mark.parametrize("kind", ["jn", "yn", "in", "kn"])
+def test_dtypes_of_spherical_bessel_functions(kind, dtype):
+    name = f"spherical_{kind}"
+    x = np.array([0.5, 2.0], dtype)
+    expected = getattr(sc, name)(2, x)
+    found = fg.jit(lambda x: getattr(special, name)(2, x))(x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # in SciPy
+def test_logsumexp_of_nothing_has_scipys_dtype(dtype):
+    for shape, axis in (((0,), None), ((2, 0), 1), ((2, 0), 0)):
+        x = np.zeros(shape, dtype)
+        for options in ({}, {"keepdims": True}):
+            expected = sc.logsumexp(x, axis, **options)
+            found = fg.jit(lambda x: special.logsumexp(x, axis, **options))(x)  # noqa: B023
+            assert (found.dtype, found.shape) == (expected.dtype, np.shape(expected))
+            np.testing.assert_array_equal(found, expected)

@@ -103,6 +103,61 @@ def test_derivatives_of_gumbel_where_the_inner_exponential_overflows(name, sign)
                 assert fg.jit(f)(sign * y) == g(sign * y)
 
 
+# For each distribution, other shapes, and what is special: edges of supports and powers that over- and underflow.
+EXTREMES = [
+    ("norm", (), (1e200,)), ("cauchy", (), (1e155,)), ("halfnorm", (), (0.0,)), ("rayleigh", (), (1e200,)),
+    ("lognorm", (0.7,), (1e-300, 1e300)), ("skewnorm", (10.0,), (-1.0, -40.0, 40.0)),
+    ("skewnorm", (-10.0,), (1.0, 40.0)), ("pareto", (2.5,), (1.0, 1e300)),
+    ("weibull_min", (1.7,), (0.0, 1e300)), ("weibull_min", (50.0,), (1e-10, 1e10)),
+    ("gamma", (2.3,), (0.0, 1e300)), ("gamma", (5.0,), (1e-155,)), ("chi2", (3.5,), (0.0, 1e300)),
+    ("invgamma", (2.2,), (1e-300, 1e300)), ("beta", (2.0, 3.0), (0.0, 1.0)), ("f", (3.0, 5.0), (0.0, 1e100)),
+    ("gennorm", (1.6,), (0.0, 1e-300, -1e-300, 1e300, -1e300)), ("gennorm", (0.3,), (0.0, 1e-10)),
+    ("gennorm", (5.0,), (1e-155, -1e155)), ("t", (4.5,), (0.0, 1e155, -1e300)), ("t", (0.2,), (1e300,)),
+    ("t", (np.inf,), (0.0, 0.5, -40.0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "shapes", "points"), EXTREMES)
+def test_derivatives_at_edges_and_where_powers_overflow(name, shapes, points):
+    """None is NaN, and where the value is not huge none is infinite."""
+    for method in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"):
+        f, g = both(name, method)
+        for x in (*points, -np.inf, np.inf):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # SciPy's own, and of logarithms of 0
+                value, gradient = fg.value_and_grad(lambda v: f(*v))(  # noqa: B023
+                    (np.float64(x), *map(np.float64, shapes))
+                )
+                expected = g(x, *shapes)
+            assert not np.isnan(gradient).any(), (method, x, gradient)
+            assert np.isfinite(gradient).all() or abs(value) > 1e100, (method, x, gradient)
+            # SciPy's is NaN or infinite where terms of it overflow; the tails of skewnorm are differences here.
+            if np.isfinite(expected) and (name != "skewnorm" or not method.startswith("log")):
+                np.testing.assert_allclose(value, expected, rtol=1e-11, atol=1e-25)
+
+
+@pytest.mark.parametrize("method", Continuous.methods)
+def test_student_of_infinite_freedom_is_normal(method):
+    x = np.array([0.1, 0.5, 0.8])
+    df = np.array([np.inf, 3.0, np.inf])
+    f, normal = getattr(stats.t, method), getattr(stats.norm, method)
+    one, many = both("t", method)
+    np.testing.assert_allclose(fg.jit(one)(x, df), many(x, df), rtol=1e-12)
+    by_x, by_df = fg.grad(lambda x, df: np.sum(f(x, df)), (0, 1))(x, df)
+    expected = fg.grad(lambda x: np.sum(normal(x)))(x)
+    np.testing.assert_allclose(by_x[::2], expected[::2], rtol=1e-14)
+    np.testing.assert_array_equal(by_df[::2], 0)
+    assert np.isfinite(by_x).all()
+    assert by_df[1] != 0 or (method in ("ppf", "isf") and x[1] == 0.5)  # the median is 0
+
+
+def test_quantiles_of_f_from_both_ends():
+    isf = fg.jit(stats.f.isf)
+    np.testing.assert_allclose(isf(1e-5, 0.1, 0.1), scipy.stats.f.isf(1e-5, 0.1, 0.1), rtol=1e-9)
+    for q in (1e-200, 1e-5, 0.3, 0.6):
+        np.testing.assert_allclose(fg.jit(stats.f.sf)(isf(q, 3.0, 5.0), 3.0, 5.0), q, rtol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("a", "b"), [(10.0, np.inf), (-np.inf, -30.0), (40.0, 41.0), (-np.inf, np.inf)]
 )

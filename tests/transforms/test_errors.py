@@ -789,7 +789,7 @@ def test_jitted_methods_hint_at_a_static_self():
         loose, fixed = fg.jit(bare), fg.jit(bare, static_argnums=0)
 
     model = Model()
-    with pytest.raises(TypeError, match="argument 0: .*`self` of a method.*static_argnums=0"):
+    with pytest.raises(TypeError, match=r"argument 0: .*`self` of a method.*static_argnums=0"):
         model.loose(1.0)
     assert model.fixed(1.0) == 2.0
 

@@ -323,9 +323,7 @@ class interp1d(Interpolant):
                 raise NotImplementedError(
                     f"{kind} is unsupported: Use fitpack routines for other types."
                 )
-            self.spline = make_interp_spline(
-                places.astype(float), values, k, check_finite=False
-            )
+            self.spline = make_interp_spline(places.astype(float), values, k, check_finite=False)
 
     def __call__(self, x: Any) -> Any:
         """Return the values at places of any shape."""

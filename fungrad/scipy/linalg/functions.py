@@ -16,6 +16,7 @@ import scipy.linalg
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import matrices, numbers
 from fungrad.numpy.promotion import as_tracer, broadcast_shapes, broadcast_to
+from fungrad.numpy.shape import reshaped
 from fungrad.primitives.decompositions import Eig
 from fungrad.primitives.linalg import Inv, Solve
 from fungrad.primitives.matrix_functions import Frechet, MatrixFunction, SquareRoot
@@ -37,7 +38,9 @@ def _without_estimate(name: str, disp: Any) -> None:
 
 @implements(scipy.linalg.expm)
 def expm(A: Any) -> Any:
-    return _EXP(_square(A))
+    """A number is a matrix of one element; of that the result is of double precision, as SciPy's."""
+    a = as_tracer(A)
+    return _EXP(reshaped(double(a), (1, 1)) if a.shape in ((), (1,)) else _square(a))
 
 
 @implements(scipy.linalg.expm_frechet)

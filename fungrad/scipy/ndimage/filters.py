@@ -85,6 +85,8 @@ def _slid(x: Any, taps: Any, mode: str, cval: Any, origins: Sequence[int]) -> An
                 "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
             )
         margins.append((n // 2 + origin, n - n // 2 - 1 - origin))
+    if not x.size or not taps.ndim:
+        return x * taps if x.size else x
     x = extended(x, margins, mode, cval)
     batch = x.shape[: x.ndim - taps.ndim]
     return Correlate(taps.ndim)(x, np.broadcast_to(taps, (*batch, *taps.shape)))
@@ -233,7 +235,8 @@ def uniform_filter(
     *,
     axes: Any = None,
 ) -> Any:
-    which = _checked_axes(axes, np.ndim(input))
+    input = strong(input)
+    which = _checked_axes(axes, input.ndim)
     settings = (per_axis(value, len(which)) for value in (size, mode, origin))
     steps = [
         lambda x, axis=axis, n=n, m=m, o=o: uniform_filter1d(x, int(n), axis, None, m, cval, o)

@@ -209,7 +209,8 @@ def affine_transform(
     prefilter: bool = True,
 ) -> Any:
     """Differentiable in the matrix and the offset too."""
-    shape, a, ndim = np.shape(input), strong(matrix), np.ndim(input)
+    input, a = strong(input), strong(matrix)
+    shape, ndim = input.shape, input.ndim
     if output_shape is None:
         output_shape = np.shape(output) if isinstance(output, Tracer) else shape
     if a.ndim not in (1, 2) or not a.shape[0]:
@@ -241,8 +242,9 @@ def shift(
     prefilter: bool = True,
 ) -> Any:
     """Differentiable in the shift too."""
-    shifts = per_axis(shift, np.ndim(input))
-    places = [g - s for g, s in zip(_grid(np.shape(input)), shifts, strict=True)]
+    input = strong(input)
+    shifts = per_axis(shift, input.ndim)
+    places = [g - s for g, s in zip(_grid(input.shape), shifts, strict=True)]
     found = _sampled(input, places, order, mode, cval, prefilter)
     return _in_dtype("shift", found, strong(input), output)
 
@@ -260,7 +262,7 @@ def zoom(
     grid_mode: bool = False,
 ) -> Any:
     """The factors tell the shape of the result, so they are plain numbers."""
-    shape = np.shape(input)
+    shape = strong(input).shape
     factors = per_axis(zoom, len(shape))
     target = [round(n * float(f)) for n, f in zip(shape, factors, strict=True)]
     places = []
@@ -286,7 +288,7 @@ def rotate(
     prefilter: bool = True,
 ) -> Any:
     """Differentiable in the angle too, with ``reshape=False``."""
-    shape = list(np.shape(input))
+    shape = list(strong(input).shape)
     if len(shape) < 2:
         raise ValueError("input array should be at least 2D")
     if len(axes) != 2:

@@ -52,7 +52,7 @@ def logsumexp(
         a = np.where(b == 0, -math.inf, a)  # the weight decides, also for an infinite exponent
         b = np.where(b == 0, 0.0, b)
     if a.size == 0:
-        total = np.sum(a.real, axis=axis, keepdims=keepdims)
+        total = np.sum(a, axis=axis, keepdims=keepdims)
         out = np.full_like(total, -math.inf)
         return (out, np.zeros_like(total)) if return_sign else out
     top = _largest(a, axis)

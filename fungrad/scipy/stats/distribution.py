@@ -57,6 +57,11 @@ def certain(condition: Any) -> bool:
     return type(condition) is not Tracer and bool(np.all(condition))
 
 
+def nowhere(condition: Any) -> bool:
+    """Whether a condition is known to hold nowhere: it does not depend on tracers."""
+    return type(condition) is not Tracer and not np.any(condition)
+
+
 def choose(condition: Any, x: Any, y: Any) -> Any:
     """Return `x` where a condition holds, else `y`."""
     return x if certain(condition) else np.where(condition, x, y)
@@ -313,14 +318,19 @@ class Continuous(Distribution):
         y = y if certain(scale == 1) else y / scale
         # NaN is neither below nor above, so it reaches the formula, and NaN is the result.
         if method in ("pdf", "logpdf"):
-            places = [(y <= low) if self.open_below else (y < low), y > high]
+            # Infinite arguments are told before they are standardized: of known ones nothing is left to choose.
+            below = x <= low if _infinite(low) else (y <= low) if self.open_below else (y < low)
+            places = [below, x >= high if _infinite(high) else y > high]
         else:
             places = [y <= low, y >= high]
-        outside = list(zip(places, BEYOND[method], strict=True))
-        if method in ("pdf", "logpdf"):
-            outside = [o for o, end in zip(outside, (low, high)) if not _infinite(end)]
-        inside = both(*[np.logical_not(place) for place, _ in outside])
-        value = formula(choose(inside, y, interior(low, high)), *shapes)
+        outside = [o for o in zip(places, BEYOND[method], strict=True) if not nowhere(o[0])]
+        point = self._inside(outside, y, low, high)
+        if method == "pdf" and self.shapes and "pdf" not in self.formulas:
+            # Where the density is 0 inside of the support, or too small, that of exp(logpdf) would be 0 times infinity.
+            vanishes = formula(held(point), *[held(s) for s in shapes]) == 0
+            outside.append((vanishes, 0.0))
+            point = self._inside(outside, y, low, high)
+        value = formula(point, *shapes)
         if method == "logpdf" and not certain(scale == 1):
             value = value - np.log(scale)
         if method == "pdf" and not certain(scale == 1):
@@ -328,6 +338,12 @@ class Continuous(Distribution):
         for place, constant in outside:
             value = np.where(place, constant, value)
         return choose(valid, value, math.nan)
+
+    def _inside(self, outside: list[tuple[Any, float]], y: Any, low: Any, high: Any) -> Any:
+        """Return `y`, and a point inside of the support where it is in one of the places outside."""
+        return choose(
+            both(*[np.logical_not(place) for place, _ in outside]), y, interior(low, high)
+        )
 
 
 def _infinite(bound: Any) -> bool:

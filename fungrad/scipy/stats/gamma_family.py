@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Continuous
-from fungrad.scipy.stats.location_scale import POSITIVE, REAL
+from fungrad.scipy.stats.distribution import Continuous, certain, choose
+from fungrad.scipy.stats.location_scale import POSITIVE, REAL, bounded_power, log_gaussian
 
 gamma = Continuous(
     "gamma",
@@ -33,14 +33,21 @@ chi2 = Continuous(
     ppf=lambda q, df: 2 * special.gammaincinv(df / 2, q),
     isf=lambda q, df: 2 * special.gammainccinv(df / 2, q),
 )
+
+
+def bounded_reciprocal(y: Any) -> Any:
+    """Return 1 / y, bounded before its derivative overflows: incomplete gamma functions are constant there."""
+    return 1 / np.maximum(y, 1e-150)
+
+
 invgamma = Continuous(
     "invgamma",
     "a",
     support=POSITIVE,
     open_below=True,
     logpdf=lambda y, a: -(a + 1) * np.log(y) - special.gammaln(a) - 1 / y,
-    cdf=lambda y, a: special.gammaincc(a, 1 / y),
-    sf=lambda y, a: special.gammainc(a, 1 / y),
+    cdf=lambda y, a: special.gammaincc(a, bounded_reciprocal(y)),
+    sf=lambda y, a: special.gammainc(a, bounded_reciprocal(y)),
     ppf=lambda q, a: 1 / special.gammainccinv(a, q),
     isf=lambda q, a: 1 / special.gammaincinv(a, q),
 )
@@ -48,7 +55,7 @@ gennorm = Continuous(
     "gennorm",
     "beta",
     support=REAL,
-    logpdf=lambda y, beta: np.log(0.5 * beta) - special.gammaln(1 / beta) - np.abs(y) ** beta,
+    logpdf=lambda y, beta: gennorm_logpdf(y, beta),
     cdf=lambda y, beta: gennorm_cdf(y, beta),
     sf=lambda y, beta: gennorm_cdf(-y, beta),
     ppf=lambda q, beta: gennorm_ppf(q, beta),
@@ -56,13 +63,21 @@ gennorm = Continuous(
 )
 
 
+def gennorm_logpdf(y: Any, beta: Any) -> Any:
+    """Return the logarithm of the density; at y = 0 it has the derivative of abs(y), 0, for all `beta`."""
+    away = y != 0
+    power = np.where(away, np.abs(np.where(away, y, 1.0)) ** beta, 0.0)
+    return np.log(0.5 * beta) - special.gammaln(1 / beta) - power
+
+
 def gennorm_cdf(y: Any, beta: Any) -> Any:
     """Return half an incomplete gamma function, of the upper tail for y > 0.
 
-    At y = 0 its derivative is 0 times infinity, so there the tangent stands for it.
+    At y = 0 its derivative is 0 times infinity, so the tangent stands for it as long as they agree to rounding:
+    the next term of DLMF 8.7.1 is smaller by abs(y)^beta.
     """
-    away = y != 0
-    tail = 0.5 * special.gammaincc(1 / beta, np.abs(np.where(away, y, 1.0)) ** beta)
+    away = np.abs(y) ** beta > 1e-30
+    tail = 0.5 * special.gammaincc(1 / beta, bounded_power(np.abs(np.where(away, y, 1.0)), beta))
     return np.where(away, np.where(y > 0, 1 - tail, tail), 0.5 + y * gennorm_peak(beta))
 
 
@@ -98,18 +113,34 @@ beta = Continuous(
 def student_logpdf(y: Any, df: Any) -> Any:
     """Return the logarithm of Gamma((df+1)/2) / Gamma(df/2) / sqrt(pi df) (1 + y^2/df)^-((df+1)/2)."""
     scale = np.log(special.poch(0.5 * df, 0.5)) - 0.5 * (np.log(df) + math.log(math.pi))
-    return scale - (df + 1) / 2 * np.log1p(y * y / df)
+    far = np.abs(y) > 1e16 * np.sqrt(df)  # where 1 is nothing, and the square may overflow
+    near = np.log1p(np.where(far, 0.0, y) ** 2 / df)
+    growth = np.where(far, 2 * np.log(np.abs(np.where(far, y, 1.0))) - np.log(df), near)
+    return scale - (df + 1) / 2 * growth
+
+
+def or_normal(of_student: Any, of_normal: Any) -> Any:
+    """Return the formula of Student's distribution with the normal one where `df` is infinite."""
+
+    def formula(x: Any, df: Any) -> Any:
+        finite = np.isfinite(df)
+        value = of_student(choose(finite, x, 0.5), choose(finite, df, 1.0))
+        if certain(finite):
+            return value
+        return np.where(finite, value, of_normal(np.where(finite, 0.5, x)))
+
+    return formula
 
 
 t = Continuous(
     "t",
     "df",
     support=REAL,
-    logpdf=student_logpdf,
-    cdf=lambda y, df: special.stdtr(df, y),
-    sf=lambda y, df: special.stdtr(df, -y),
-    ppf=lambda q, df: special.stdtrit(df, q),
-    isf=lambda q, df: -special.stdtrit(df, q),
+    logpdf=or_normal(student_logpdf, log_gaussian),
+    cdf=or_normal(lambda y, df: special.stdtr(df, y), special.ndtr),
+    sf=or_normal(lambda y, df: special.stdtr(df, -y), lambda y: special.ndtr(-y)),
+    ppf=or_normal(lambda q, df: special.stdtrit(df, q), special.ndtri),
+    isf=or_normal(lambda q, df: -special.stdtrit(df, q), lambda q: -special.ndtri(q)),
 )
 
 
@@ -117,6 +148,17 @@ def f_logpdf(y: Any, n: Any, m: Any) -> Any:
     """Return the logarithm of the density of a ratio of mean squares."""
     powers = m / 2 * np.log(m) + n / 2 * np.log(n) + special.xlogy(n / 2 - 1, y)
     return powers - ((n + m) / 2 * np.log(m + n * y) + special.betaln(n / 2, m / 2))
+
+
+def f_quantile(q: Any, rest: Any, n: Any, m: Any) -> Any:
+    """Return the inverse of the distribution function, from the nearer end.
+
+    The reciprocal of the variable has the same distribution with n and m exchanged.
+    """
+    lower = q < 0.5
+    below = special.fdtri(n, m, np.where(lower, q, 0.25))
+    above = special.fdtri(m, n, np.where(lower, 0.25, rest))
+    return np.where(lower, below, 1 / above)
 
 
 f = Continuous(
@@ -127,5 +169,6 @@ f = Continuous(
     logpdf=f_logpdf,
     cdf=lambda y, n, m: special.fdtr(n, m, y),
     sf=lambda y, n, m: special.fdtrc(n, m, y),
-    ppf=lambda q, n, m: special.fdtri(n, m, q),
+    ppf=lambda q, n, m: f_quantile(q, 1 - q, n, m),
+    isf=lambda q, n, m: f_quantile(1 - q, q, n, m),
 )

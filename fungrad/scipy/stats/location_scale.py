@@ -60,8 +60,9 @@ skewnorm = (
         support=REAL,
         valid=lambda a: np.isfinite(a),
         logpdf=lambda y, a: math.log(2) + log_gaussian(y) + special.log_ndtr(a * y),
-        cdf=lambda y, a: special.ndtr(y) - 2 * special.owens_t(y, a),
-        sf=lambda y, a: special.ndtr(-y) + 2 * special.owens_t(y, a),
+        # Far in a tail nothing is left of the difference, not even its sign.
+        cdf=lambda y, a: np.maximum(special.ndtr(y) - 2 * special.owens_t(y, a), 0.0),
+        sf=lambda y, a: np.maximum(special.ndtr(-y) + 2 * special.owens_t(y, a), 0.0),
     )
 )
 rayleigh = Continuous(
@@ -208,13 +209,21 @@ pareto = Continuous(
     ppf=lambda q, b: np.exp(-np.log1p(-q) / b),
     isf=lambda q, b: np.exp(-np.log(q) / b),
 )
+
+
+def bounded_power(y: Any, c: Any) -> Any:
+    """Return y^c to be used in exp(-y^c); before it overflows it stays, as in `bounded_exp`."""
+    some = np.logical_not(y**c >= 1e300)  # also where it is NaN
+    return np.where(some, np.where(some, y, 1.0) ** c, 1e300)
+
+
 weibull_min = Continuous(
     "weibull_min",
     "c",
     support=POSITIVE,
     logpdf=lambda y, c: np.log(c) + special.xlogy(c - 1, y) - y**c,
-    cdf=lambda y, c: -np.expm1(-(y**c)),
-    sf=lambda y, c: np.exp(-(y**c)),
+    cdf=lambda y, c: -np.expm1(-bounded_power(y, c)),
+    sf=lambda y, c: np.exp(-bounded_power(y, c)),
     logsf=lambda y, c: -(y**c),
     ppf=lambda q, c: (-np.log1p(-q)) ** (1 / c),
     isf=lambda q, c: (-np.log(q)) ** (1 / c),
