@@ -474,7 +474,9 @@ def _no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
     if name.startswith("scipy."):
         home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
         known = [_full_name(f) for f in traced_functions]
-        near = difflib.get_close_matches(name, [k for k in known if k.startswith("scipy.")], 1, 0.85)
+        near = difflib.get_close_matches(
+            name, [k for k in known if k.startswith("scipy.")], 1, 0.85
+        )
         instead += f" There is one for {near[0]}." if near else ""
     raise TypeError(
         f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of {home}, "
