@@ -236,9 +236,7 @@ def _asks_for_number(frame: FrameType) -> bool:
                 return scope[name] is float or scope[name] is complex
         return False
 
-    if operation in _ITERATING:  # over a `map` made before
-        return any(map(is_number_type, code.co_names + code.co_varnames))
-    if not operation.startswith("CALL"):
+    if operation not in _ITERATING and not operation.startswith("CALL"):
         return True  # such as formatting, "%f" % x
     first, names = _names_in_call(code, offset)
     return is_number_type(first) or ("map" in names and any(map(is_number_type, names)))
@@ -249,8 +247,18 @@ _ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPAC
 
 @functools.lru_cache(maxsize=1 << 10)
 def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
-    """Return the name that the call at an offset starts with, and all names in the call."""
+    """Return the name that the call at an offset starts with, and all names in the call.
+
+    Of an iteration or an unpacking, the names in what is iterated over.
+    """
     found = list(dis.get_instructions(code))
+    if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its place is that of the targets
+        before = [x for x in found if x.offset < offset]
+        ends = [
+            i for i, x in enumerate(before) if x.opname.startswith(("STORE", "POP_TOP", "RETURN"))
+        ]
+        statement = before[ends[-1] + 1 :] if ends else before
+        return "", tuple([x.argval for x in statement if isinstance(x.argval, str)])
     line, end_line, column, end_column = next(
         x.positions for x in found if x.offset == offset and x.positions
     )

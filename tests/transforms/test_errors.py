@@ -717,9 +717,29 @@ def test_nothing_is_left_open_after_errors():
     assert fg.grad(lambda x: x * x)(3.0) == 6
 
 
+def loop_over_sines(x):
+    total, two = 0.0, float(2)
+    for v in map(math.sin, [x, x]):
+        total += v * two
+    return total
+
+
+def unpacked_sines(x):
+    p, q = map(math.sin, [x, x])
+    return p * q * float(1)
+
+
+def unpacked_numbers(x):
+    p, q = map(float, [x, 1.0])
+    return x * p * q
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        loop_over_sines,
+        unpacked_sines,
+        lambda x: sum([*map(math.sin, [x])]) * float(2),
         lambda x: x * math.sqrt(x),
         lambda x: x * math.atan2(x, 1.0),
         lambda x: sum(v * math.exp(v) for v in [x, x]),
@@ -745,6 +765,7 @@ def test_compiled_functions_do_not_lose_a_derivative(f):
         lambda x: sum([x * convert(x) for convert in (float,)]),
         lambda x: x * float("%.3f" % x),  # noqa: UP031
         lambda x: x * max(float(x), 1.0),
+        unpacked_numbers,
     ],
 )
 def test_a_number_that_is_asked_for_is_a_constant(f):
