@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.numpy import dispatch
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
@@ -33,7 +33,6 @@ def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Return what ``ufunc.accumulate`` of a tracer is."""
-    not_for_tracers(f"{ufunc.__name__}.accumulate", {"out": out})
     x = as_tracer(array)
     if not x.ndim:
         raise TypeError("cannot accumulate on a scalar")

@@ -18,7 +18,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import dispatch, promotion
-from fungrad.numpy.dispatch import implements, not_for_tracers
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import permuted, reshaped
 from fungrad.primitives import elementwise as e
@@ -100,8 +100,6 @@ def reduce(
     where: Any = True,
 ) -> Any:
     """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
-    if out is not None:
-        not_for_tracers(f"{ufunc.__name__}.reduce", {"out": out})
     x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
