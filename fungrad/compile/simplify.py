@@ -58,6 +58,10 @@ class _Sharing:
                     continue
                 primitive, inputs = found
                 self.made_by[outputs[0]] = found
+            if primitive.effect:
+                equations.append(Equation(primitive, inputs, outputs))
+                sources.append(source)
+                continue
             commutes = primitive is mul or primitive is add
             key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
             known = computed.setdefault(key, outputs)
@@ -186,7 +190,8 @@ def accumulate(expr: Expr) -> Expr:
     for primitive, inputs, outputs in expr.equations:
         if primitive is add:
             primitive, inputs = added(*inputs) or added(*inputs[::-1]) or (primitive, inputs)
-        made_by[outputs[0]] = primitive, inputs
+        if len(outputs) == 1:
+            made_by[outputs[0]] = primitive, inputs
         equations.append(Equation(primitive, inputs, outputs))
     return dataclasses.replace(expr, equations=tuple(equations))
 
@@ -203,7 +208,7 @@ def without_dead_code(expr: Expr) -> Expr:
     for equation, source in zip(
         reversed(expr.equations), reversed([s for _, s in expr.located()]), strict=True
     ):
-        if any(v in needed for v in equation.outputs):
+        if equation.primitive.effect or any(v in needed for v in equation.outputs):
             needed.update(equation.inputs)
             kept.append((equation, source))
     kept.reverse()

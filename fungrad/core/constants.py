@@ -67,7 +67,7 @@ class Constants:
                 values[v] = x
         self._captures = len(trace.captures)
         for number in range(self._scanned, len(trace.equations)):
-            _, inputs, outputs = trace.equations[number]
-            if all(v in values or v in outer or v in makers for v in inputs):
+            primitive, inputs, outputs = trace.equations[number]
+            if not primitive.effect and all(v in values or v in outer or v in makers for v in inputs):
                 makers.update(dict.fromkeys(outputs, number))
         self._scanned = len(trace.equations)

@@ -9,9 +9,18 @@ import os
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-Source = tuple[types.CodeType, int] | int
+
+class InDerivative(NamedTuple):
+    """The source of an equation that a rule of differentiation made of the one at `source`."""
+
+    source: tuple[types.CodeType, int] | int | None
+    backward: bool
+    """Whether it is of the backward pass."""
+
+
+Source = tuple[types.CodeType, int] | int | InDerivative
 """Where an equation was recorded: a code object and the offset of an instruction in it, or, in a
 program that traces of the same structure share, the number of the equation in the trace."""
 
@@ -129,12 +138,25 @@ def resolve_source(source: Source | None) -> Source | None:
     if isinstance(source, int):
         known = places.get()
         return known[source] if source < len(known) else None
+    if isinstance(source, InDerivative):
+        found = resolve_source(source.source)
+        return found if isinstance(found, InDerivative) else source._replace(source=found)
     return source
+
+
+def in_derivative(source: Source | None, backward: bool = False) -> InDerivative:
+    """Return the source of what a derivative rule makes of the equation at `source`."""
+    if isinstance(source, InDerivative):
+        return source._replace(backward=source.backward or backward)
+    return InDerivative(source, backward)
 
 
 def describe_source(source: Source | None) -> str:
     """Return `file.py:12 (in loss): y = x @ w`, or a phrase if the place is unknown."""
     source = resolve_source(source)
+    if isinstance(source, InDerivative):
+        where = "the backward pass" if source.backward else "the derivative"
+        return f"{where} of {describe_source(source.source)}"
     if not isinstance(source, tuple):
         return "an unknown line"
     code, offset = source

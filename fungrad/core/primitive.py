@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fungrad.core.errors import MissingRuleError, describe_source, here
@@ -81,6 +82,13 @@ class Primitive(InternedValue):
     view: ClassVar[bool] = False
     """Whether the result of `impl` may share memory with an operand."""
 
+    effect: ClassVar[bool] = False
+    """Whether a call does more than compute its results (printing, say): it is then neither left out nor
+    shared with an equal one."""
+
+    pushes: ClassVar[bool] = False
+    """Whether forward mode is stated by `push` instead of `jvp`."""
+
     def __init_subclass__(cls) -> None:
         """Give the class its name in snake case."""
         if "name" not in cls.__dict__ and "name" not in getattr(cls, "__annotations__", {}):
@@ -127,6 +135,30 @@ class Primitive(InternedValue):
             which = self.linear or range(len(operands))
             return self(*[tangents[i] if i in which else x for i, x in enumerate(operands)])
         raise self.missing("jvp")
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the results and their tangents, where these are computed together.
+
+        For primitives that hold programs, with `multiple_results`. The tangents are linear in `tangents`;
+        with `joint` false these belong to a trace of their own, so whatever the tangents of the results
+        need of the primal computation has to be computed apart from them. `known` holds the results of
+        `saving`, or else those of the primitive, where they have been computed already.
+        """
+        raise self.missing("jvp")
+
+    @property
+    def saving(self) -> Primitive | None:
+        """The primitive whose results are these and, after them, what `push` would have to compute again.
+
+        Where values are known it is run in place of this one. None if there is nothing to save.
+        """
+        return None
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         """Return the cotangents of the operands, given that of the result.

@@ -185,7 +185,7 @@ class Trace:
             while frame is not None and frame.f_globals.get("__name__", "")[:8] == "fungrad.":
                 frame = frame.f_back
             source = frame and (frame.f_code, frame.f_lasti)
-        elif type(source) is int and not self.rewriting:
+        elif type(source) is not tuple and not self.rewriting:
             source = resolve_source(source)
         self.sources.append(source)
         if primitive.multiple_results:
@@ -302,23 +302,19 @@ class Trace:
             program = primitive.callee
             known: list[Any] = []  # kept only when all went well
             if program is None:
-                results = bind(primitive, [values[v] for v in inputs], source)
-                if not primitive.multiple_results:
-                    results = (results,)
-                known.extend(results)
+                results = _saved(primitive, [values[v] for v in inputs], source)
+                known += results
             else:
                 own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
                 own.update(program.constants)
                 for equation, place in program.located():
-                    found = bind(equation.primitive, [own[v] for v in equation.inputs], place)
-                    if not equation.primitive.multiple_results:
-                        found = (found,)
-                    own.update(zip(equation.outputs, found, strict=True))
-                    known.extend(found)
-                results = tuple([own[v] for v in program.outputs])
+                    found = _saved(equation.primitive, [own[v] for v in equation.inputs], place)
+                    own.update(zip(equation.outputs, found, strict=False))
+                    known += found
+                results = [own[v] for v in program.outputs]
             self.known.extend(known)
             self.known_equations += 1 if program is None else len(program.equations)
-            values.update(zip(outputs, results, strict=True))
+            values.update(zip(outputs, results, strict=False))
             self.done += 1
 
     def structure(self, outputs: Sequence[int]) -> Hashable:
@@ -387,6 +383,12 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     if top is None:
         return run(primitive, operands, source)
     return top.record(primitive, operands, source)
+
+
+def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
+    """Return the results of a primitive as a sequence, followed by what its derivative will need."""
+    results = bind(primitive.saving or primitive, operands, source)
+    return results if primitive.multiple_results else (results,)  # type: ignore[no-any-return]
 
 
 def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:

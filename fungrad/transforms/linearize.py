@@ -9,9 +9,11 @@ what its trace captures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
@@ -22,7 +24,7 @@ def push_forward(
     expr: Expr,
     primals: Sequence[Any],
     tangents: Sequence[Any],
-    known: Sequence[Any] = (),
+    known: Mapping[int, Sequence[Any]] | None = None,
     also: Trace | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Run `expr` on `primals` and its derivative on `tangents`; return both lists of outputs.
@@ -34,7 +36,7 @@ def push_forward(
     primals, tangents
         One for each input; None is the zero tangent.
     known
-        The results of the first equations, where they have been computed already.
+        The results of equations that have been computed already, by the number of the equation.
     also
         The trace of the tangents, if it is not that of the primals.
     """
@@ -45,29 +47,31 @@ def push_forward(
     for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
         values[v], moving[v] = x, t
     traces = [t for t in (current_trace.get(), also) if t is not None]
-    position = 0
-    for (primitive, inputs, outputs), source in expr.located():
-        for trace in traces:
-            trace.source = source
+    for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         ins = [values[v] for v in inputs]
-        if position < len(known):
-            results = known[position : position + len(outputs)]
-            position += len(outputs)
-            out = tuple(results) if primitive.multiple_results else results[0]
-        else:
+        ts = [moving[v] for v in inputs]
+        moves = primitive.differentiable and any(t is not None for t in ts)
+        results = known.get(number) if known else None
+        for trace in traces:
+            trace.source = in_derivative(source) if moves else source
+        if moves and primitive.pushes:
+            results, t_out = primitive.push(tuple(ts), tuple(ins), results, also is None)
+        elif results is None:
             out = rebind(primitive, ins, source)
             results = out if primitive.multiple_results else (out,)
-        for v, result in zip(outputs, results, strict=True):
+        for v, result in zip(outputs, results, strict=False):  # there may be more: what is saved
             values[v] = result
-        ts = [moving[v] for v in inputs]
-        if all(t is None for t in ts) or not primitive.differentiable:
+        if not moves:
             continue
-        if primitive.linear is not None:
-            for i in primitive.linear or range(len(ins)):
-                if ts[i] is None:
-                    ts[i] = zeros_like(ins[i])
-        t_out = primitive.jvp(tuple(ts), out, *ins)
-        for v, t in zip(outputs, t_out if primitive.multiple_results else (t_out,), strict=True):
+        if not primitive.pushes:
+            if primitive.linear is not None:
+                for i in primitive.linear or range(len(ins)):
+                    if ts[i] is None:
+                        ts[i] = zeros_like(ins[i])
+            out = tuple(results) if primitive.multiple_results else results[0]
+            t_out = primitive.jvp(tuple(ts), out, *ins)
+            t_out = t_out if primitive.multiple_results else (t_out,)
+        for v, t in zip(outputs, t_out, strict=True):
             moving[v] = t
     return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]
 
@@ -77,9 +81,26 @@ def or_zeros(tangent: Any, type_: ArrayType) -> Any:
     return full(type_, 0) if tangent is None else tangent
 
 
-def forced_types(expr: Expr, done: int) -> list[ArrayType]:
-    """Return the types of the results of the first `done` equations."""
-    return [expr.types[v] for _, _, outputs in expr.equations[:done] for v in outputs]
+def results_to_know(expr: Expr, done: int) -> list[tuple[ArrayType, ...]]:
+    """Return the types of what is known of each of the first `done` equations."""
+    types = []
+    for primitive, inputs, outputs in expr.equations[:done]:
+        saving = primitive.saving
+        known = outputs if saving is None else ()
+        found = () if saving is None else saving.infer(tuple([expr.types[v] for v in inputs]))
+        types.append((*found, *[expr.types[v] for v in known]))
+    return types
+
+
+def known_results(
+    known: Sequence[tuple[ArrayType, ...]], arguments: Sequence[Any]
+) -> dict[int, Sequence[Any]]:
+    """Return `arguments`, of the types of `known` one after the other, by equation."""
+    found, start = {}, 0
+    for number, types in enumerate(known):
+        found[number] = arguments[start : start + len(types)]
+        start += len(types)
+    return found
 
 
 def tangent_type(type_: ArrayType) -> ArrayType:
@@ -94,14 +115,16 @@ def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
     inputs at positions `wrt`; it returns the outputs and then their tangents, those of outputs of inexact
     dtype only.
     """
-    types = [*expr.input_types, *forced_types(expr, done)]
+    known = results_to_know(expr, done)
+    types = [*expr.input_types, *itertools.chain(*known)]
     n = len(expr.inputs)
 
     def derivative(*arguments: Any) -> list[Any]:
         tangents: list[Any] = [None] * n
         for i, t in zip(wrt, arguments[len(types) :], strict=True):
             tangents[i] = t
-        outs, t_outs = push_forward(expr, arguments[:n], tangents, arguments[n : len(types)])
+        found = known_results(known, arguments[n : len(types)])
+        outs, t_outs = push_forward(expr, arguments[:n], tangents, found)
         moved = [
             or_zeros(t, tangent_type(type_))
             for t, type_ in zip(t_outs, expr.output_types, strict=True)
@@ -127,7 +150,7 @@ class Linearized(NamedTuple):
 
 
 def split(
-    expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Sequence[Any]
+    expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Mapping[int, Sequence[Any]]
 ) -> tuple[list[Any], list[Any], Expr, tuple[int, ...]]:
     """Run `expr` forward in the current trace; return outputs, residuals, linear part, `moving`."""
     with Trace("linearize", bake=True, rewriting=True, ambient=False) as trace:
@@ -144,12 +167,15 @@ def split(
 def linearize_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Linearized:
     """Split `expr` into its forward program and its derivative at the inputs `wrt`."""
     n = len(expr.inputs)
+    known = results_to_know(expr, done)
     parts: list[Any] = []
 
     def forward(*arguments: Any) -> list[Any]:
-        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], arguments[n:])
+        found = known_results(known, arguments[n:])
+        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], found)
         parts.extend((linear, moving))
         return outs + residuals
 
-    program = record_expr("linearize", forward, [*expr.input_types, *forced_types(expr, done)])
+    types = [*expr.input_types, *itertools.chain(*known)]
+    program = record_expr("linearize", forward, types)
     return Linearized(program, *parts)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear
 from fungrad.core.trace import current_trace, rebind, record_expr
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.transforms.linearize import (
-    forced_types,
+    known_results,
     or_zeros,
+    results_to_know,
     split,
     tangent_type,
 )
@@ -67,7 +70,7 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
         if all(c is None for c in ct):
             continue
         if trace is not None:
-            trace.source = source
+            trace.source = in_derivative(source, backward=True)
         if primitive.multilinear and sum(linear[v] for v in inputs) > 1:
             raise primitive.missing(
                 "transpose"
@@ -103,13 +106,15 @@ def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> E
     `skip` outputs.
     """
     n = len(expr.inputs)
+    known = results_to_know(expr, done)
 
     def gradient(*arguments: Any) -> list[Any]:
-        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], arguments[n:])
+        found = known_results(known, arguments[n:])
+        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], found)
         one = full(tangent_type(expr.output_types[0]), 1)
-        known = [*residuals, *[None] * len(wrt)]
-        cts = pull_back(linear, known, [one if i == 0 else None for i in moving])
+        given = [*residuals, *[None] * len(wrt)]
+        cts = pull_back(linear, given, [one if i == 0 else None for i in moving])
         types = [tangent_type(expr.input_types[i]) for i in wrt]
         return outs[skip:] + [or_zeros(ct, t) for ct, t in zip(cts, types, strict=True)]
 
-    return record_expr("grad", gradient, [*expr.input_types, *forced_types(expr, done)])
+    return record_expr("grad", gradient, [*expr.input_types, *itertools.chain(*known)])

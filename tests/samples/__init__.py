@@ -1,47 +1,13 @@
 """The table of primitives, one row or more for each; a module mirrors a file of primitives/."""
 
-from tests.samples import (
-    contraction,
-    cumulative,
-    decompositions,
-    determinants,
-    elementwise,
-    elimination,
-    fft,
-    filters,
-    indexing,
-    linalg,
-    matrix_functions,
-    reductions,
-    riccati,
-    shaping,
-    sorting,
-    special,
-    stacks,
-)
-from tests.samples.row import Sample
+import importlib
+import pkgutil
 
-MODULES = (
-    contraction,
-    cumulative,
-    decompositions,
-    determinants,
-    elementwise,
-    elimination,
-    fft,
-    filters,
-    indexing,
-    linalg,
-    matrix_functions,
-    reductions,
-    riccati,
-    shaping,
-    sorting,
-    special,
-    stacks,
-)
+from tests.samples.row import Sample
 
 
 def rows() -> list[Sample]:
-    """Return the rows of all modules."""
-    return [row for module in MODULES for row in module.ROWS]
+    """Return the rows of all modules that have some."""
+    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return [row for module in modules for row in getattr(module, "ROWS", ())]
