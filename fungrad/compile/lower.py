@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -14,10 +14,12 @@ from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.collection import no_collection
+from fungrad.core.config import settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.tracer import Tracer
+from fungrad.core.watch import Watch
 
 CHUNK = 1 << 13
 """Equations up to which a program becomes one Python function; longer ones are evaluated."""
@@ -29,11 +31,29 @@ class Program:
     It is compiled, separately for NumPy and CuPy, at its first call on arrays (`at_once`) or at its
     second: many programs of un-jitted functions with Python control flow run only once, and
     evaluating those takes less time than compiling them.
+
+    Parameters
+    ----------
+    expr
+        The program.
+    donated
+        Positions of inputs whose memory it may overwrite.
+    at_once
+        Whether it is compiled at its first call.
+    borrowed
+        Positions of outputs that the caller only reads at once: they may share memory with anything.
     """
 
-    def __init__(self, expr: Expr, donated: Sequence[int] = (), at_once: bool = False) -> None:
+    def __init__(
+        self,
+        expr: Expr,
+        donated: Sequence[int] = (),
+        at_once: bool = False,
+        borrowed: Sequence[int] = (),
+    ) -> None:
         self._given = expr
         self.donated = tuple(donated)
+        self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
         self._lock = threading.RLock()
@@ -50,9 +70,13 @@ class Program:
                     xp = namespace((x,))
         if xp is not np:
             arguments = tuple([xp.asarray(x) if type(x) is np.ndarray else x for x in arguments])
+        if settings.get().watched:
+            return watcher(self.expr)(*arguments)
         function = self._compiled.get(xp)
         if function is not None:
             return function(*arguments)
+        if self.axis_names:
+            return evaluate(self.expr, arguments)
         if self._ran or xp is not np:
             return self.compiled(xp)(*arguments)
         self._ran = True
@@ -60,8 +84,8 @@ class Program:
 
     @functools.cached_property
     def on_numpy(self) -> Callable[..., list[Any]]:
-        """The compiled function of NumPy arrays."""
-        return self.compiled(np)
+        """The compiled function of NumPy arrays, whatever the settings are."""
+        return self._compiled_for(np)
 
     @functools.cached_property
     def expr(self) -> Expr:
@@ -70,18 +94,28 @@ class Program:
             return simplify(self._given)
 
     @functools.cached_property
+    def axis_names(self) -> frozenset[Hashable]:
+        """The named axes across which it works: within `vmap` it is always recorded, never run."""
+        return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])
+
+    @functools.cached_property
     def source(self) -> PythonSource:
         """The program as Python source."""
-        return python_source(self.expr, self.donated)
+        return python_source(self.expr, self.donated, self.borrowed)
 
     def compiled(self, xp: ModuleType = np) -> Callable[..., list[Any]]:
         """Return the function of arrays, for the array library `xp`."""
+        return watcher(self.expr) if settings.get().watched else self._compiled_for(xp)
+
+    def _compiled_for(self, xp: ModuleType) -> Callable[..., list[Any]]:
         with self._lock:
             if xp not in self._compiled:
                 self._compiled[xp] = self._compile(xp)
             return self._compiled[xp]
 
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
+        if self.axis_names:
+            return lambda *arguments: evaluate(self.expr, arguments)
         if len(self.expr.equations) > CHUNK and xp is np:
             return evaluator(self.expr)
         source = self.source
@@ -118,13 +152,13 @@ def _explain(error: Exception, source: PythonSource, code: Any) -> None:
         tb = tb.tb_next
 
 
-def evaluator(expr: Expr) -> Callable[..., list[Any]]:
+def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:
     """Return the function that evaluates `expr`, with results that share no memory with anything."""
     given = {*expr.inputs, *expr.constants}
 
     def run(*arguments: Any) -> list[Any]:
         results: list[Any] = []
-        for v, x in zip(expr.outputs, evaluate(expr, arguments), strict=True):
+        for v, x in zip(expr.outputs, evaluate(expr, arguments, watch), strict=True):
             if getattr(x, "ndim", 0) == 0:
                 x = as_result(x)
             elif (
@@ -135,6 +169,18 @@ def evaluator(expr: Expr) -> Callable[..., list[Any]]:
             ):
                 x = x.copy()
             results.append(x)
+        return results
+
+    return run
+
+
+def watcher(expr: Expr) -> Callable[..., list[Any]]:
+    """Return the function that evaluates `expr` and reports a NaN, say, where the settings ask for it."""
+
+    def run(*arguments: Any) -> list[Any]:
+        watch = Watch()
+        results = evaluator(expr, watch)(*arguments)
+        watch.conclude(expr.outputs)
         return results
 
     return run

@@ -20,8 +20,9 @@ from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
+from fungrad.primitives.dynamic import DynamicSlice
 from fungrad.primitives.elementwise import Cast, add, mul, sub
-from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast, Reshape, Slice, index_source
 from fungrad.primitives.ufunc import Function
 
@@ -51,16 +52,19 @@ class PythonSource(NamedTuple):
     lines: list[tuple[Primitive, Source | None] | None]
 
 
-def python_source(expr: Expr, donated: Sequence[int] = ()) -> PythonSource:
+def python_source(
+    expr: Expr, donated: Sequence[int] = (), borrowed: Sequence[int] = ()
+) -> PythonSource:
     """Return `expr` as Python source.
 
-    `donated` are positions of inputs whose memory the program may overwrite.
+    `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
+    that may share memory with anything.
     """
-    return _Writer(expr, donated).write()
+    return _Writer(expr, donated, borrowed).write()
 
 
 class _Writer:
-    def __init__(self, expr: Expr, donated: Sequence[int]) -> None:
+    def __init__(self, expr: Expr, donated: Sequence[int], borrowed: Sequence[int]) -> None:
         self.expr = expr
         self.types = expr.types
         self.bindings: dict[str, Any] = {}
@@ -71,6 +75,7 @@ class _Writer:
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
         self.primitives: dict[Primitive, str] = {}
         self.donated = bool(donated)
+        self.borrowed = frozenset(borrowed)
         self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
         self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
         self.repeated: set[int] = set()  # views in which one element has several places
@@ -95,6 +100,11 @@ class _Writer:
             for v in equation.outputs:
                 self.dying.setdefault(self.root_last[self.root[v]], []).append(v)
         for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
+            if not outputs:  # there is but its effect
+                operands = self._operands(primitive, inputs, outputs, source)
+                self._line(self._call_of_impl(primitive, operands), (primitive, source))
+                self._free(number, outputs)
+                continue
             if isinstance(primitive, Broadcast):
                 self.lazy[outputs[0]] = (inputs[0], primitive)
                 continue
@@ -180,7 +190,7 @@ class _Writer:
         overwritten = {
             inputs[0]: number
             for number, (primitive, inputs, _) in enumerate(equations)
-            if isinstance(primitive, (UpdateSlice, Scatter)) and self.last[inputs[0]] == number
+            if _assigns(primitive) and self.last[inputs[0]] == number
         }
         read_until = list(self.last)  # through views too
         for primitive, inputs, outputs in reversed(equations):
@@ -188,7 +198,8 @@ class _Writer:
                 v, view = inputs[0], outputs[0]
                 end = overwritten.get(v, len(equations))
                 small = 4 * self.types[view].size <= self.types[v].size
-                if isinstance(primitive, Slice) and small and read_until[view] > end:
+                taken = isinstance(primitive, (Slice, DynamicSlice))
+                if taken and small and read_until[view] > end:
                     self.copied.add(view)
                 else:
                     read_until[v] = max(read_until[v], read_until[view])
@@ -205,7 +216,7 @@ class _Writer:
         self._find_fused()
         self._find_copied()
         for primitive, inputs, outputs in self.expr.equations:
-            if primitive.view and not inputs:
+            if (primitive.view and not inputs) or not outputs:
                 continue  # of something of its own, which is not to be written into
             if outputs[0] in self.copied:
                 self.owned.update(outputs)
@@ -317,14 +328,17 @@ class _Writer:
         if text is not None and outputs[0] in self.copied:
             text += ".copy()"
         if text is None:
-            name = self.primitives.get(primitive)
-            if name is None:
-                name = self.primitives[primitive] = f"{primitive.name}{len(self.bindings)}"
-                self.bindings[name] = primitive.impl
-            text = f"{name}({', '.join(['np', *operands])})"
+            text = self._call_of_impl(primitive, operands)
         target = ", ".join(self._name(v) for v in outputs)
         comma = "," if primitive.multiple_results and len(outputs) == 1 else ""
         self._line(f"{target}{comma} = {text}", (primitive, source))
+
+    def _call_of_impl(self, primitive: Primitive, operands: list[str]) -> str:
+        name = self.primitives.get(primitive)
+        if name is None:
+            name = self.primitives[primitive] = f"{primitive.name}{len(self.bindings)}"
+            self.bindings[name] = primitive.impl
+        return f"{name}({', '.join(['np', *operands])})"
 
     def _on_scalars(
         self,
@@ -353,7 +367,7 @@ class _Writer:
         source: Source | None,
     ) -> bool:
         """Write an update of elements as an assignment, if the array updated is not read any more."""
-        if not isinstance(primitive, (UpdateSlice, Scatter)):
+        if not _assigns(primitive):
             return False
         v = self.units.get(inputs[1], inputs[1])
         if self._reusable(number, (inputs[0], v, *inputs[2:]), outputs[0]) != inputs[0]:
@@ -411,11 +425,19 @@ class _Writer:
         name = self._bound(v) if v in self.expr.constants else self._name(v)
         if not self.types[v].shape:
             return f"{name}[()]"
+        if position in self.borrowed:
+            return name
         root = self.root[v]
-        shared = any(self.root[w] == root for w in self.expr.outputs[:position])
+        kept = (w for i, w in enumerate(self.expr.outputs[:position]) if i not in self.borrowed)
+        shared = any(self.root[w] == root for w in kept)
         if root not in self.owned or v in self.repeated or shared:
             return f"{name}.copy()"
         return name
+
+
+def _assigns(primitive: Primitive) -> bool:
+    """Whether the primitive has a statement that turns its first operand into the result."""
+    return type(primitive).assignment is not Primitive.assignment
 
 
 def _without_units(shape: Shape) -> Shape:

@@ -12,6 +12,7 @@ from fungrad.core.backend import execute
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
+from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import add, mul, neg
 from fungrad.primitives.indexing import Scatter, UpdateSlice
 from fungrad.primitives.shaping import Broadcast, Pad, Reshape
@@ -162,7 +163,8 @@ def accumulate(expr: Expr) -> Expr:
 
     Such sums collect the gradient of an array that is read element by element.
     """
-    if not any(isinstance(e.primitive, (Pad, Scatter)) for e in expr.equations):
+    makers = Pad, Scatter, DynamicUpdateSlice
+    if not any(isinstance(e.primitive, makers) for e in expr.equations):
         return expr
     uses = Counter(v for e in expr.equations for v in e.inputs)
     uses.update(expr.outputs)
@@ -182,7 +184,9 @@ def accumulate(expr: Expr) -> Expr:
             if region is not None:
                 into = UpdateSlice(region.start, region.stop, region.step, "add")
                 return into, (x, operands[0])
-        if isinstance(made, Scatter) and made.kind == "add" and made.unique:
+        if (isinstance(made, Scatter) and made.kind == "add" and made.unique) or (
+            isinstance(made, DynamicUpdateSlice) and made.kind == "add"
+        ):
             return (made, (x, *operands[1:])) if is_zero(operands[0]) else None
         return None
 
@@ -201,14 +205,18 @@ def is_one(value: Any) -> bool:
     return value is not None and value.dtype.kind in "iuf" and bool(value == 1)
 
 
-def without_dead_code(expr: Expr) -> Expr:
-    """Drop the equations and constants that no output depends on."""
+def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
+    """Drop the equations and constants that no output depends on.
+
+    Those with effects stay, unless `effects` is false: for a second run of what has run already.
+    """
     needed = set(expr.outputs)
     kept = []
     for equation, source in zip(
         reversed(expr.equations), reversed([s for _, s in expr.located()]), strict=True
     ):
-        if equation.primitive.effect or any(v in needed for v in equation.outputs):
+        kept_for_effect = effects and equation.primitive.effect
+        if kept_for_effect or any(v in needed for v in equation.outputs):
             needed.update(equation.inputs)
             kept.append((equation, source))
     kept.reverse()

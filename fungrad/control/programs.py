@@ -8,12 +8,20 @@ so whatever is made here is kept in the cache of `transforms/call.py`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import ConcretizationError, LostDerivativeError
+from fungrad.core.axes import name_in_batch
+from fungrad.core.errors import (
+    ConcretizationError,
+    InDerivative,
+    LostDerivativeError,
+    Source,
+    resolve_source,
+)
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
@@ -32,6 +40,32 @@ class OfPrograms(Primitive):
 
     multiple_results = True
     interned = False
+
+    @functools.cached_property
+    def effect(self) -> bool:  # type: ignore[override]
+        """Whether one of the programs has an effect."""
+        return any(
+            e.primitive.effect
+            for x in self._held()
+            for e in (x.expr.equations if isinstance(x, Program) else ())
+        ) or any(x.effect for x in self._held() if isinstance(x, Primitive))
+
+    def _held(self) -> list[Program | Primitive]:
+        held: list[Any] = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            parameter = getattr(self, field.name)
+            held += parameter if isinstance(parameter, tuple) else [parameter]
+        return [x for x in held if isinstance(x, (Program, Primitive))]
+
+    @functools.cached_property
+    def axis_names(self) -> frozenset[Hashable]:  # type: ignore[override]
+        """The named axes across which the programs work."""
+        held: list[Any] = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            parameter = getattr(self, field.name)
+            held += parameter if isinstance(parameter, tuple) else [parameter]
+        names = [x.axis_names for x in held if isinstance(x, (Program, Primitive))]
+        return frozenset().union(*names)
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)  # type: ignore[no-any-return]
@@ -85,11 +119,17 @@ def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
     return found
 
 
-def try_to_close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure | NotTraced:
-    """Trace `function`, if it does not ask for the values of its arguments."""
+def try_to_close(
+    label: str, function: Callable[..., Any], *arguments: Any, weak: bool = False
+) -> Closure | NotTraced:
+    """Trace `function`, if it does not ask for the values of its arguments.
+
+    These have strong types, unless `weak` says to leave them as they are.
+    """
     leaves, structure = tree.flatten(arguments)
+    types = [type_of(x) for x in leaves]
     with Trace(label) as trace:
-        tracers = [trace.new_input(tangent_type(type_of(x))) for x in leaves]
+        tracers = [trace.new_input(t if weak else tangent_type(t)) for t in types]
         try:
             result = function(*tree.unflatten(structure, tracers))
         except (ConcretizationError, LostDerivativeError) as error:
@@ -97,14 +137,23 @@ def try_to_close(label: str, function: Callable[..., Any], *arguments: Any) -> C
             return NotTraced(error, used)
         found, out_structure = tree.flatten(result)
         outputs = output_variables(trace, found, label)
-        program = rewrite(trace, outputs, "closure", _without_sources)
+        # The lines are part of the key, so that errors name those of this function.
+        lines = tuple(map(_line_of, trace.sources))
+        program = rewrite(trace, outputs, ("closure", lines), _with_lines)
     captured = tuple([as_operand(x) for _, x in trace.captures])
     return Closure(program, captured, out_structure)
 
 
-def _without_sources(expr: Expr, done: int) -> Program:
+def _line_of(source: Source | None) -> Hashable:
+    """Return a key for a place; it is good for as long as something holds on to the code."""
+    if isinstance(source, InDerivative):
+        return source.backward, _line_of(source.source)
+    return (id(source[0]), source[1]) if isinstance(source, tuple) else source
+
+
+def _with_lines(expr: Expr, done: int) -> Program:
     # Its equations are numbered as in this trace; later they run beside those of another.
-    return Program(dataclasses.replace(expr, sources=()))
+    return Program(dataclasses.replace(expr, sources=tuple(map(resolve_source, expr.sources))))
 
 
 def shared(kind: Callable[..., T], *parameters: Any) -> T:
@@ -144,14 +193,27 @@ def _transposed(program: Program, residuals: int) -> Program:
     return Program(transpose_expr(program.expr, residuals))
 
 
-def mapped(program: Program, size: int, batched: Sequence[bool]) -> Program:
-    """Return the program of a batch of calls; all outputs have the batch as their axis 0."""
-    return shared(_mapped, program, size, tuple(batched))
+def mapped(
+    program: Program, size: int, batched: Sequence[bool], out: Sequence[bool] | None = None
+) -> Program:
+    """Return the program of a batch of calls.
+
+    The outputs marked in `out`, by default all, have the batch as their axis 0. Where batch rules are
+    running, the axis has the name that it has there.
+    """
+    flags = tuple(out) if out is not None else (True,) * len(program.expr.outputs)
+    return shared(_mapped, program, size, tuple(batched), flags, name_in_batch.get())
 
 
-def _mapped(program: Program, size: int, batched: tuple[bool, ...]) -> Program:
-    axes = [0 if b else None for b in batched]
-    return Program(batch_expr(program.expr, size, axes, [0] * len(program.expr.outputs)))
+def _mapped(
+    program: Program,
+    size: int,
+    batched: tuple[bool, ...],
+    out: tuple[bool, ...],
+    axis_name: Hashable,
+) -> Program:
+    axes, out_axes = [[0 if b else None for b in flags] for flags in (batched, out)]
+    return Program(batch_expr(program.expr, size, axes, out_axes, axis_name=axis_name))
 
 
 def some_outputs(program: Program, start: int, stop: int) -> Program:

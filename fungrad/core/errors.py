@@ -153,10 +153,10 @@ def in_derivative(source: Source | None, backward: bool = False) -> InDerivative
 
 def describe_source(source: Source | None) -> str:
     """Return `file.py:12 (in loss): y = x @ w`, or a phrase if the place is unknown."""
-    source = resolve_source(source)
+    source, of_what = resolve_source(source), ""
     if isinstance(source, InDerivative):
-        where = "the backward pass" if source.backward else "the derivative"
-        return f"{where} of {describe_source(source.source)}"
+        of_what = ", backward pass" if source.backward else ", derivative"
+        source = source.source
     if not isinstance(source, tuple):
         return "an unknown line"
     code, offset = source
@@ -165,7 +165,7 @@ def describe_source(source: Source | None) -> str:
         code.co_firstlineno,
     )
     text = linecache.getline(code.co_filename, line).strip()
-    place = f"{os.path.basename(code.co_filename)}:{line} (in {code.co_name})"
+    place = f"{os.path.basename(code.co_filename)}:{line} (in {code.co_name}{of_what})"
     return f"{place}: {text}" if text else place
 
 

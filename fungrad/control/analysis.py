@@ -1,0 +1,109 @@
+"""What can be told of a program without running it, and the same program with other inputs and outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from fungrad.compile.lower import Program
+from fungrad.compile.simplify import without_dead_code
+from fungrad.control.programs import shared
+from fungrad.core.expr import Expr
+from fungrad.core.types import ArrayType
+
+
+def reaches(expr: Expr, flags: Sequence[bool]) -> list[bool]:
+    """Return which outputs depend on an input that is marked in `flags`."""
+    return _spread(expr, flags, derivatives=False)
+
+
+def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
+    """Return which outputs may have a tangent if the inputs marked in `flags` have one."""
+    return _spread(expr, flags, derivatives=True)
+
+
+def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
+    marked = {v for v, flag in zip(expr.inputs, flags, strict=True) if flag}
+    for primitive, inputs, outputs in expr.equations:
+        if any(v in marked for v in inputs) and (primitive.differentiable or not derivatives):
+            marked.update(v for v in outputs if expr.types[v].inexact or not derivatives)
+    return [v in marked for v in expr.outputs]
+
+
+def reads(expr: Expr) -> list[bool]:
+    """Return which inputs are read by an equation or returned."""
+    read = {v for e in expr.equations for v in e.inputs} | set(expr.outputs)
+    return [v in read for v in expr.inputs]
+
+
+def fixpoint(expr: Expr, flags: Sequence[bool], carries: slice, derivatives: bool) -> list[bool]:
+    """Return `flags` with the carries marked that are reached in any number of rounds.
+
+    The inputs in `carries` are replaced by the first outputs in the next round.
+    """
+    flags = list(flags)
+    while True:
+        found = _spread(expr, flags, derivatives)[: carries.stop - carries.start]
+        both = [a or b for a, b in zip(flags[carries], found, strict=True)]
+        if both == flags[carries]:
+            return flags
+        flags[carries] = both
+
+
+def rearranged(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
+    """Return the program that takes the inputs at these positions and returns these outputs.
+
+    Inputs left out must not be needed for the outputs that are kept.
+    """
+    return shared(_rearranged, program, tuple(inputs), tuple(outputs))
+
+
+def _rearranged(program: Program, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Program:
+    expr = program.expr
+    return Program(
+        without_dead_code(
+            dataclasses.replace(
+                expr,
+                inputs=tuple([expr.inputs[i] for i in inputs]),
+                outputs=tuple([expr.outputs[i] for i in outputs]),
+                captured=0,
+            )
+        )
+    )
+
+
+def returning_inputs(program: Program, positions: Sequence[int]) -> Program:
+    """Return the program that returns its inputs at `positions` after its outputs."""
+    return shared(_returning_inputs, program, tuple(positions))
+
+
+def _returning_inputs(program: Program, positions: tuple[int, ...]) -> Program:
+    expr = program.expr
+    also = tuple([expr.inputs[i] for i in positions])
+    return Program(dataclasses.replace(expr, outputs=expr.outputs + also))
+
+
+def quiet(program: Program) -> Program:
+    """Return the program without effects: for a second run of what has run already."""
+    if not any(e.primitive.effect for e in program.expr.equations):
+        return program
+    return shared(_quiet, program)
+
+
+def _quiet(program: Program) -> Program:
+    return Program(without_dead_code(program.expr, effects=False))
+
+
+def widened(program: Program, types: Sequence[ArrayType], positions: Sequence[int]) -> Program:
+    """Return the program of inputs of `types` which are its own inputs at `positions`; it ignores others."""
+    return shared(_widened, program, tuple(types), tuple(positions))
+
+
+def _widened(program: Program, types: tuple[ArrayType, ...], positions: tuple[int, ...]) -> Program:
+    expr = program.expr
+    own = dict(zip(positions, expr.inputs, strict=True))
+    first = len(expr.types)
+    inputs = tuple([own.get(i, first + i) for i in range(len(types))])
+    return Program(
+        dataclasses.replace(expr, inputs=inputs, types=(*expr.types, *types), captured=0)
+    )

@@ -1,0 +1,173 @@
+"""The arrays that loops hand on and branches return: their types must agree, and errors show where not."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.control.programs import Closure, NotTraced, try_to_close
+from fungrad.core import tree
+from fungrad.core.backend import namespace
+from fungrad.core.errors import here
+from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import argument_type, as_operand
+
+
+class Leaves(NamedTuple):
+    """A pytree taken apart."""
+
+    leaves: list[Any]
+    structure: tree.TreeDef
+    types: list[ArrayType]
+
+    def rebuilt(self, leaves: Sequence[Any]) -> Any:
+        """Return the tree with other leaves."""
+        return tree.unflatten(self.structure, leaves)
+
+
+def leaves_of(x: Any, label: str) -> Leaves:
+    """Take `x` apart; raise a TypeError that starts with `label` if a leaf is no array or number."""
+    leaves, structure = tree.flatten(x)
+    return Leaves(leaves, structure, [argument_type(leaf, label) for leaf in leaves])
+
+
+def traced(x: Any) -> bool:
+    """Whether a leaf of `x` is a tracer."""
+    return any(type(leaf) is Tracer for leaf in tree.leaves(x))
+
+
+def have_values(leaves: Sequence[Any]) -> bool:
+    """Whether the values of all leaves are known, or can be computed now."""
+    return all(type(resolve(x)) is not Tracer for x in leaves)
+
+
+def check_same(
+    label: str,
+    what: tuple[str, str],
+    first: tuple[tree.TreeDef, Sequence[ArrayType]],
+    second: tuple[tree.TreeDef, Sequence[ArrayType]],
+    advice: str,
+) -> None:
+    """Raise a TypeError unless two results agree in structure, shapes and dtypes.
+
+    `what` says what the two are, in a word each.
+    """
+    (structure, types), (other, others) = first, second
+    if structure == other and all(map(_alike, types, others)):
+        return
+    rows = [("", *what)]
+    here_and_there = [_by_path(structure, types), _by_path(other, others)]
+    for path in dict.fromkeys([*here_and_there[0], *here_and_there[1]]):
+        a, b = [found.get(path) for found in here_and_there]
+        mark = "" if a and b and _alike(a, b) else "   <- differ"
+        rows.append((path, str(a or "nothing"), f"{b or 'nothing'}{mark}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    table = "\n".join(f"  {p:{widths[0]}}  {a:{widths[1]}}  {b}".rstrip() for p, a, b in rows)
+    if set(here_and_there[0]) == set(here_and_there[1]) and structure != other:
+        table += f"\n  structures: {structure} and {other}"
+    raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice}")
+
+
+def _alike(x: ArrayType, y: ArrayType) -> bool:
+    return (x.shape, x.dtype) == (y.shape, y.dtype)
+
+
+def _by_path(structure: tree.TreeDef, types: Sequence[ArrayType]) -> dict[str, ArrayType]:
+    named = tree.leaves_with_paths(tree.unflatten(structure, list(types)))
+    return {path or "result": t for path, t in named}
+
+
+def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
+    """Return the type to start a carry with: a Python number becomes what the loop makes of it."""
+    if takes.weak and takes.shape == returns.shape:
+        return returns.update(dtype=np.result_type(takes.dtype, returns.dtype))
+    return takes
+
+
+ADVICE = (
+    "Start the loop with arrays of the types it makes: write 0.0 instead of 0, or convert with "
+    ".astype(...) or fungrad.numpy.broadcast_to, before the loop or at the end of its body."
+)
+
+
+def close_loop(
+    label: str,
+    step: Callable[..., Any],
+    carry: Leaves,
+    *rows: Any,
+) -> tuple[Closure, list[ArrayType]] | NotTraced:
+    """Trace a step of a loop; return it and the types of the carries.
+
+    ``step(carry, *rows)`` returns the pair of the next carry and anything else. `rows` are trees of types.
+    Python numbers that start a loop are given the type the loop makes of them.
+    """
+    types = carry.types
+    # With weak types first, if there are any, to see what becomes of them.
+    for weak in (True, False) if any(t.weak for t in types) else (False,):
+        if not weak:
+            types = [t.update(weak=False) for t in types]
+        found = try_to_close(label, step, carry.rebuilt(types), *rows, weak=weak)
+        if isinstance(found, NotTraced):
+            return found
+        structure = found.structure.children()[0]
+        returned = list(found.program.expr.output_types[: structure.num_leaves])
+        if structure == carry.structure and weak:
+            types = list(map(promoted, types, returned))
+    check_same(
+        f"{label}: the carry must keep its structure, shapes and dtypes",
+        ("takes", "returns"),
+        (carry.structure, types),
+        (structure, returned),
+        ADVICE,
+    )
+    return found, types
+
+
+def operands_as(leaves: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return leaves as operands of the dtypes of `types`."""
+    return [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
+
+
+def as_type(x: Any, type_: ArrayType) -> Any:
+    """Return `x` as an operand of the dtype of `type_`, strong."""
+    x = as_operand(x)
+    found = type_of(x)
+    if found.dtype == type_.dtype and not found.weak:
+        return x
+    return Cast(type_.dtype)(x)
+
+
+def protected(x: Any) -> Any:
+    """Return a view of an array that cannot be written through."""
+    if type(x) is not np.ndarray:
+        return x
+    x = x.view()
+    x.flags.writeable = False
+    return x
+
+
+def own(x: Any, type_: ArrayType) -> Any:
+    """Return a carry as an array that shares memory with no other."""
+    if type(x) is Tracer:
+        return x
+    if type_.shape:
+        return x.copy()
+    return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x
+
+
+@contextlib.contextmanager
+def with_advice(label: str) -> Iterator[None]:
+    """Say what to do if the block writes into an array that `protected` made read-only."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.add_note(
+                f"{label}: the arrays that a step is given are read-only; write c = c + x instead of c += x"
+            )
+        raise

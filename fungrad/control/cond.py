@@ -1,0 +1,442 @@
+"""Choices between functions: the primitive with its rules, `cond` and `switch`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.control.analysis import moves, quiet, reaches, rearranged, widened
+from fungrad.control.carry import as_type, check_same, leaves_of
+from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.elementwise import Cast, clamp, equal, select
+from fungrad.primitives.shaping import Broadcast, expand, full
+from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.transpose import pull_back
+
+
+@primitive
+class Cond(OfPrograms):
+    """Run one of `branches`.
+
+    The operands are which one, an integer in their range, and what they all take.
+    """
+
+    branches: tuple[Program, ...]
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.branches[0].expr.output_types))
+
+    def impl(self, xp: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
+        return tuple(self.branches[int(which)](*operands))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        which, operands = operands[0], operands[1:]
+        moving = tuple([i for i, t in enumerate(tangents[1:]) if t is not None])
+        flags = [t is not None for t in tangents[1:]]
+        alive = tuple(_any_of([moves(branch.expr, flags) for branch in self.branches]))
+        n = len(self.branches[0].expr.outputs)
+        given = [tangents[1 + i] for i in moving]
+        if not alive:
+            return known or self(which, *operands), [None] * n
+        if joint and known is None:
+            both = tuple([shared(_with_tangents, b, moving, alive) for b in self.branches])
+            found = shared(Cond, both)(which, *operands, *given)
+            results, t_out = found[:n], found[n:]
+        elif known is None:
+            forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
+            found = shared(Cond, forward)(which, *operands)
+            results = found[:n]
+            residuals = [*found[n:], *[operands[i] for i in kept]]
+            t_out = shared(Cond, linear)(which, *residuals, *given)
+        else:
+            again = tuple(
+                [_only_tangents(shared(_with_tangents, b, moving, alive), n) for b in self.branches]
+            )
+            results, t_out = known, shared(Cond, again)(which, *operands, *given)
+        moved: list[Any] = [None] * n
+        for i, t in zip(alive, t_out, strict=True):
+            moved[i] = t
+        return results, moved
+
+    def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
+        linear = tuple([isinstance(x, Linear) for x in operands])
+        present = tuple([i for i, c in enumerate(ct) if c is not None])
+        backward = tuple(
+            [shared(_transposed_branch, branch, linear, present) for branch in self.branches]
+        )
+        known = [x for x in operands if not isinstance(x, Linear)]
+        found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
+        return (None, *[next(found) if flag else None for flag in linear])
+
+    def batch(self, size: int, batched: tuple[bool, ...], which: Any, *operands: Any) -> Any:
+        flags = batched[1:]
+        if not batched[0]:
+            out = [reaches(branch.expr, flags) for branch in self.branches]
+            either = [i in _any_of(out) for i in range(len(out[0]))]
+            chosen = tuple([mapped(branch, size, flags, either) for branch in self.branches])
+            found = shared(Cond, chosen)(which, *operands)
+            return tuple([expand(size, x, b) for x, b in zip(found, either, strict=True)])
+        # Each call chooses for itself: all branches are computed, and one is selected.
+        results = [mapped(branch, size, flags)(*operands) for branch in self.branches]
+        chosen_results = results[-1]
+        for i in reversed(range(len(results) - 1)):
+            takes = equal(which, full(ArrayType((size,), which.dtype), i))
+            chosen_results = [
+                select(_along(takes, x), x, y)
+                for x, y in zip(results[i], chosen_results, strict=True)
+            ]
+        return tuple(chosen_results)
+
+
+def _any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
+    """Return the positions at which any of the lists is true."""
+    return [i for i, column in enumerate(zip(*flags, strict=True)) if any(column)]
+
+
+def _along(flag: Any, x: Any) -> Any:
+    """Return `flag`, of one axis, for each element of the rows of `x`."""
+    return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
+
+
+def _with_tangents(
+    branch: Program, moving: tuple[int, ...], alive: tuple[int, ...]
+) -> Program:
+    """Return the branch and, after its outputs, the tangents of those in `alive`."""
+    found = Program(jvp_expr(branch.expr, moving))
+    n = len(branch.expr.outputs)
+    inexact = [i for i, t in enumerate(branch.expr.output_types) if t.inexact]
+    outputs = [*range(n), *[n + inexact.index(i) for i in alive]]
+    return rearranged(found, range(len(found.expr.inputs)), outputs)
+
+
+def _only_tangents(program: Program, n: int) -> Program:
+    """Return the program without its first `n` outputs and without effects."""
+    inputs, outputs = len(program.expr.inputs), len(program.expr.outputs)
+    return quiet(rearranged(program, range(inputs), range(n, outputs)))
+
+
+class _Split(NamedTuple):
+    """Branches in two. All of `forward` return, after the outputs, the residuals of all branches: zeros where
+    they are those of another. All of `linear` take these, the operands in `kept`, and the tangents.
+    """
+
+    forward: tuple[Program, ...]
+    linear: tuple[Program, ...]
+    kept: tuple[int, ...]
+
+
+def _split_branches(
+    branches: tuple[Program, ...], moving: tuple[int, ...], alive: tuple[int, ...]
+) -> _Split:
+    parts = [linearize_expr(branch.expr, moving) for branch in branches]
+    exprs = [Program(part.forward).expr for part in parts]
+    n = len(branches[0].expr.outputs)
+    # Residuals that are operands need not go through the results.
+    places = [{v: i for i, v in enumerate(expr.inputs)} for expr in exprs]
+    kept = sorted({p[v] for e, p in zip(exprs, places) for v in e.outputs[n:] if v in p})
+    own = [
+        list(dict.fromkeys(v for v in e.outputs[n:] if v not in p)) for e, p in zip(exprs, places)
+    ]
+    types = [[e.types[v] for v in vs] for e, vs in zip(exprs, own)]
+    inputs = branches[0].expr.input_types
+
+    def forward_of(j: int) -> Program:
+        expr = exprs[j]
+
+        def forward(*arguments: Any) -> list[Any]:
+            found = Program(expr)(*arguments)
+            values = dict(zip(expr.outputs[n:], found[n:], strict=True))
+            residuals: list[Any] = []
+            for i, vs in enumerate(own):
+                zeros = [full(tangent_type(t), 0) for t in types[i]]
+                residuals += [values[v] for v in vs] if i == j else zeros
+            return [*found[:n], *residuals]
+
+        return Program(record_expr("cond", forward, inputs))
+
+    def linear_of(j: int) -> Program:
+        start = sum(map(len, own[:j]))
+        total = sum(map(len, own))
+
+        def linear(*arguments: Any) -> list[Any]:
+            at = {v: arguments[start + i] for i, v in enumerate(own[j])}
+            at |= {exprs[j].inputs[i]: arguments[total + k] for k, i in enumerate(kept)}
+            residuals = [at[v] for v in exprs[j].outputs[n:]]
+            tangents = arguments[total + len(kept) :]
+            found = Program(parts[j].linear)(*residuals, *tangents)
+            moved = dict(zip(parts[j].moving, found, strict=True))
+            outputs = branches[j].expr.output_types
+            return [or_zeros(moved.get(i), tangent_type(outputs[i])) for i in alive]
+
+        taken = [t for ts in types for t in ts] + [inputs[i] for i in kept]
+        of_tangents = [tangent_type(inputs[i]) for i in moving]
+        return Program(record_expr("cond", linear, [*map(tangent_type, taken), *of_tangents]))
+
+    every = range(len(branches))
+    return _Split(
+        tuple([forward_of(j) for j in every]), tuple([linear_of(j) for j in every]), tuple(kept)
+    )
+
+
+def _transposed_branch(
+    branch: Program, linear: tuple[bool, ...], present: tuple[int, ...]
+) -> Program:
+    """Return the branch backwards: from what it knows and cotangents to those of linear operands."""
+    expr = quiet(branch).expr
+    types = expr.input_types
+
+    def backward(*arguments: Any) -> list[Any]:
+        given = iter(arguments)
+        values = [None if flag else next(given) for flag in linear]
+        cts: list[Any] = [None] * len(expr.outputs)
+        for i in present:
+            cts[i] = next(given)
+        found = pull_back(expr, values, cts)
+        wrt = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if flag]
+        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
+
+    known = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if not flag]
+    cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    return Program(record_expr("cond", backward, [*known, *cotangents]))
+
+
+_NO_OPERAND = object()
+
+
+@api_boundary
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
+) -> Any:
+    """Call one of two functions: `true_fun` if `pred` is true, else `false_fun`.
+
+    Parameters
+    ----------
+    pred
+        A scalar: a boolean, or a number that is true unless it is zero.
+    true_fun, false_fun
+        Functions of `operands`. Where `pred` has no value, they must return the same structure, shapes and
+        dtypes.
+    *operands
+        Arrays, numbers and pytrees of them.
+    operand
+        Another way to give one operand.
+
+    Returns
+    -------
+    pytree
+        What the function returns.
+
+    Raises
+    ------
+    TypeError
+        If `pred` is no scalar, or the functions return different types and `pred` has no value.
+
+    Notes
+    -----
+    Where the value of `pred` is known, this is Python's `if`. Under `jit` it is one equation, which runs one of
+    the functions. Under `vmap` with a `pred` for each call, both are run and the results selected.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad import lax
+    >>> f = fg.jit(lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0 * x, x))
+    >>> print(f(4.0), f(-4.0), fg.grad(f)(4.0))
+    2.0 -0.0 0.25
+    """
+    if operand is not _NO_OPERAND:
+        if operands:
+            raise TypeError("cond: give operands by position or as operand=, not both")
+        operands = (operand,)
+    for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
+        check_callable(function, f"cond: {name}")
+    type_ = _scalar_type(pred, "cond: pred")
+    if type_.dtype.kind == "c":
+        raise TypeError(f"cond: pred must be a boolean or a real number, got {type_}")
+    value = _value(pred)
+    if value is not None:
+        return (true_fun if value else false_fun)(*operands)
+    which = Cast(np.dtype(np.int64))(Cast(np.dtype(bool))(pred))
+    return _choose("cond", which, ("false_fun", "true_fun"), (false_fun, true_fun), operands)
+
+
+@api_boundary
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND
+) -> Any:
+    """Call one of several functions.
+
+    Parameters
+    ----------
+    index
+        An integer scalar: which one; it is clamped to the range of `branches`.
+    branches
+        Functions of `operands`. Where `index` has no value, they must return the same structure, shapes and
+        dtypes.
+    *operands
+        Arrays, numbers and pytrees of them.
+    operand
+        Another way to give one operand.
+
+    Returns
+    -------
+    pytree
+        What the function returns.
+
+    Raises
+    ------
+    TypeError
+        If `index` is no integer scalar, or the functions return different types and it has no value.
+    ValueError
+        If there are no branches.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad import lax
+    >>> f = fg.jit(lambda i, x: lax.switch(i, [lambda x: x, lambda x: x * x, lambda x: x ** 3], x))
+    >>> print(f(1, 2.0), f(7, 2.0))
+    4.0 8.0
+    """
+    if operand is not _NO_OPERAND:
+        if operands:
+            raise TypeError("switch: give operands by position or as operand=, not both")
+        operands = (operand,)
+    branches = list(branches)
+    if not branches:
+        raise ValueError("switch: branches is empty; give at least one function")
+    for i, function in enumerate(branches):
+        check_callable(function, f"switch: branches[{i}]")
+    type_ = _scalar_type(index, "switch: index")
+    if type_.dtype.kind not in "iu":
+        raise TypeError(f"switch: index must be an integer, got {type_}; convert it with .astype(int)")
+    last = len(branches) - 1
+    value = _value(index)
+    if value is not None:
+        return branches[min(max(operator.index(value), 0), last)](*operands)
+    if not last:
+        return branches[0](*operands)
+    dtype = np.dtype(np.int64)
+    index = index if index.dtype == dtype else Cast(dtype)(index)
+    which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
+    names = tuple([f"branches[{i}]" for i in range(len(branches))])
+    return _choose("switch", which, names, branches, operands)
+
+
+def _scalar_type(x: Any, label: str) -> ArrayType:
+    type_ = leaves_of(x, label).types[0] if not isinstance(x, (tuple, list, dict)) else None
+    if type_ is None or type_.shape:
+        advice = " For a choice by element, use fungrad.numpy.where." if type_ else ""
+        raise TypeError(f"{label} must be a scalar, got {type_ or repr(x)}.{advice}")
+    return type_
+
+
+def _value(x: Any) -> Any:
+    """Return the value of a scalar; None if it has none."""
+    return known_value(x) if type(x) is Tracer else x
+
+
+def _choose(
+    label: str,
+    which: Any,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: Sequence[Any],
+) -> Any:
+    """Record the choice between traced functions."""
+    parts = leaves_of(tuple(operands), f"{label}: operands")
+    closures = [
+        _closed(f"{label}: {name}, {name_of(f)}", f, operands) for name, f in zip(names, functions)
+    ]
+    types = _common_types(label, names, closures)
+    counts = [len(c.captured) for c in closures]
+    captured = [x for c in closures for x in c.captured]
+    leaves = [as_operand(x) for x in parts.leaves]
+    every = [tangent_type(type_of(x)) for x in (*captured, *leaves)]
+    branches = []
+    for i, closure in enumerate(closures):
+        start = sum(counts[:i])
+        own = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
+        program = shared(_returning, closure.program, types)
+        branches.append(widened(program, every, own))
+    results = shared(Cond, tuple(branches))(which, *captured, *leaves)
+    return tree.unflatten(closures[0].structure, results)
+
+
+def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
+    found = try_to_close(label, function, *operands, weak=True)
+    if isinstance(found, NotTraced):
+        raise found.error
+    return found
+
+
+def _common_types(
+    label: str, names: Sequence[str], closures: Sequence[Closure]
+) -> tuple[ArrayType, ...]:
+    """Return the types of the results; raise a TypeError unless they are the same for all.
+
+    Python numbers take the dtype of what another function returns in their place.
+    """
+    found = [list(c.program.expr.output_types) for c in closures]
+    first = closures[0].structure
+    common = found[0]
+    if all(c.structure == first for c in closures):
+        common = [_strongest(column) for column in zip(*found, strict=True)]
+        found = [[_giving_way(t, c) for t, c in zip(ts, common, strict=True)] for ts in found]
+    for i in range(1, len(found)):
+        check_same(
+            f"{label}: the functions must return the same structure, shapes and dtypes",
+            (names[0], names[i]),
+            (first, found[0]),
+            (closures[i].structure, found[i]),
+            "Convert the results, with .astype(...) or fungrad.numpy.broadcast_to say, so that they agree.",
+        )
+    return tuple(map(tangent_type, common))
+
+
+def _strongest(types: Sequence[ArrayType]) -> ArrayType:
+    strong = [t for t in types if not t.weak]
+    if strong:
+        return strong[0]
+    return types[0].update(dtype=np.result_type(*[t.dtype for t in types]))
+
+
+def _giving_way(type_: ArrayType, to: ArrayType) -> ArrayType:
+    fits = type_.shape == to.shape and np.can_cast(type_.dtype, to.dtype, "same_kind")
+    return to if type_.weak and fits else type_
+
+
+def _returning(program: Program, types: tuple[ArrayType, ...]) -> Program:
+    """Return the program with its outputs converted to the dtypes of `types`."""
+    expr = program.expr
+    if all(a.dtype == b.dtype for a, b in zip(expr.output_types, types, strict=True)):
+        return program
+
+    def converted(*arguments: Any) -> list[Any]:
+        return [as_type(x, t) for x, t in zip(program(*arguments), types, strict=True)]
+
+    return Program(record_expr("cond", converted, expr.input_types))

@@ -1,0 +1,457 @@
+"""The primitive of loops with a known number of steps, with all its rules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fungrad.compile.lower import Program
+from fungrad.compile.simplify import without_dead_code
+from fungrad.control.analysis import (
+    fixpoint,
+    moves,
+    quiet,
+    reaches,
+    reads,
+    rearranged,
+    returning_inputs,
+)
+from fungrad.control.programs import OfPrograms, mapped, shared, tangent
+from fungrad.core.backend import as_result, to_device
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import add
+from fungrad.primitives.shaping import expand, full, move_axis
+from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.transpose import pull_back
+
+KEEP_BELOW = 2
+"""How many times the bytes of carries and rows a step may keep for its derivative.
+
+If the residuals of a step take more, the carries are kept instead, and the step is computed again in
+the backward pass: the memory of a gradient is proportional to what the loop itself hands on, however
+long its body is.
+"""
+
+
+@primitive
+class Scan(OfPrograms):
+    """Run `body` once for each row of stacked arrays, handing on the carries.
+
+    The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
+    `length` rows. `body` takes the constants, the carries and a row of each; it returns the next
+    carries and a row of each stacked result. With `reverse` the last row comes first. The results are the
+    last carries and the stacked results.
+    """
+
+    body: Program
+    counts: tuple[int, int]
+    length: int
+    reverse: bool
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        found = [tangent_type(t) for t in self.body.expr.output_types]
+        k = self.counts[1]
+        rows = [t.update(shape=(self.length, *t.shape)) for t in found[k:]]
+        return (*found[:k], *rows)
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Return what belongs to the constants, the carries and the stacked arrays."""
+        c, k = self.counts
+        return operands[:c], operands[c : c + k], operands[c + k :]
+
+    @property
+    def _carries(self) -> slice:
+        """Where the carries are among the inputs of `body`."""
+        c, k = self.counts
+        return slice(c, c + k)
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        consts, carries, xs = self._split(to_device(xp, operands))
+        c, k = self.counts
+        # The carries are the loop's own: copied once, then each step may write into them.
+        carries = [as_result(xp.array(x)) for x in carries]
+        rows = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
+        step = shared(_step, self.body, c, k).compiled(xp)
+        order = range(self.length)
+        for i in reversed(order) if self.reverse else order:
+            found = step(*consts, *carries, *[x[i] for x in xs])
+            carries = found[:k]
+            for row, y in zip(rows, found[k:]):
+                row[i] = y
+        return (*carries, *rows)
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        expr = self.body.expr
+        flags = fixpoint(expr, [t is not None for t in tangents], self._carries, derivatives=True)
+        moving = [i for i, flag in enumerate(flags) if flag]
+        alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
+        c, k = self.counts
+        # A carry that moves has a tangent from the start, and keeps it.
+        alive = sorted({*alive, *[i - c for i in moving if c <= i < c + k]})
+        if joint and known is None:
+            results, t_out = self._push_jointly(tangents, operands, moving, alive)
+        else:
+            results, parts = self._forward(operands, moving, alive, known)
+            t_out = self._derivative(tangents, operands, moving, alive, parts)
+        moved: list[Any] = [None] * len(expr.outputs)
+        for i, t in zip(alive, t_out, strict=True):
+            moved[i] = t
+        return results, moved
+
+    def _given(
+        self, tangents: Sequence[Any], moving: Sequence[int]
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return the tangents of the constants, carries and stacked arrays that move."""
+        c, k = self.counts
+        types = self.body.expr.input_types
+        given = {i: or_zeros(tangents[i], tangent_type(types[i])) for i in moving if i < c + k}
+        return (
+            [given[i] for i in moving if i < c],
+            [given[i] for i in moving if c <= i < c + k],
+            [tangents[i] for i in moving if i >= c + k],
+        )
+
+    def _push_jointly(
+        self,
+        tangents: Sequence[Any],
+        operands: Sequence[Any],
+        moving: list[int],
+        alive: list[int],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Run one loop over primals and tangents."""
+        c, k = self.counts
+        n, m = len(self.body.expr.inputs), len(self.body.expr.outputs)
+        body = shared(_with_tangents, self.body, tuple(moving))
+        at = {i: n + j for j, i in enumerate(moving)}  # where the tangents are among its inputs
+        inexact = [i for i, t in enumerate(self.body.expr.output_types) if t.inexact]
+        t_at = {i: m + j for j, i in enumerate(inexact)}
+        inputs = [
+            *[*range(c), *[at[i] for i in moving if i < c]],
+            *[*range(c, c + k), *[at[i] for i in moving if c <= i < c + k]],
+            *[*range(c + k, n), *[at[i] for i in moving if i >= c + k]],
+        ]
+        outputs = [
+            *[*range(k), *[t_at[i] for i in alive if i < k]],
+            *[*range(k, m), *[t_at[i] for i in alive if i >= k]],
+        ]
+        consts, carries, xs = self._split(operands)
+        t_consts, t_carries, t_xs = self._given(tangents, moving)
+        counts = (c + len(t_consts), k + len(t_carries))
+        loop = scan_of(rearranged(body, inputs, outputs), counts, self.length, self.reverse)
+        found = loop(*consts, *t_consts, *carries, *t_carries, *xs, *t_xs)
+        results = [found[outputs.index(i)] for i in range(m)]
+        return results, [found[outputs.index(t_at[i])] for i in alive]
+
+    def _forward(
+        self,
+        operands: Sequence[Any],
+        moving: list[int],
+        alive: list[int],
+        known: Sequence[Any] | None,
+    ) -> tuple[Sequence[Any], _Parts]:
+        """Return the results and the derivative of a step with what it needs of the primals."""
+        n = len(self.body.expr.outputs)
+        parts = None if known else self._residuals(operands, moving, alive)
+        if parts is not None:
+            return parts.results, parts
+        derivative = shared(_derivative, self.body, tuple(moving), tuple(alive))
+        inputs = len(self.body.expr.inputs)
+        needed = [i for i, read in enumerate(reads(derivative.expr)[:inputs]) if read]
+        consts, _, xs = [[i for i in needed if i in part] for part in self._split(range(inputs))]
+        c, k = self.counts
+        old = [i for i in needed if c <= i < c + k]
+        if known is None:
+            found = self._returning(old)(*operands)
+            history = dict(zip(old, found[n:], strict=True))
+        else:
+            found = known
+            history = dict(zip(range(c, c + k), found[n:], strict=True))
+        order = [*consts, *range(inputs, inputs + len(moving)), *old, *xs]
+        step = rearranged(derivative, order, range(len(alive)))
+        rows = [*[history[i] for i in old], *[operands[i] for i in xs]]
+        return found[:n], _Parts(found[:n], step, [operands[i] for i in consts], rows)
+
+    def _returning(self, carries: Sequence[int]) -> Scan:
+        """Return the loop that also stacks the carries with which each step begins."""
+        body = returning_inputs(self.body, carries)
+        return scan_of(body, self.counts, self.length, self.reverse)
+
+    @property
+    def saving(self) -> Primitive:
+        """The loop that stacks all carries."""
+        c, k = self.counts
+        return self._returning(range(c, c + k))
+
+    def _residuals(
+        self, operands: Sequence[Any], moving: list[int], alive: list[int]
+    ) -> _Parts | None:
+        """Run a loop that stacks the residuals of each step; None if they are too large."""
+        c, k = self.counts
+        split = shared(_split_step, self.body, tuple(moving), tuple(alive), c, k)
+        if split is None:
+            return None
+        outputs = len(self.body.expr.outputs)
+        body, prelude, linear, origins = split
+        loop = scan_of(body, self.counts, self.length, self.reverse)
+        found = loop(*operands)
+        before = prelude(*operands[:c])
+        consts, rows, order_c, order_r = [], [], [], []
+        for position, (kind, i) in enumerate(origins):
+            if kind == "row":
+                rows.append(operands[i])
+            elif kind == "stacked":
+                rows.append(found[outputs + i])
+            else:
+                consts.append(operands[i] if kind == "constant" else before[i])
+            (order_r if kind in ("row", "stacked") else order_c).append(position)
+        n = len(origins)
+        step = rearranged(
+            linear, [*order_c, *range(n, n + len(moving)), *order_r], range(len(alive))
+        )
+        return _Parts(found[:outputs], step, consts, rows)
+
+    def _derivative(
+        self,
+        tangents: Sequence[Any],
+        operands: Sequence[Any],
+        moving: list[int],
+        alive: list[int],
+        parts: _Parts,
+    ) -> Sequence[Any]:
+        """Run the loop over tangents alone."""
+        c, k = self.counts
+        t_consts, t_carries, t_xs = self._given(tangents, moving)
+        _, step, consts, rows = parts
+        # `step` takes constants, tangents of all three kinds, rows; their places as a body takes them:
+        first = len(consts)
+        of_xs = first + len(t_consts) + len(t_carries)
+        after = of_xs + len(t_xs)
+        order = [*range(of_xs), *range(after, after + len(rows)), *range(of_xs, after)]
+        body = rearranged(step, order, range(len(alive)))
+        counts = (len(consts) + len(t_consts), len(t_carries))
+        loop = scan_of(body, counts, self.length, self.reverse)
+        return loop(*consts, *t_consts, *t_carries, *rows, *t_xs)  # type: ignore[no-any-return]
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        expr = self.body.expr
+        c, k = self.counts
+        given = [isinstance(x, Linear) for x in operands]
+        linear = fixpoint(expr, given, self._carries, derivatives=False)
+        still = [i for i in range(c, c + k) if not linear[i]]
+        history: list[Any] = []
+        if still:
+            history = self._history(operands, linear, still)
+        of_outputs = reaches(expr, linear)
+        present = [i for i in range(k, len(expr.outputs)) if ct[i] is not None and of_outputs[i]]
+        body = shared(_transposed_step, self.body, self.counts, tuple(linear), tuple(present))
+        known = [i for i, flag in enumerate(linear) if not flag]
+        sums = [i for i in range(c) if linear[i]]
+        carried = [i for i in range(c, c + k) if linear[i]]
+        types = expr.input_types
+        start = [full(tangent_type(types[i]), 0) for i in sums]
+        start += [or_zeros(ct[i - c], tangent_type(types[i])) for i in carried]
+        consts = [operands[i] for i in known if i < c]
+        rows = [*history, *[operands[i] for i in known if i >= c + k], *[ct[i] for i in present]]
+        counts = (len(consts), len(start))
+        loop = scan_of(body, counts, self.length, not self.reverse)
+        found = loop(*consts, *start, *rows)
+        results: list[Any] = [None] * len(operands)
+        wrt = [*sums, *carried, *[i for i in range(c + k, len(operands)) if linear[i]]]
+        for i, x in zip(wrt, found, strict=True):
+            results[i] = x if given[i] else None
+        return tuple(results)
+
+    def _history(
+        self, operands: Sequence[Any], linear: Sequence[bool], still: Sequence[int]
+    ) -> list[Any]:
+        """Return the stacked carries that do not depend on what the loop is linear in."""
+        c, k = self.counts
+        consts, _, xs = self._split([i for i, flag in enumerate(linear) if not flag])
+        known = [i for i, flag in enumerate(linear) if not flag]
+        consts = [i for i in known if i < c]
+        xs = [i for i in known if i >= c + k]
+        body = rearranged(quiet(self.body), [*consts, *still, *xs], [i - c for i in still])
+        body = returning_inputs(body, range(len(consts), len(consts) + len(still)))
+        loop = scan_of(body, (len(consts), len(still)), self.length, self.reverse)
+        found = loop(*[operands[i] for i in [*consts, *still, *xs]])
+        return list(found[len(still) :])
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        flags = fixpoint(self.body.expr, batched, self._carries, derivatives=False)
+        out = reaches(self.body.expr, flags)
+        c, k = self.counts
+        out[:k] = flags[self._carries]
+        body = mapped(self.body, size, flags, out)
+        consts, carries, xs = self._split(operands)
+        carries = [
+            expand(size, x, was) if now else x
+            for x, was, now in zip(carries, batched[c : c + k], flags[c : c + k], strict=True)
+        ]
+        xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, batched[c + k :], strict=True)]
+        found = scan_of(body, self.counts, self.length, self.reverse)(*consts, *carries, *xs)
+        results = [
+            move_axis(x, 1, 0) if b and i >= k else x
+            for i, (x, b) in enumerate(zip(found, out, strict=True))
+        ]
+        return tuple([expand(size, x, b) for x, b in zip(results, out, strict=True)])
+
+
+class _Parts(NamedTuple):
+    """The derivative of a step, and what it needs of the primal computation.
+
+    `step` takes `consts`, then tangents of the constants, carries and rows that move, then `rows`.
+    """
+
+    results: Sequence[Any]
+    step: Program
+    consts: list[Any]
+    rows: list[Any]
+
+
+def scan_of(body: Program, counts: tuple[int, int], length: int, reverse: bool) -> Scan:
+    """Return the loop, the same object for the same body."""
+    return shared(Scan, body, counts, length, reverse)
+
+
+def _step(body: Program, c: int, k: int) -> Program:
+    """Return `body` as it is run in a loop: it may overwrite carries, rows of results are copied at once."""
+    outputs = range(k, len(body.expr.outputs))
+    return Program(body.expr, donated=range(c, c + k), at_once=True, borrowed=outputs)
+
+
+def _with_tangents(body: Program, moving: tuple[int, ...]) -> Program:
+    return Program(jvp_expr(body.expr, moving))
+
+
+def _derivative(body: Program, moving: tuple[int, ...], alive: tuple[int, ...]) -> Program:
+    """Return the tangents of the outputs `alive` as a program of the inputs and their tangents."""
+    inexact = [i for i, t in enumerate(body.expr.output_types) if t.inexact]
+    found = quiet(tangent(body, moving))
+    return rearranged(found, range(len(found.expr.inputs)), [inexact.index(i) for i in alive])
+
+
+class _Split(NamedTuple):
+    """A step in two: what is computed forwards, and what is linear in the tangents.
+
+    `body` returns the outputs and residuals to be stacked, `prelude` takes the constants and returns what
+    is the same in all steps. `linear` takes the residuals in the order of `origins`, then the tangents.
+    """
+
+    body: Program
+    prelude: Program
+    linear: Program
+    origins: tuple[tuple[str, int], ...]
+
+
+def _split_step(
+    body: Program, moving: tuple[int, ...], alive: tuple[int, ...], c: int, k: int
+) -> _Split | None:
+    """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows."""
+    forward, linear, moved = linearize_expr(body.expr, moving)
+    n = len(body.expr.outputs)
+    expr = Program(forward).expr
+    inputs = {v: i for i, v in enumerate(expr.inputs)}
+    varies = _varying(expr, expr.inputs[c:])
+    stacked: dict[int, int] = {}
+    invariant: dict[int, int] = {}
+    origins = []
+    for v in expr.outputs[n:]:
+        i = inputs.get(v)
+        if i is not None and i < c:
+            origins.append(("constant", i))
+        elif i is not None and i >= c + k:
+            origins.append(("row", i))
+        elif v in varies:
+            origins.append(("stacked", stacked.setdefault(v, len(stacked))))
+        else:
+            origins.append(("before", invariant.setdefault(v, len(invariant))))
+    kept = sum(_bytes(expr.types[v]) for v in stacked)
+    handed_on = sum(map(_bytes, [*expr.input_types[c:], *expr.output_types[k:n]]))
+    if kept > KEEP_BELOW * handed_on:
+        return None
+
+    def derivative(*arguments: Any) -> list[Any]:
+        found = dict(zip(moved, Program(linear)(*arguments), strict=True))
+        types = body.expr.output_types
+        return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
+
+    before = dataclasses.replace(expr, inputs=expr.inputs[:c], outputs=tuple(invariant))
+    return _Split(
+        Program(dataclasses.replace(expr, outputs=expr.outputs[:n] + tuple(stacked))),
+        Program(without_dead_code(before, effects=False)),
+        Program(record_expr("scan", derivative, linear.input_types)),
+        tuple(origins),
+    )
+
+
+def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
+    """Return the variables that depend on `inputs`."""
+    varies = set(inputs)
+    for primitive, ins, outputs in expr.equations:
+        if primitive.effect or any(v in varies for v in ins):
+            varies.update(outputs)
+    return varies
+
+
+def _bytes(type_: ArrayType) -> int:
+    return type_.size * type_.dtype.itemsize
+
+
+def _transposed_step(
+    body: Program,
+    counts: tuple[int, int],
+    linear: tuple[bool, ...],
+    present: tuple[int, ...],
+) -> Program:
+    """Return a step backwards.
+
+    It takes the constants that are known; sums of the cotangents of the others and the cotangents of
+    the carries; rows of the known carries and stacked arrays and of the cotangents of the results
+    `present`. It returns sums and cotangents of carries, then the cotangents of the linear rows.
+    """
+    expr = quiet(body).expr
+    c, k = counts
+    types = expr.input_types
+    n = len(types)
+
+    def kept(positions: range, flag: bool) -> list[int]:
+        return [i for i in positions if linear[i] is flag]
+
+    of_consts, of_carries, of_rows = range(c), range(c, c + k), range(c + k, n)
+    known = [kept(part, False) for part in (of_consts, of_carries, of_rows)]
+    sums, carried, pulled = [kept(part, True) for part in (of_consts, of_carries, of_rows)]
+
+    def step(*arguments: Any) -> list[Any]:
+        given = iter(arguments)
+        values = {i: next(given) for i in known[0]}
+        totals = [next(given) for _ in sums]
+        cts: list[Any] = [None] * len(expr.outputs)
+        for i in carried:
+            cts[i - c] = next(given)
+        values |= {i: next(given) for i in (*known[1], *known[2])}
+        for i in present:
+            cts[i] = next(given)
+        found = iter(pull_back(expr, [values.get(i) for i in range(n)], cts))
+        terms = [next(found) for _ in sums]
+        totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
+        rest = [or_zeros(next(found), tangent_type(types[i])) for i in (*carried, *pulled)]
+        return [*totals, *rest]
+
+    def typed(positions: Sequence[int]) -> list[ArrayType]:
+        return [tangent_type(types[i]) for i in positions]
+
+    cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    taken = [*known[0], *sums, *carried, *known[1], *known[2]]
+    return Program(record_expr("scan", step, [*typed(taken), *cotangents]))

@@ -1,0 +1,306 @@
+"""Loops until a condition is false: the primitive with its rules, and `while_loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.control.analysis import fixpoint, quiet, reaches, rearranged, widened
+from fungrad.control.carry import (
+    ADVICE,
+    Leaves,
+    check_same,
+    close_loop,
+    have_values,
+    leaves_of,
+    operands_as,
+    own,
+    promoted,
+    protected,
+    with_advice,
+)
+from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, shared
+from fungrad.core.backend import as_result, to_device
+from fungrad.core.config import jit_disabled
+from fungrad.core.errors import MissingRuleError, api_boundary, here
+from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.elementwise import select
+from fungrad.primitives.reductions import ReduceOr
+from fungrad.primitives.shaping import Broadcast, expand
+from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.linearize import jvp_expr, or_zeros, tangent_type
+
+
+@primitive
+class While(OfPrograms):
+    """Run `body` on the carries for as long as `cond` is true of them.
+
+    The operands are the constants of `cond` and of `body`, as many as `counts` says, then the carries.
+    """
+
+    cond: Program
+    body: Program
+    counts: tuple[int, int]
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.body.expr.output_types))
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Return what belongs to the condition, to the body, and the carries."""
+        c, b = self.counts
+        return operands[:c], operands[c : c + b], operands[c + b :]
+
+    @property
+    def _carries(self) -> slice:
+        """Where the carries are among the inputs of `body`."""
+        return slice(self.counts[1], len(self.body.expr.inputs))
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        of_cond, of_body, carries = self._split(to_device(xp, operands))
+        # The carries are the loop's own: copied once, then each step may write into them.
+        carries = [as_result(xp.array(x)) for x in carries]
+        test = shared(_at_once, self.cond, 0, 0).compiled(xp)
+        step = shared(_at_once, self.body, len(of_body), len(carries)).compiled(xp)
+        while test(*of_cond, *carries)[0]:
+            carries = step(*of_body, *carries)
+        return tuple(carries)
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        # There is no telling how many steps there are, so nothing can be kept of them: the tangents
+        # come from a loop that computes the primals along.
+        of_cond, of_body, carries = self._split(operands)
+        given = [t is not None for t in tangents[self.counts[0] :]]
+        flags = fixpoint(self.body.expr, given, self._carries, derivatives=True)
+        b, n = self.counts[1], len(self.body.expr.inputs)
+        k = n - b
+        moving = [i for i, flag in enumerate(flags) if flag]
+        moved = [i - b for i in moving if i >= b]  # the carries that have tangents
+        if not moved:
+            return known or self(*operands), [None] * k
+        inexact = [i for i, t in enumerate(self.body.expr.output_types) if t.inexact]
+        body = shared(_with_tangents, self.body, tuple(moving))
+        outputs = [*range(k), *[k + inexact.index(i) for i in moved]]
+        at = {i: n + j for j, i in enumerate(moving)}
+        t_consts = [i for i in moving if i < b]
+        inputs = [*range(b), *[at[i] for i in t_consts], *range(b, n), *[at[b + i] for i in moved]]
+        body = rearranged(body, inputs, outputs)
+        types = [tangent_type(t) for t in self.body.expr.input_types[self._carries]]
+        c = len(of_cond)
+        cond_types = [*self.cond.expr.input_types[:c], *types, *[types[i] for i in moved]]
+        cond = widened(self.cond, cond_types, range(c + k))
+        if not joint:
+            cond, body = quiet(cond), quiet(body)
+        loop = shared(While, cond, body, (c, b + len(t_consts)))
+        t_of_body = [tangents[c + i] for i in t_consts]
+        t_start = [or_zeros(tangents[c + b + i], types[i]) for i in moved]
+        found = loop(*of_cond, *of_body, *t_of_body, *carries, *t_start)
+        results = found[:k] if joint else known or self(*operands)
+        t_out: list[Any] = [None] * k
+        for i, t in zip(moved, found[k:], strict=True):
+            t_out[i] = t
+        return results, t_out
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        raise MissingRuleError(
+            "reverse-mode differentiation of a while_loop, or of a fori_loop with traced bounds, would have to "
+            f"keep every step of a loop of unknown length; the loop is at {place_of_use()}. Use scan, or "
+            "fori_loop with bounds that are Python integers, and a condition inside of it to leave the carry "
+            "as it is once done; custom_root, if the loop looks for a solution of an equation; forward mode "
+            "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
+        )
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        c, b = self.counts
+        of_cond, of_body, carries = self._split(operands)
+        b_cond, b_body, b_carries = self._split(batched)
+        flags = fixpoint(self.body.expr, [*b_body, *b_carries], self._carries, derivatives=False)
+        now = flags[self._carries]
+        (varies,) = reaches(self.cond.expr, [*b_cond, *now])
+        if varies:  # some calls go on when others are done: those keep what they have
+            now = [True] * len(now)
+            cond = mapped(self.cond, size, [*b_cond, *now], [True])
+            body = mapped(self.body, size, [*b_body, *now])
+            cond, body = shared(_while_any, cond, body, c, b)
+            constants = [*of_cond, *of_cond, *of_body]
+        else:
+            cond = mapped(self.cond, size, [*b_cond, *now], [False])
+            body = mapped(self.body, size, [*b_body, *now], now)
+            constants = [*of_cond, *of_body]
+        start = [
+            expand(size, x, was) if is_ else x
+            for x, was, is_ in zip(carries, b_carries, now, strict=True)
+        ]
+        found = shared(While, cond, body, (c, len(constants) - c))(*constants, *start)
+        return tuple([expand(size, x, is_) for x, is_ in zip(found, now, strict=True)])
+
+
+def _at_once(program: Program, constants: int, carries: int) -> Program:
+    """Return the program as it is run in a loop: it may overwrite the carries."""
+    return Program(program.expr, range(constants, constants + carries), at_once=True)
+
+
+def _with_tangents(body: Program, moving: tuple[int, ...]) -> Program:
+    return Program(jvp_expr(body.expr, moving))
+
+
+def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, Program]:
+    """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
+
+    The body takes the constants of `cond` too.
+    """
+    types = cond.expr.input_types
+
+    def go_on(*arguments: Any) -> list[Any]:
+        return [ReduceOr((0,))(cond(*arguments)[0])]
+
+    def step(*arguments: Any) -> list[Any]:
+        of_cond, of_body, carries = arguments[:c], arguments[c : c + b], arguments[c + b :]
+        (running,) = cond(*of_cond, *carries)
+        found = body(*of_body, *carries)
+        return [
+            select(Broadcast(x.shape, tuple(range(1, x.ndim)))(running) if x.ndim > 1 else running, x, old)
+            for x, old in zip(found, carries, strict=True)
+        ]
+
+    return (
+        Program(record_expr("while_loop", go_on, types)),
+        Program(record_expr("while_loop", step, [*types[:c], *body.expr.input_types])),
+    )
+
+
+@api_boundary
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Run ``val = body_fun(val)`` for as long as ``cond_fun(val)`` is true.
+
+    Parameters
+    ----------
+    cond_fun
+        Takes `val`; returns a boolean scalar.
+    body_fun
+        Takes `val` and returns the next: the same structure, shapes and dtypes.
+    init_val
+        An array, a number or a pytree of them.
+
+    Returns
+    -------
+    pytree
+        The first `val` of which `cond_fun` is false.
+
+    Raises
+    ------
+    TypeError
+        If `body_fun` returns other types than it takes, or `cond_fun` no boolean scalar.
+    MissingRuleError
+        In reverse mode, if the loop is traced without values.
+
+    Notes
+    -----
+    Where values are known, on plain arrays and under un-jitted `grad`, this is a Python loop. Under `jit` and
+    `vmap` it is one equation, which has forward mode and no reverse mode: use `scan`, `fori_loop` with Python
+    integers as bounds, or `custom_root` there. Under `vmap` the loop goes on until it is done for all calls.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad import lax
+    >>> def newton(a):
+    ...     return lax.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> print(round(fg.jit(newton)(2.0), 6))
+    1.414214
+    """
+    check_callable(cond_fun, "while_loop: cond_fun")
+    check_callable(body_fun, "while_loop: body_fun")
+    label = f"while_loop({name_of(body_fun)})"
+    init = leaves_of(init_val, f"{label}: init_val")
+    if jit_disabled.get() or _run_by_python(init.leaves):
+        result = _in_python(label, cond_fun, body_fun, init)
+        if result is not None:
+            return result[0]
+    found = close_loop(label, lambda val: (body_fun(val), None), init)
+    if isinstance(found, NotTraced):
+        raise found.error
+    body, types = found
+    condition = f"{label}: cond_fun"
+    cond = close(condition, cond_fun, init.rebuilt(types))
+    _check_condition(condition, tree_result(cond.structure, cond.program.expr.output_types))
+    loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
+    outputs = loop(*cond.captured, *body.captured, *operands_as(init.leaves, types))
+    return init.rebuilt(outputs)
+
+
+def _run_by_python(leaves: Sequence[Any]) -> bool:
+    """Whether all leaves have values that do not come from constants of a jitted function."""
+    return all(
+        type(x) is not Tracer or (x.owner.values is not None and have_values([x])) for x in leaves
+    )
+
+
+def _in_python(
+    label: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Leaves
+) -> tuple[Any] | None:
+    """Run the loop in Python; None if it meets tracers that have no values."""
+    val = init.rebuilt([protected(x) for x in init.leaves])
+    types = list(init.types)
+    first = True
+    while True:
+        go_on = cond_fun(val)
+        _check_condition(f"{label}: cond_fun", go_on)
+        if type(go_on) is Tracer:
+            go_on = known_value(go_on)
+            if go_on is None:
+                return None
+        if not go_on:
+            break
+        with with_advice(label):
+            result = leaves_of(body_fun(val), label)
+        if any(type(x) is Tracer and x.owner.values is None for x in result.leaves):
+            return None
+        if first and result.structure == init.structure:
+            first = False
+            again = [promoted(*pair) for pair in zip(types, result.types, strict=True)]
+            if [t.dtype for t in again] != [t.dtype for t in types]:
+                # A Python number becomes what the loop makes of it, from its first step on.
+                types = again
+                val = init.rebuilt(operands_as(init.leaves, types))
+                continue
+        check_same(
+            f"{label}: body_fun must return the structure, shapes and dtypes it takes",
+            ("takes", "returns"),
+            (init.structure, types),
+            (result.structure, result.types),
+            ADVICE,
+        )
+        val = result.rebuilt([protected(x) for x in result.leaves])
+    last = leaves_of(val, label)
+    return (init.rebuilt([own(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
+
+
+def tree_result(structure: Any, types: Sequence[ArrayType]) -> Any:
+    """Return the type of a result that is one array; the structure of any other."""
+    return types[0] if len(types) == 1 and structure.num_nodes == 1 else structure
+
+
+def _check_condition(label: str, result: Any) -> None:
+    try:
+        type_ = type_of(result)
+    except TypeError:
+        type_ = None
+    if type_ is None or type_.shape or type_.dtype != bool:
+        raise TypeError(
+            f"at {here()}\n{label} must return a boolean scalar, got {type_ or result!r}. Write a comparison, "
+            "and fungrad.numpy.all or any for one of arrays."
+        )
