@@ -8,17 +8,30 @@ Derivatives
     `jvp`, `linearize`: forward mode. `vjp`, `linear_transpose`: reverse mode. `stop_gradient`.
 Batches
     `vmap`: map a function over an axis of its arguments.
+    `jet`: higher derivatives, by Taylor series.
+Derivatives of one's own
+    `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`; `fungrad.custom_batching` for `vmap`.
+    `fungrad.extend`: primitives of one's own.
+Batches
+    `vmap`: map a function over an axis of its arguments; with a name for the axis, `fungrad.lax.psum` and others
+    compute across the calls.
 Updates
     `at`: changed copies of an array, ``at(x)[i].set(v)``.
-Speed
+Speed and memory
     `jit`: compile once for each type of the arguments.
+    `checkpoint` (= `remat`), `checkpoint_policies`: keep less for the backward pass, compute it again.
 Looking inside
     `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
-    `eval_shape`, `ShapeDtypeStruct`: types without values.
+    `eval_shape`, `ShapeDtypeStruct`: types without values. `print_saved_residuals`: what is kept, and why.
+    `fungrad.debug`: print values from inside. `debug_nans`, `disable_jit`, `checking_leaks`, `log_compiles`,
+    `explain_cache_misses`, `config`: settings.
+Python functions inside of programs
+    `pure_callback`; `fungrad.experimental.io_callback`.
 Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
     `fungrad.scipy`: SciPy's functions likewise.
-    `fungrad.tree`: nested tuples, lists, dicts, ... of arrays.
+    `fungrad.lax`: loops, branches and JAX's lower-level functions.
+    `fungrad.tree`: nested tuples, lists, dicts, ... of arrays. `fungrad.tree_util`: new kinds of these.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -27,9 +40,13 @@ Modules
 array([0.        , 1.38177329])
 """
 
+import importlib
+from typing import Any
+
 import fungrad.numpy as numpy
 import fungrad.scipy as scipy
-from fungrad.core import tree
+import fungrad.tree as tree
+import fungrad.tree_util as tree_util
 from fungrad.core.config import checking
 from fungrad.core.errors import (
     ConcretizationError,
@@ -54,6 +71,32 @@ from fungrad.transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
+_LAZY: dict[str, tuple[str, ...]] = {
+    "fungrad.ad_checkpoint": ("checkpoint_policies",),
+    "fungrad.callback": ("pure_callback",),
+    "fungrad.compat": (
+        *("block_until_ready", "device_get", "device_put", "effects_barrier"),
+        *("ensure_compile_time_eval", "named_call", "named_scope"),
+    ),
+    "fungrad.control.checkpoint": ("checkpoint", "remat"),
+    "fungrad.control.closures": ("closure_convert", "custom_gradient"),
+    "fungrad.control.custom_jvp": ("custom_jvp",),
+    "fungrad.control.custom_vjp": ("custom_vjp",),
+    "fungrad.control.residuals": ("print_saved_residuals",),
+    "fungrad.settings": (
+        *("checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit"),
+        *("explain_cache_misses", "log_compiles"),
+    ),
+    "fungrad.transforms.jet": ("jet",),
+}
+"""Where the names are that few programs need: the module is imported when one is asked for."""
+
+_MODULES = (
+    *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend"),
+    "lax",
+)
+_HOME = {name: module for module, names in _LAZY.items() for name in names}
+
 __all__ = [
     "ArrayType",
     "ConcretizationError",
@@ -66,9 +109,32 @@ __all__ = [
     "MissingRuleError",
     "ShapeDtypeStruct",
     "Tracer",
+    "ad_checkpoint",
     "at",
+    "block_until_ready",
     "checking",
+    "checking_leaks",
+    "checkpoint",
+    "checkpoint_policies",
+    "closure_convert",
+    "config",
+    "custom_batching",
+    "custom_derivatives",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug",
+    "debug_infs",
+    "debug_nans",
+    "device_get",
+    "device_put",
+    "disable_jit",
+    "effects_barrier",
+    "ensure_compile_time_eval",
     "eval_shape",
+    "experimental",
+    "explain_cache_misses",
+    "extend",
     "float0",
     "grad",
     "hessian",
@@ -76,16 +142,25 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
+    "lax",
     "linear_transpose",
     "linearize",
+    "log_compiles",
     "make_expr",
     "make_jaxpr",
+    "named_call",
+    "named_scope",
     "numpy",
+    "print_saved_residuals",
+    "pure_callback",
+    "remat",
     "scipy",
     "stop_gradient",
     "tree",
+    "tree_util",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -93,37 +168,28 @@ __all__ = [
 
 _provide("fungrad.scipy.special", when="scipy.special")
 
-_LOOPS = (
-    "Python's own `if`, `for` and `while` work under grad, vjp and jvp; under jit, write choices with "
-    "fungrad.numpy.where."
-)
-_RULES = (
-    "Write the function so that its derivative is the one meant: fungrad.stop_gradient(x) hides a part of it, "
-    "and solvers of fungrad.scipy have their implicit derivatives."
-)
-_MEMORY = (
-    "Call the function as it is: results and derivatives are the same, only more is kept in memory."
-)
-_RANDOM = (
-    "Draw numbers with numpy.random outside of the transformed function and pass them as arguments."
-)
 _NOT_YET = {
-    "cond": _LOOPS,
-    "fori_loop": _LOOPS,
-    "lax": _LOOPS,
-    "scan": _LOOPS,
-    "switch": _LOOPS,
-    "while_loop": _LOOPS,
-    "custom_jvp": _RULES,
-    "custom_vjp": _RULES,
-    "checkpoint": _MEMORY,
-    "remat": _MEMORY,
-    "random": _RANDOM,
+    **dict.fromkeys(
+        ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
+        "It is in fungrad.lax, as in JAX.",
+    ),
+    "io_callback": "It is in fungrad.experimental, as in JAX.",
+    "random": "Draw numbers with numpy.random outside of the transformed function and pass them as arguments.",
     "nn": "Its functions are short in fungrad.numpy and fungrad.scipy.special (expit, softmax, softplus).",
 }
 
 
-def __getattr__(name: str) -> object:
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"fungrad.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
     if name in _NOT_YET:
-        raise AttributeError(f"fungrad has no {name!r} yet. {_NOT_YET[name]}")
+        raise AttributeError(f"fungrad has no {name!r}. {_NOT_YET[name]}")
     raise AttributeError(f"module 'fungrad' has no attribute {name!r}")

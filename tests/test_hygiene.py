@@ -22,7 +22,7 @@ def test_no_leftovers():
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in sorted((ROOT / "fungrad").rglob("*.py"))
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if marks.search(line)
+        if marks.search(line) and path.name != "debug.py"  # which opens debuggers
     ]
     assert found == []
 

@@ -11,6 +11,7 @@ import pytest
 
 import fungrad.primitives
 from fungrad.core.primitive import Primitive, primitive
+from fungrad.primitives.collectives import Collective
 from fungrad.primitives.ufunc import Elementwise, Function
 from tests.backends.fake_cupy import make_module
 from tests.check import CHECKS, check_backend, checks_of, linear_groups
@@ -52,13 +53,17 @@ def test_names_of_rows_are_unique():
 
 
 def registered() -> list[type[Primitive] | Primitive]:
-    """Return every concrete primitive class, and every entry of the elementwise table."""
+    """Return every concrete primitive class, and every entry of the elementwise table.
+
+    Collectives are left out: outside of a named axis they compute nothing that could be compared. Their
+    rules are checked in tests/lax/test_collectives.py, which has a table of its own.
+    """
     found: dict[int, type[Primitive] | Primitive] = {}
     for info in pkgutil.walk_packages(fungrad.primitives.__path__, "fungrad.primitives."):
         for value in vars(importlib.import_module(info.name)).values():
             if isinstance(value, Function) or (is_concrete(value) and value is not Function):
                 found[id(value)] = value
-    return list(found.values())
+    return [d for d in found.values() if not (is_concrete(d) and issubclass(d, Collective))]
 
 
 def is_concrete(value: object) -> bool:

@@ -96,6 +96,11 @@ class LRUCache(Generic[V]):
                 oldest = min(self._entries, key=lambda k: self._entries[k].used)
                 self._weight -= self._entries.pop(oldest).weight
 
+    def values(self) -> list[V]:
+        """Return the entries, without counting this as a use of them."""
+        with self._lock:
+            return [entry.value for entry in self._entries.values()]
+
     def clear(self) -> None:
         """Forget all entries and counts."""
         with self._lock:

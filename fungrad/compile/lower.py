@@ -94,6 +94,11 @@ class Program:
             return simplify(self._given)
 
     @functools.cached_property
+    def effect(self) -> bool:
+        """Whether one of its equations has an effect."""
+        return any(e.primitive.effect for e in self._given.equations)
+
+    @functools.cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which it works: within `vmap` it is always recorded, never run."""
         return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.programs import shared
+from fungrad.core.axes import name_in_batch
+from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
+from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.taylor import jet_expr
 
 
 def reaches(expr: Expr, flags: Sequence[bool]) -> list[bool]:
@@ -24,8 +30,13 @@ def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
 
 def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     marked = {v for v, flag in zip(expr.inputs, flags, strict=True) if flag}
+    # Where batch rules are running: what works across their axis may differ from call to call by itself.
+    name = None if derivatives else name_in_batch.get()
     for primitive, inputs, outputs in expr.equations:
-        if any(v in marked for v in inputs) and (primitive.differentiable or not derivatives):
+        starts = name in primitive.axis_names
+        if starts or (
+            any(v in marked for v in inputs) and (primitive.differentiable or not derivatives)
+        ):
             marked.update(v for v in outputs if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]
 
@@ -83,6 +94,39 @@ def _returning_inputs(program: Program, positions: tuple[int, ...]) -> Program:
     return Program(dataclasses.replace(expr, outputs=expr.outputs + also))
 
 
+def with_series(
+    program: Program, moving: Sequence[int], alive: Sequence[int], order: int, again: bool
+) -> Program:
+    """Return the program on Taylor series.
+
+    The series of the inputs `moving`, without order 0, come one after the other after the inputs, and so
+    do those of the outputs `alive` after the outputs. With `again` it has no effects.
+    """
+    return shared(_with_series, program, tuple(moving), tuple(alive), order, again)
+
+
+def _with_series(
+    program: Program, moving: tuple[int, ...], alive: tuple[int, ...], order: int, again: bool
+) -> Program:
+    expr = quiet(program).expr if again else program.expr
+    found = Program(jet_expr(expr, moving, order, scaled=False))
+    n = len(expr.outputs)
+    inexact = [i for i, t in enumerate(expr.output_types) if t.inexact]
+    starts = [n + order * inexact.index(i) for i in alive]
+    series = [start + k for start in starts for k in range(order)]
+    return rearranged(found, range(len(found.expr.inputs)), [*range(n), *series])
+
+
+def series_of(
+    paths: Sequence[Sequence[Any]], types: Sequence[ArrayType], order: int
+) -> list[list[Any]]:
+    """Return the coefficients after that of order 0 of each path, with zeros where there are none."""
+    return [
+        [or_zeros(x, tangent_type(t)) for x in (path[1:] or [None] * order)]
+        for path, t in zip(paths, types, strict=True)
+    ]
+
+
 def quiet(program: Program) -> Program:
     """Return the program without effects: for a second run of what has run already."""
     if not any(e.primitive.effect for e in program.expr.equations):
@@ -92,6 +136,30 @@ def quiet(program: Program) -> Program:
 
 def _quiet(program: Program) -> Program:
     return Program(without_dead_code(program.expr, effects=False))
+
+
+def derivative(program: Program, moving: Sequence[int], alive: Sequence[int]) -> Program:
+    """Return the tangents of the outputs `alive` as a program of the inputs and tangents of those `moving`.
+
+    What is linear in the tangents is apart from the rest, so it can be transposed. It has no effects: it is
+    run where the program has run already.
+    """
+    return shared(_derivative, program, tuple(moving), tuple(alive))
+
+
+def _derivative(program: Program, moving: tuple[int, ...], alive: tuple[int, ...]) -> Program:
+    expr = program.expr
+    forward, linear, moved = linearize_expr(expr, moving)
+    n = len(expr.outputs)
+
+    def tangents(*arguments: Any) -> list[Any]:
+        inputs = len(expr.inputs)
+        residuals = evaluate(forward, arguments[:inputs])[n:]
+        found = dict(zip(moved, evaluate(linear, [*residuals, *arguments[inputs:]]), strict=True))
+        return [or_zeros(found.get(i), tangent_type(expr.output_types[i])) for i in alive]
+
+    types = [*expr.input_types, *[tangent_type(expr.input_types[i]) for i in moving]]
+    return Program(without_dead_code(record_expr("derivative", tangents, types), effects=False))
 
 
 def widened(program: Program, types: Sequence[ArrayType], positions: Sequence[int]) -> Program:

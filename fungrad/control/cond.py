@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.control.analysis import moves, quiet, reaches, rearranged, widened
+from fungrad.control.analysis import (
+    derivative,
+    moves,
+    quiet,
+    reaches,
+    series_of,
+    widened,
+    with_series,
+)
 from fungrad.control.carry import as_type, check_same, leaves_of
 from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
@@ -21,7 +30,7 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, select
 from fungrad.primitives.shaping import Broadcast, expand, full
 from fungrad.transforms.call import as_operand, check_callable, name_of
-from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 from fungrad.transforms.transpose import pull_back
 
 
@@ -58,9 +67,11 @@ class Cond(OfPrograms):
         if not alive:
             return known or self(which, *operands), [None] * n
         if joint and known is None:
-            both = tuple([shared(_with_tangents, b, moving, alive) for b in self.branches])
-            found = shared(Cond, both)(which, *operands, *given)
-            results, t_out = found[:n], found[n:]
+            paths = [
+                [x] if t is None else [x, t] for x, t in zip(operands, tangents[1:], strict=True)
+            ]
+            series = self.push_series([[which], *paths], 1, False)
+            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
         elif known is None:
             forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
             found = shared(Cond, forward)(which, *operands)
@@ -68,14 +79,30 @@ class Cond(OfPrograms):
             residuals = [*found[n:], *[operands[i] for i in kept]]
             t_out = shared(Cond, linear)(which, *residuals, *given)
         else:
-            again = tuple(
-                [_only_tangents(shared(_with_tangents, b, moving, alive), n) for b in self.branches]
-            )
+            again = tuple([derivative(branch, moving, alive) for branch in self.branches])
             results, t_out = known, shared(Cond, again)(which, *operands, *given)
         moved: list[Any] = [None] * n
         for i, t in zip(alive, t_out, strict=True):
             moved[i] = t
         return results, moved
+
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        (which, *_), paths = paths[0], paths[1:]
+        flags = [len(path) > 1 for path in paths]
+        moving = [i for i, flag in enumerate(flags) if flag]
+        alive = _any_of([moves(branch.expr, flags) for branch in self.branches])
+        both = tuple([with_series(b, moving, alive, order, again) for b in self.branches])
+        operands = [path[0] for path in paths]
+        terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
+        found = shared(Cond, both)(which, *operands, *itertools.chain(*terms))
+        n = len(self.branches[0].expr.outputs)
+        starts = {i: n + order * j for j, i in enumerate(alive)}
+        return [
+            [x, *(found[starts[i] : starts[i] + order] if i in starts else ())]
+            for i, x in enumerate(found[:n])
+        ]
 
     def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
         linear = tuple([isinstance(x, Linear) for x in operands])
@@ -115,23 +142,6 @@ def _any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
 def _along(flag: Any, x: Any) -> Any:
     """Return `flag`, of one axis, for each element of the rows of `x`."""
     return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
-
-
-def _with_tangents(
-    branch: Program, moving: tuple[int, ...], alive: tuple[int, ...]
-) -> Program:
-    """Return the branch and, after its outputs, the tangents of those in `alive`."""
-    found = Program(jvp_expr(branch.expr, moving))
-    n = len(branch.expr.outputs)
-    inexact = [i for i, t in enumerate(branch.expr.output_types) if t.inexact]
-    outputs = [*range(n), *[n + inexact.index(i) for i in alive]]
-    return rearranged(found, range(len(found.expr.inputs)), outputs)
-
-
-def _only_tangents(program: Program, n: int) -> Program:
-    """Return the program without its first `n` outputs and without effects."""
-    inputs, outputs = len(program.expr.inputs), len(program.expr.outputs)
-    return quiet(rearranged(program, range(inputs), range(n, outputs)))
 
 
 class _Split(NamedTuple):
@@ -333,7 +343,9 @@ def switch(
         check_callable(function, f"switch: branches[{i}]")
     type_ = _scalar_type(index, "switch: index")
     if type_.dtype.kind not in "iu":
-        raise TypeError(f"switch: index must be an integer, got {type_}; convert it with .astype(int)")
+        raise TypeError(
+            f"switch: index must be an integer, got {type_}; convert it with .astype(int)"
+        )
     last = len(branches) - 1
     value = _value(index)
     if value is not None:

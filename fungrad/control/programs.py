@@ -42,30 +42,26 @@ class OfPrograms(Primitive):
     interned = False
 
     @functools.cached_property
-    def effect(self) -> bool:  # type: ignore[override]
+    def effect(self) -> bool:
         """Whether one of the programs has an effect."""
-        return any(
-            e.primitive.effect
-            for x in self._held()
-            for e in (x.expr.equations if isinstance(x, Program) else ())
-        ) or any(x.effect for x in self._held() if isinstance(x, Primitive))
+        return any(x.effect for x in self._held())
 
     def _held(self) -> list[Program | Primitive]:
-        held: list[Any] = []
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            parameter = getattr(self, field.name)
-            held += parameter if isinstance(parameter, tuple) else [parameter]
-        return [x for x in held if isinstance(x, (Program, Primitive))]
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        pending = [getattr(self, field.name) for field in fields]
+        held = []
+        while pending:
+            parameter = pending.pop()
+            if isinstance(parameter, tuple):  # a rule, say: a named tuple that holds others
+                pending.extend(parameter)
+            elif isinstance(parameter, (Program, Primitive)):
+                held.append(parameter)
+        return held
 
     @functools.cached_property
-    def axis_names(self) -> frozenset[Hashable]:  # type: ignore[override]
+    def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which the programs work."""
-        held: list[Any] = []
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            parameter = getattr(self, field.name)
-            held += parameter if isinstance(parameter, tuple) else [parameter]
-        names = [x.axis_names for x in held if isinstance(x, (Program, Primitive))]
-        return frozenset().union(*names)
+        return frozenset().union(*[x.axis_names for x in self._held()])
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.analysis import (
+    derivative,
     fixpoint,
     moves,
     quiet,
@@ -16,16 +17,19 @@ from fungrad.control.analysis import (
     reads,
     rearranged,
     returning_inputs,
+    series_of,
+    with_series,
 )
-from fungrad.control.programs import OfPrograms, mapped, shared, tangent
+from fungrad.control.fission import plan
+from fungrad.control.programs import OfPrograms, mapped, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand, full, move_axis
-from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 from fungrad.transforms.transpose import pull_back
 
 KEEP_BELOW = 2
@@ -77,6 +81,9 @@ class Scan(OfPrograms):
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         rows = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
+        chunks = shared(_Planned, self.body, c, k, self.length).plan
+        if chunks is not None:
+            return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
         step = shared(_step, self.body, c, k).compiled(xp)
         order = range(self.length)
         for i in reversed(order) if self.reverse else order:
@@ -93,22 +100,27 @@ class Scan(OfPrograms):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
+        if joint and known is None:
+            paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
+            series = self.push_series(paths, 1, False)
+            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
+        moving, alive = self._moving([t is not None for t in tangents])
+        results, parts = self._forward(operands, moving, alive, known)
+        t_out = self._derivative(tangents, operands, moving, alive, parts)
+        moved: list[Any] = [None] * len(self.body.expr.outputs)
+        for i, t in zip(alive, t_out, strict=True):
+            moved[i] = t
+        return results, moved
+
+    def _moving(self, given: Sequence[bool]) -> tuple[list[int], list[int]]:
+        """Return which inputs and which outputs of `body` have tangents, if the operands `given` have."""
         expr = self.body.expr
-        flags = fixpoint(expr, [t is not None for t in tangents], self._carries, derivatives=True)
+        flags = fixpoint(expr, given, self._carries, derivatives=True)
         moving = [i for i, flag in enumerate(flags) if flag]
         alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
         c, k = self.counts
         # A carry that moves has a tangent from the start, and keeps it.
-        alive = sorted({*alive, *[i - c for i in moving if c <= i < c + k]})
-        if joint and known is None:
-            results, t_out = self._push_jointly(tangents, operands, moving, alive)
-        else:
-            results, parts = self._forward(operands, moving, alive, known)
-            t_out = self._derivative(tangents, operands, moving, alive, parts)
-        moved: list[Any] = [None] * len(expr.outputs)
-        for i, t in zip(alive, t_out, strict=True):
-            moved[i] = t
-        return results, moved
+        return moving, sorted({*alive, *[i - c for i in moving if c <= i < c + k]})
 
     def _given(
         self, tangents: Sequence[Any], moving: Sequence[int]
@@ -123,36 +135,34 @@ class Scan(OfPrograms):
             [tangents[i] for i in moving if i >= c + k],
         )
 
-    def _push_jointly(
-        self,
-        tangents: Sequence[Any],
-        operands: Sequence[Any],
-        moving: list[int],
-        alive: list[int],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Run one loop over primals and tangents."""
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        moving, alive = self._moving([len(path) > 1 for path in paths])
         c, k = self.counts
         n, m = len(self.body.expr.inputs), len(self.body.expr.outputs)
-        body = shared(_with_tangents, self.body, tuple(moving))
-        at = {i: n + j for j, i in enumerate(moving)}  # where the tangents are among its inputs
-        inexact = [i for i, t in enumerate(self.body.expr.output_types) if t.inexact]
-        t_at = {i: m + j for j, i in enumerate(inexact)}
-        inputs = [
-            *[*range(c), *[at[i] for i in moving if i < c]],
-            *[*range(c, c + k), *[at[i] for i in moving if c <= i < c + k]],
-            *[*range(c + k, n), *[at[i] for i in moving if i >= c + k]],
-        ]
+        body = with_series(self.body, moving, alive, order, again)
+        at = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
+        t_at = {i: range(m + order * j, m + order * (j + 1)) for j, i in enumerate(alive)}
+        # Each kind of operand and of result has its own series after it.
+        kinds = [range(c), range(c, c + k), range(c + k, n)]
+        inputs = [[*kind, *[v for i in moving if i in kind for v in at[i]]] for kind in kinds]
         outputs = [
-            *[*range(k), *[t_at[i] for i in alive if i < k]],
-            *[*range(k, m), *[t_at[i] for i in alive if i >= k]],
+            [*kind, *[v for i in alive if i in kind for v in t_at[i]]]
+            for kind in (range(k), range(k, m))
         ]
-        consts, carries, xs = self._split(operands)
-        t_consts, t_carries, t_xs = self._given(tangents, moving)
-        counts = (c + len(t_consts), k + len(t_carries))
-        loop = scan_of(rearranged(body, inputs, outputs), counts, self.length, self.reverse)
-        found = loop(*consts, *t_consts, *carries, *t_carries, *xs, *t_xs)
-        results = [found[outputs.index(i)] for i in range(m)]
-        return results, [found[outputs.index(t_at[i])] for i in alive]
+        places = [v for kind in outputs for v in kind]
+        step = rearranged(body, [v for kind in inputs for v in kind], places)
+        counts = (len(inputs[0]), len(inputs[1]))
+        types = [type_of(path[0]) for path in paths]
+        values = {i: path[0] for i, path in enumerate(paths)}
+        for i, series in zip(
+            moving, series_of([paths[i] for i in moving], [types[i] for i in moving], order)
+        ):
+            values |= dict(zip(at[i], series, strict=True))
+        loop = scan_of(step, counts, self.length, self.reverse)
+        found = dict(zip(places, loop(*[values[v] for kind in inputs for v in kind]), strict=True))
+        return [[found[v] for v in (i, *t_at.get(i, ()))] for i in range(m)]
 
     def _forward(
         self,
@@ -166,9 +176,9 @@ class Scan(OfPrograms):
         parts = None if known else self._residuals(operands, moving, alive)
         if parts is not None:
             return parts.results, parts
-        derivative = shared(_derivative, self.body, tuple(moving), tuple(alive))
+        step = derivative(self.body, moving, alive)
         inputs = len(self.body.expr.inputs)
-        needed = [i for i, read in enumerate(reads(derivative.expr)[:inputs]) if read]
+        needed = [i for i, read in enumerate(reads(step.expr)[:inputs]) if read]
         consts, _, xs = [[i for i in needed if i in part] for part in self._split(range(inputs))]
         c, k = self.counts
         old = [i for i in needed if c <= i < c + k]
@@ -179,7 +189,7 @@ class Scan(OfPrograms):
             found = known
             history = dict(zip(range(c, c + k), found[n:], strict=True))
         order = [*consts, *range(inputs, inputs + len(moving)), *old, *xs]
-        step = rearranged(derivative, order, range(len(alive)))
+        step = rearranged(step, order, range(len(alive)))
         rows = [*[history[i] for i in old], *[operands[i] for i in xs]]
         return found[:n], _Parts(found[:n], step, [operands[i] for i in consts], rows)
 
@@ -325,21 +335,17 @@ def scan_of(body: Program, counts: tuple[int, int], length: int, reverse: bool) 
     return shared(Scan, body, counts, length, reverse)
 
 
+class _Planned:
+    """Whether and how a loop is run in chunks."""
+
+    def __init__(self, body: Program, c: int, k: int, n: int) -> None:
+        self.plan = plan(body, c, k, n)
+
+
 def _step(body: Program, c: int, k: int) -> Program:
     """Return `body` as it is run in a loop: it may overwrite carries, rows of results are copied at once."""
     outputs = range(k, len(body.expr.outputs))
     return Program(body.expr, donated=range(c, c + k), at_once=True, borrowed=outputs)
-
-
-def _with_tangents(body: Program, moving: tuple[int, ...]) -> Program:
-    return Program(jvp_expr(body.expr, moving))
-
-
-def _derivative(body: Program, moving: tuple[int, ...], alive: tuple[int, ...]) -> Program:
-    """Return the tangents of the outputs `alive` as a program of the inputs and their tangents."""
-    inexact = [i for i, t in enumerate(body.expr.output_types) if t.inexact]
-    found = quiet(tangent(body, moving))
-    return rearranged(found, range(len(found.expr.inputs)), [inexact.index(i) for i in alive])
 
 
 class _Split(NamedTuple):
@@ -382,7 +388,7 @@ def _split_step(
     if kept > KEEP_BELOW * handed_on:
         return None
 
-    def derivative(*arguments: Any) -> list[Any]:
+    def tangents(*arguments: Any) -> list[Any]:
         found = dict(zip(moved, Program(linear)(*arguments), strict=True))
         types = body.expr.output_types
         return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
@@ -391,7 +397,7 @@ def _split_step(
     return _Split(
         Program(dataclasses.replace(expr, outputs=expr.outputs[:n] + tuple(stacked))),
         Program(without_dead_code(before, effects=False)),
-        Program(record_expr("scan", derivative, linear.input_types)),
+        Program(record_expr("scan", tangents, linear.input_types)),
         tuple(origins),
     )
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.control.analysis import fixpoint, quiet, reaches, rearranged, widened
+from fungrad.control.analysis import (
+    fixpoint,
+    quiet,
+    reaches,
+    rearranged,
+    series_of,
+    widened,
+    with_series,
+)
 from fungrad.control.carry import (
     ADVICE,
     Leaves,
@@ -32,7 +41,7 @@ from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import Broadcast, expand
 from fungrad.transforms.call import check_callable, name_of
-from fungrad.transforms.linearize import jvp_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import tangent_type
 
 
 @primitive
@@ -80,37 +89,48 @@ class While(OfPrograms):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
-        of_cond, of_body, carries = self._split(operands)
-        given = [t is not None for t in tangents[self.counts[0] :]]
+        paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
+        series = self.push_series(paths, 1, not joint)
+        t_out = [s[1] if len(s) > 1 else None for s in series]
+        results = [s[0] for s in series] if joint else known or self(*operands)
+        return results, t_out
+
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        of_cond, of_body, carries = self._split([path[0] for path in paths])
+        c, b = self.counts
+        given = [len(path) > 1 for path in paths[c:]]
         flags = fixpoint(self.body.expr, given, self._carries, derivatives=True)
-        b, n = self.counts[1], len(self.body.expr.inputs)
+        n = len(self.body.expr.inputs)
         k = n - b
         moving = [i for i, flag in enumerate(flags) if flag]
-        moved = [i - b for i in moving if i >= b]  # the carries that have tangents
-        if not moved:
-            return known or self(*operands), [None] * k
-        inexact = [i for i, t in enumerate(self.body.expr.output_types) if t.inexact]
-        body = shared(_with_tangents, self.body, tuple(moving))
-        outputs = [*range(k), *[k + inexact.index(i) for i in moved]]
-        at = {i: n + j for j, i in enumerate(moving)}
-        t_consts = [i for i in moving if i < b]
-        inputs = [*range(b), *[at[i] for i in t_consts], *range(b, n), *[at[b + i] for i in moved]]
-        body = rearranged(body, inputs, outputs)
-        types = [tangent_type(t) for t in self.body.expr.input_types[self._carries]]
-        c = len(of_cond)
-        cond_types = [*self.cond.expr.input_types[:c], *types, *[types[i] for i in moved]]
-        cond = widened(self.cond, cond_types, range(c + k))
-        if not joint:
-            cond, body = quiet(cond), quiet(body)
-        loop = shared(While, cond, body, (c, b + len(t_consts)))
-        t_of_body = [tangents[c + i] for i in t_consts]
-        t_start = [or_zeros(tangents[c + b + i], types[i]) for i in moved]
-        found = loop(*of_cond, *of_body, *t_of_body, *carries, *t_start)
-        results = found[:k] if joint else known or self(*operands)
-        t_out: list[Any] = [None] * k
-        for i, t in zip(moved, found[k:], strict=True):
-            t_out[i] = t
-        return results, t_out
+        moved = [i - b for i in moving if i >= b]  # the carries that move
+        body = with_series(self.body, moving, moved, order, again)
+        at = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
+        of_consts = [v for i in moving if i < b for v in at[i]]
+        of_carries = [v for i in moving if i >= b for v in at[i]]
+        inputs = [*range(b), *of_consts, *range(b, n), *of_carries]
+        step = rearranged(body, inputs, range(k + order * len(moved)))
+        types = [tangent_type(t) for t in self.body.expr.input_types]
+        widths = [*types[b:], *[types[b + i] for i in moved for _ in range(order)]]
+        cond = quiet(self.cond) if again else self.cond
+        cond = widened(cond, [*self.cond.expr.input_types[:c], *widths], range(c + k))
+        terms = series_of([paths[c + i] for i in moving], [types[i] for i in moving], order)
+        values = dict(zip([v for i in moving for v in at[i]], itertools.chain(*terms), strict=True))
+        loop = shared(While, cond, step, (c, b + len(of_consts)))
+        found = loop(
+            *of_cond,
+            *of_body,
+            *[values[v] for v in of_consts],
+            *carries,
+            *[values[v] for v in of_carries],
+        )
+        starts = {i: k + order * j for j, i in enumerate(moved)}
+        return [
+            [x, *(found[starts[i] : starts[i] + order] if i in starts else ())]
+            for i, x in enumerate(found[:k])
+        ]
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         raise MissingRuleError(
@@ -151,10 +171,6 @@ def _at_once(program: Program, constants: int, carries: int) -> Program:
     return Program(program.expr, range(constants, constants + carries), at_once=True)
 
 
-def _with_tangents(body: Program, moving: tuple[int, ...]) -> Program:
-    return Program(jvp_expr(body.expr, moving))
-
-
 def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, Program]:
     """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
 
@@ -170,7 +186,11 @@ def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, P
         (running,) = cond(*of_cond, *carries)
         found = body(*of_body, *carries)
         return [
-            select(Broadcast(x.shape, tuple(range(1, x.ndim)))(running) if x.ndim > 1 else running, x, old)
+            select(
+                Broadcast(x.shape, tuple(range(1, x.ndim)))(running) if x.ndim > 1 else running,
+                x,
+                old,
+            )
             for x, old in zip(found, carries, strict=True)
         ]
 

@@ -1,13 +1,89 @@
-"""Settings. They are local to a thread or task, and to a `with` block."""
+"""Settings: for the process, and others within a `with` block of a thread or task."""
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import dataclasses
+import os
 from collections.abc import Iterator
 
 check_exprs: contextvars.ContextVar[bool] = contextvars.ContextVar("check_exprs", default=False)
 """Whether every program is checked after it is built; for tests of rules."""
+
+
+def _environment(name: str) -> bool:
+    return os.environ.get(f"FUNGRAD_{name}", "").lower() in ("1", "true", "yes", "on")
+
+
+@dataclasses.dataclass
+class Settings:
+    """What a user can switch on and off."""
+
+    jit_disabled: bool = False
+    """Whether jitted functions, and loops and branches given as functions, run as plain Python."""
+
+    nans_checked: bool = False
+    infs_checked: bool = False
+    divisions_checked: bool = False
+    """Whether a NaN, an infinity, a division by zero that a program computes is an error."""
+
+    compiles_logged: bool = False
+    misses_explained: bool = False
+
+    def __post_init__(self) -> None:
+        self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
+        """Whether programs run equation by equation, each result being checked."""
+        self.ordinary = not (self.watched or self.jit_disabled)
+        """Whether a jitted function may run its program by the shortest way."""
+
+    def set(self, name: str, value: bool) -> None:
+        """Change one setting in place."""
+        setattr(self, name, value)
+        self.__post_init__()
+
+
+process_settings = Settings(
+    jit_disabled=_environment("DISABLE_JIT"),
+    nans_checked=_environment("DEBUG_NANS"),
+    infs_checked=_environment("DEBUG_INFS"),
+    compiles_logged=_environment("LOG_COMPILES"),
+    misses_explained=_environment("EXPLAIN_CACHE_MISSES"),
+)
+"""The settings outside of all `with` blocks: the one thing here that threads share and change."""
+
+settings: contextvars.ContextVar[Settings] = contextvars.ContextVar(
+    "settings", default=process_settings
+)
+"""The settings in force. They are one object so that a hot path reads one variable."""
+
+
+class Switch:
+    """One of the settings by name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get(self) -> bool:
+        """Return whether it is on here."""
+        return getattr(settings.get(), self.name)  # type: ignore[no-any-return]
+
+
+jit_disabled = Switch("jit_disabled")
+compiles_logged = Switch("compiles_logged")
+misses_explained = Switch("misses_explained")
+
+
+@contextlib.contextmanager
+def setting(**values: bool) -> Iterator[None]:
+    """Change settings inside the block, for this thread or task."""
+    token = settings.set(dataclasses.replace(settings.get(), **values))
+    try:
+        yield
+    finally:
+        settings.reset(token)
 
 
 @contextlib.contextmanager

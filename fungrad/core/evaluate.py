@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.axes import home
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.trace import bind, trace_of
+from fungrad.core.watch import Watch
 
 
 def last_uses(expr: Expr) -> list[int]:
@@ -27,10 +29,11 @@ def last_uses(expr: Expr) -> list[int]:
     return last
 
 
-def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
+def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -> list[Any]:
     """Run `expr` on arrays, or record it on tracers; return the outputs.
 
     Values are dropped at their last use, so the peak memory is that of the values alive at once.
+    What each equation gives is shown to `watch`.
     """
     values: list[Any] = [None] * len(expr.types)
     arguments = list(arguments)
@@ -41,16 +44,20 @@ def evaluate(expr: Expr, arguments: Iterable[Any]) -> list[Any]:
         scalar = isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
         values[v] = trace.lift(x) if trace is not None and scalar else x
     last = last_uses(expr)
-    for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
-        if inputs or trace is None:
+    for number, (equation, source) in enumerate(expr.located()):
+        primitive, inputs, outputs = equation
+        if inputs or trace is None or primitive.effect:
             results = bind(primitive, [values[v] for v in inputs], source)
         else:
-            results = trace.record(primitive, (), source)
+            at = home(primitive.axis_names, trace) or trace
+            results = at.record(primitive, (), source)
         if primitive.multiple_results:
             for v, result in zip(outputs, results, strict=True):
                 values[v] = result
         else:
             values[outputs[0]] = results
+        if watch is not None:
+            watch.see(number, equation, source, values)
         for v in inputs:
             if last[v] == number:
                 values[v] = None

@@ -54,7 +54,7 @@ def format_expr(expr: Expr) -> str:
     for primitive, ins, outs in expr.equations:
         left = " ".join(binder(v) for v in outs)
         right = " ".join([str(primitive), *(names[v] for v in ins)])
-        lines.append(f"  {left} = {right}")
+        lines.append(f"  {left} = {right}" if outs else f"  {right}")
     results = ", ".join(names[v] for v in expr.outputs)
     lines.append(f"  return ({results}{',' if len(expr.outputs) == 1 else ''}) }}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fungrad.core.errors import MissingRuleError, describe_source, here
@@ -82,6 +82,9 @@ class Primitive(InternedValue):
     view: ClassVar[bool] = False
     """Whether the result of `impl` may share memory with an operand."""
 
+    axis_names: frozenset[Hashable] = frozenset()
+    """The named axes across which it works: see `core/axes.py`."""
+
     effect: ClassVar[bool] = False
     """Whether a call does more than compute its results (printing, say): it is then neither left out nor
     shared with an equal one."""
@@ -151,6 +154,17 @@ class Primitive(InternedValue):
         `saving`, or else those of the primitive, where they have been computed already.
         """
         raise self.missing("jvp")
+
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]] | None:
+        """Return the Taylor coefficients of the results up to `order`; None to get them from `push`.
+
+        `paths` are those of the operands: all coefficients (None is zero), or that of order 0 alone of
+        those that rest. The same goes for what is returned. With `again` there was a first run, so
+        this one has no effects.
+        """
+        return None
 
     @property
     def saving(self) -> Primitive | None:

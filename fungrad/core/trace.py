@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from fungrad.core.axes import home
 from fungrad.core.backend import execute, namespace
-from fungrad.core.config import check_exprs
+from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
@@ -29,6 +30,7 @@ from fungrad.core.hold import hold, release
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.tracer import current_trace as current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
+from fungrad.core.watch import Watch
 
 if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
@@ -67,6 +69,8 @@ class Trace:
         Whether rules are run on the equations of another trace, and not a user's function.
     ambient
         Whether values made from nothing are recorded here while the trace is the innermost.
+    order
+        How often what is recorded will be differentiated, if it will be.
     """
 
     __slots__ = (
@@ -88,6 +92,7 @@ class Trace:
         "level",
         "on_host",
         "open",
+        "order",
         "rewriting",
         "source",
         "sources",
@@ -104,10 +109,12 @@ class Trace:
         bake: bool = False,
         rewriting: bool = False,
         ambient: bool = True,
+        order: int = 1,
     ) -> None:
         self.label = label
         self.rewriting = rewriting
         self.ambient = ambient
+        self.order = order
         self.bake = bake
         self.level = next(_levels)
         self.open = True
@@ -144,6 +151,12 @@ class Trace:
         self.open = False
         for array in self._held:
             release(array)
+
+    @property
+    def outer(self) -> Trace | None:
+        """The trace that was the innermost one when this one was opened."""
+        before = self._token.old_value
+        return before if isinstance(before, Trace) else None
 
     def new_input(self, type_: ArrayType, value: Any = None) -> Tracer:
         """Return the tracer of a new input; `value` is what it is known to be."""
@@ -198,7 +211,7 @@ class Trace:
             types.append(type_)
             self.equations.append((primitive, tuple(inputs), (first,)))
             result = Tracer(self, first, type_)
-        if primitive.can_fail and self.values is not None:
+        if self.values is not None and (primitive.can_fail or primitive.effect):
             self._try()
         return result
 
@@ -210,7 +223,7 @@ class Trace:
             if self.done == len(self.equations) - 1:
                 _, _, outputs = self.equations.pop()
                 self.sources.pop()
-                del self.types[outputs[0] :]
+                del self.types[len(self.types) - len(outputs) :]
             raise
 
     def capture(self, value: Any) -> int:
@@ -296,8 +309,9 @@ class Trace:
         """
         values = self.values
         assert values is not None
+        watched = settings.get().watched
         while self.done < len(self.equations):
-            primitive, inputs, outputs = self.equations[self.done]
+            primitive, inputs, outputs = equation = self.equations[self.done]
             source = self.sources[self.done]
             program = primitive.callee
             known: list[Any] = []  # kept only when all went well
@@ -315,6 +329,10 @@ class Trace:
             self.known.extend(known)
             self.known_equations += 1 if program is None else len(program.equations)
             values.update(zip(outputs, results, strict=False))
+            if watched:
+                watch = Watch()
+                watch.see(0, equation, source, values)
+                watch.conclude(outputs)
             self.done += 1
 
     def structure(self, outputs: Sequence[int]) -> Hashable:
@@ -347,23 +365,19 @@ class Trace:
             sources=tuple(self.sources),
         )
 
+    def origin(self, variable: int) -> str:
+        """Say where a variable was made."""
+        made = zip(self.equations, self.sources, strict=True)
+        maker = next((source for e, source in made if variable in e[2]), None)
+        if maker is None:
+            return "it is one of the function's arguments"
+        return f"it was computed at {describe_source(maker)}"
+
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""
         mine = [x for x in operands if type(x) is Tracer and x.owner is self]
         culprit = min(mine, key=lambda x: x.variable)  # later ones were made just now
-        maker = next(
-            (
-                s
-                for e, s in zip(self.equations, self.sources, strict=True)
-                if culprit.variable in e[2]
-            ),
-            None,
-        )
-        origin = (
-            f"it was computed at {describe_source(maker)}"
-            if maker
-            else "it is one of the function's arguments"
-        )
+        origin = self.origin(culprit.variable)
         raise LeakedTracerError(
             f"at {here()}\na tracer of type {culprit.type} is used after `{self.label}` has "
             f"returned; {origin}. The traced function must have stored it somewhere outside, such as "
@@ -380,9 +394,34 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
             trace = x.owner
             if top is None or trace.level > top.level:
                 top = trace
+    if primitive.axis_names:
+        top = home(primitive.axis_names, top)
+    if primitive.effect:
+        return perform(primitive, operands, source, top)
     if top is None:
         return run(primitive, operands, source)
     return top.record(primitive, operands, source)
+
+
+def perform(
+    primitive: Primitive, operands: Sequence[Any], source: Source | None, top: Trace | None
+) -> Any:
+    """Apply a primitive with an effect in the order in which the user's Python runs.
+
+    Inside of a trace without values it is recorded there, whatever its operands are, and happens when
+    that is run. A trace with values records it only if an operand is of that trace, and then runs it
+    at once. `top` is the highest trace of the operands.
+    """
+    trace = current_trace.get()
+    while trace is not None and trace.values is not None:
+        if any(type(x) is Tracer and x.owner is trace for x in operands):
+            break
+        trace = trace.outer
+    if top is not None and (trace is None or top.level > trace.level):
+        trace = top
+    if trace is None:
+        return run(primitive, operands, source)
+    return trace.record(primitive, operands, source)
 
 
 def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:

@@ -12,10 +12,18 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
+from fungrad.core.paths import (
+    NAMESPACE,
+    GetAttrKey,
+    GivenKey,
+    difference,
+    flatten_with_path,
+    keystr,
+)
 from fungrad.core.tracer import Tracer
 
-NAMESPACE = "fungrad"
 TreeDef = optree.PyTreeSpec
+IsLeaf = Callable[[Any], bool] | None
 C = TypeVar("C", bound=type)
 
 LEAF: TreeDef = optree.treespec_leaf()
@@ -24,8 +32,10 @@ LEAF: TreeDef = optree.treespec_leaf()
 _LEAF_TYPES = frozenset([np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32])
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     """Return the leaves of `tree` and its structure.
+
+    Where `is_leaf` is true of a subtree, that is a leaf.
 
     Examples
     --------
@@ -37,7 +47,7 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     """
     if type(tree) in _LEAF_TYPES:
         return [tree], LEAF
-    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     if structure == LEAF:
         return leaves, LEAF
     return leaves, structure
@@ -50,22 +60,17 @@ def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of `tree`."""
-    return optree.tree_leaves(tree, namespace=NAMESPACE)
+    return optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
 
 
-def structure(tree: Any) -> TreeDef:
+def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
     """Return the structure of `tree`."""
-    return optree.tree_structure(tree, namespace=NAMESPACE)
+    return optree.tree_structure(tree, is_leaf, namespace=NAMESPACE)
 
 
-def map(
-    function: Callable[..., Any],
-    tree: Any,
-    *rest: Any,
-    is_leaf: Callable[[Any], bool] | None = None,
-) -> Any:
+def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Apply `function` to the leaves of `tree`, and of `rest` beside them.
 
     Examples
@@ -73,14 +78,38 @@ def map(
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
     """
-    return optree.tree_map(function, tree, *rest, is_leaf=is_leaf, namespace=NAMESPACE)
+    found, spec = flatten(tree, is_leaf)
+    columns = [found, *beside("tree.map", spec, rest)]
+    return unflatten(spec, [function(*xs) for xs in zip(*columns, strict=True)])
+
+
+def beside(label: str, spec: TreeDef, trees: Sequence[Any]) -> list[list[Any]]:
+    """Return, for each of `trees`, its subtrees in the places of the leaves of `spec`.
+
+    Raises
+    ------
+    ValueError
+        If one of them lacks such a place; the message starts with `label` and names the first path
+        at which the structures differ.
+    """
+    columns = []
+    for i, tree in enumerate(trees, 2):
+        try:
+            columns.append(spec.flatten_up_to(tree))
+        except ValueError as error:
+            found = difference(spec, tree)
+            if found is None:  # not about structures: an error of a node's own function
+                raise
+            path, how = found
+            raise ValueError(
+                f"{label}: tree {i} does not have the structure of the first; at {path}: {how}"
+            ) from error
+    return columns
 
 
 def leaves_with_paths(tree: Any) -> list[tuple[str, Any]]:
     """Return (path, leaf) pairs; a path reads like the expression that picks the leaf: ``[0]['w']``."""
-    paths, found, _ = optree.tree_flatten_with_path(tree, namespace=NAMESPACE)
-    texts = ["".join(f"[{key!r}]" for key in path) for path in paths]
-    return list(zip(texts, found, strict=True))
+    return [(keystr(path), leaf) for path, leaf in flatten_with_path(tree)[0]]
 
 
 def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
@@ -111,10 +140,26 @@ def _broadcast_prefix(prefix: Any, tree: Any) -> list[Any]:
     found, spec = optree.tree_flatten(
         prefix, is_leaf=is_none, none_is_leaf=False, namespace=NAMESPACE
     )
+    _check_kinds(spec, structure(tree))
     result: list[Any] = []
     for leaf, subtree in zip(found, spec.flatten_up_to(tree), strict=True):
         result.extend([leaf] * len(leaves(subtree)))
     return result
+
+
+def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
+    """Raise unless the nodes of `prefix` are of the kinds that `full` has there.
+
+    To optree a dict is like an OrderedDict of the same keys, but their leaves are in other orders.
+    """
+    pending = [(prefix, full)]
+    while pending:
+        a, b = pending.pop()
+        if a.type is None:  # a leaf
+            continue
+        if a.type is not b.type:
+            raise ValueError(f"{a} is no prefix of {b}: another kind of node")
+        pending += zip(a.children(), b.children(), strict=True)
 
 
 def register_node(
@@ -133,54 +178,117 @@ def register_node(
     unflatten_node
         Takes the second result of `flatten_node` and the children; returns an instance.
     """
-    optree.register_pytree_node(cls, flatten_node, unflatten_node, namespace=NAMESPACE)
+    optree.register_pytree_node(
+        cls,
+        flatten_node,
+        unflatten_node,
+        path_entry_type=optree.FlattenedEntry,
+        namespace=NAMESPACE,
+    )
+    return cls
+
+
+def register_node_with_keys(
+    cls: C,
+    flatten_node: Callable[[Any], tuple[Any, Any, Any]],
+    unflatten_node: Callable[[Any, Any], Any],
+) -> C:
+    """Make instances of `cls` inner nodes of pytrees whose children have keys.
+
+    As `register_node`, but `flatten_node` returns the keys of the children as a third result.
+    """
+    optree.register_pytree_node(
+        cls, flatten_node, unflatten_node, path_entry_type=GivenKey, namespace=NAMESPACE
+    )
     return cls
 
 
 def register_dataclass(
-    cls: C,
+    nodetype: C,
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
 ) -> C:
     """Make instances of a dataclass inner nodes of pytrees. Usable as a decorator.
 
     Parameters
     ----------
-    cls
-        A dataclass.
+    nodetype
+        A dataclass; or, if `data_fields` and `meta_fields` are given, any class whose ``__init__``
+        takes these by name.
     data_fields
         The fields that hold arrays or trees of them; by default all that are not `meta_fields`.
     meta_fields
         The fields that are part of the structure; they must be hashable. By default those declared
-        with ``field(metadata={"static": True})``.
-    """
-    if not dataclasses.is_dataclass(cls):
-        raise TypeError(f"register_dataclass takes a dataclass, not {cls!r}")
-    fields = [f for f in dataclasses.fields(cls) if f.init]
-    if meta_fields is None:
-        chosen = set(data_fields) if data_fields is not None else None
-        meta = [
-            f.name
-            for f in fields
-            if (f.metadata.get("static") if chosen is None else f.name not in chosen)
-        ]
-    else:
-        meta = list(meta_fields)
-    data = (
-        list(data_fields)
-        if data_fields is not None
-        else [f.name for f in fields if f.name not in meta]
-    )
-    if {*data, *meta} != {f.name for f in fields}:
-        raise ValueError(
-            f"the data_fields {data} and meta_fields {meta} of {cls.__name__} must together be its "
-            f"fields {[f.name for f in fields]}"
-        )
+        with ``field(metadata={"static": True})``, as `fungrad.tree.static` does, or, if
+        `data_fields` are given, all others.
+    drop_fields
+        Fields that are neither: an instance that is made anew has their defaults. Those with
+        ``init=False`` are always dropped.
 
-    def flatten_node(node: Any) -> tuple[Any, Any]:
-        return [getattr(node, n) for n in data], tuple(getattr(node, n) for n in meta)
+    Returns
+    -------
+    type
+        `nodetype`.
+
+    Raises
+    ------
+    TypeError
+        If `nodetype` is no dataclass and its fields are not given.
+    ValueError
+        If a field is named twice, not at all, or does not exist.
+
+    Examples
+    --------
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: float
+    ...     name: str = dataclasses.field(default="", metadata={"static": True})
+    >>> map(lambda x: 2 * x, Layer(1.5, "first"))
+    Layer(w=3.0, name='first')
+    """
+    data, meta = _fields(nodetype, data_fields, meta_fields, drop_fields)
+    keys = [GetAttrKey(name) for name in data]
+
+    def flatten_node(node: Any) -> tuple[Any, Any, Any]:
+        return [getattr(node, n) for n in data], tuple(getattr(node, n) for n in meta), keys
 
     def unflatten_node(static: Any, children: Any) -> Any:
-        return cls(**dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True)))
+        return nodetype(
+            **dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True))
+        )
 
-    return register_node(cls, flatten_node, unflatten_node)
+    return register_node_with_keys(nodetype, flatten_node, unflatten_node)
+
+
+def _fields(
+    cls: type,
+    data_fields: Sequence[str] | None,
+    meta_fields: Sequence[str] | None,
+    drop_fields: Sequence[str],
+) -> tuple[list[str], list[str]]:
+    """Return the names of the fields that are children and of those that are static."""
+    if not dataclasses.is_dataclass(cls):
+        if data_fields is None or meta_fields is None:
+            raise TypeError(
+                f"register_dataclass takes a dataclass, not {cls!r}; for another class give both "
+                "data_fields and meta_fields"
+            )
+        names, static = [*data_fields, *meta_fields], []
+    else:
+        fields = [f for f in dataclasses.fields(cls) if f.init and f.name not in drop_fields]
+        names = [f.name for f in fields]
+        static = [f.name for f in fields if f.metadata.get("static")]
+    if meta_fields is not None:
+        meta = list(meta_fields)
+    else:
+        meta = static if data_fields is None else [n for n in names if n not in data_fields]
+    data = list(data_fields) if data_fields is not None else [n for n in names if n not in meta]
+    if sorted([*data, *meta]) != sorted(set(names)):
+        left_out = f" without drop_fields {list(drop_fields)}" if drop_fields else ""
+        raise ValueError(
+            f"the data_fields {data} and meta_fields {meta} of {cls.__name__} must together be its "
+            f"fields {names}{left_out}, each once"
+        )
+    return data, meta

@@ -8,6 +8,7 @@ parameters, types and wiring. Values are not part of the key; captured arrays an
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.trace import Trace
+from fungrad.core.trace import Trace, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
 
@@ -46,6 +47,11 @@ class Call(Primitive):
     @property
     def callee(self) -> Expr:
         return self.program.expr
+
+    @functools.cached_property
+    def effect(self) -> bool:
+        """Whether an equation of the program has one."""
+        return self.program.effect
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)
@@ -192,8 +198,13 @@ def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
     if values is not None:
         arguments += [values[v] for v in trace.inputs]
         arguments += trace.known
-    with at_places(trace.sources):
-        return program(*arguments, *more)
+    # What the program does happens outside of the trace: one without values would record it.
+    token = current_trace.set(trace.outer)
+    try:
+        with at_places(trace.sources):
+            return program(*arguments, *more)
+    finally:
+        current_trace.reset(token)
 
 
 class at_places:

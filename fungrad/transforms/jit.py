@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -13,12 +14,14 @@ import numpy as np
 from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.config import check_exprs
+from fungrad.core.axes import open_axes, open_sizes
+from fungrad.core.backend import namespace
+from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, bind
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.call import (
     Call,
@@ -28,6 +31,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
 )
+from fungrad.transforms.explain import Signature, log_miss
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
@@ -50,6 +54,7 @@ class Entry:
         self.traced = expr
         self.in_types = expr.input_types[expr.captured :]
         self.in_structure = in_structure
+        self.signature: Signature
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
@@ -58,12 +63,14 @@ class Entry:
         self.donating = Program(flat, self.donated, at_once=True) if donated else None
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
+        self.effect = self.program.effect
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
-        if self.captured or any(type(x) is Tracer for x in leaves):
+        traced = self.captured or any(type(x) is Tracer for x in leaves)
+        if traced or (self.effect and current_trace.get() is not None):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
-            if inlined:
+            if inlined or self.program.axis_names:
                 found: Sequence[Any] = evaluate(self.program.expr, operands)
             else:
                 found = bind(self.call, operands)
@@ -144,12 +151,16 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
         try:
-            if self._plain and len(args) == 1 and type(args[0]) in QUICK_TYPES and not kwargs:
+            chosen = settings.get()
+            quick = self._plain and chosen.ordinary and len(args) == 1
+            if quick and type(args[0]) in QUICK_TYPES and not kwargs and not open_axes():
                 x = args[0]  # the commonest call, by the shortest way
                 entry = self._entries.get((tree.LEAF, type_of(x)))
                 if entry is not None:
                     found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                     return found[0] if entry.single else tree.unflatten(entry.structure, found)
+            if chosen.jit_disabled:
+                return self._fun(*args, **kwargs)
             entry, leaves = self._entry(args, kwargs)
             return entry.run(leaves, self._inline)
         except Exception as error:
@@ -182,17 +193,45 @@ class Jitted:
             key: Hashable = (shape_of_call, types[0])
         else:
             key = (shape_of_call, tuple(types))
+        if open_axes():
+            key = (key, open_sizes())
         entry = self._entries.get(key)
         if entry is None:
 
             def build() -> Entry:
                 return self._trace(rebuild, static, types, self._donated(args, kwargs))
 
+            chosen = settings.get()
+            if chosen.compiles_logged or chosen.misses_explained:
+                build = self._logged(build, leaves)
             try:
                 entry = self._entries.get_or_build(key, build)
             except _NotToBeCached as found:
                 entry = found.entry
+            if entry.effect:
+                self._plain = False  # the shortest way does not ask whether a trace is open
         return entry, leaves
+
+    def _logged(self, build: Callable[[], Entry], leaves: Sequence[Any]) -> Callable[[], Entry]:
+        """Return `build` with a log of what it does, and why."""
+
+        def logged() -> Entry:
+            known = [entry.signature for entry in self._entries.values()]
+            report = functools.partial(log_miss, self, self._fun, self._label, known)
+            start = time.perf_counter()
+            try:
+                entry = build()
+            except _NotToBeCached as found:
+                report(found.entry.signature, "anew", time.perf_counter() - start)
+                raise
+            compiled = not any(type(x) is Tracer for x in leaves) and namespace(leaves) is np
+            if compiled:
+                entry.program.compiled()
+            how = "compiled" if compiled else "traced"
+            report(entry.signature, how, time.perf_counter() - start)
+            return entry
+
+        return logged
 
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -256,6 +295,7 @@ class Jitted:
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
         entry = Entry(self._name, expr, captured, in_structure, structure, donated)
+        entry.signature = Signature(in_structure, tuple(types), static, open_sizes())
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
             raise _NotToBeCached(entry)

@@ -10,10 +10,12 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.axes import name_in_batch, opened
+from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
+from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.transforms.call import (
     argument_types,
@@ -27,12 +29,26 @@ from fungrad.transforms.call import (
 
 
 def push_batch(
-    expr: Expr, size: int, arguments: Sequence[Any], batched: Sequence[bool]
+    expr: Expr,
+    size: int,
+    arguments: Sequence[Any],
+    batched: Sequence[bool],
+    axis_name: Hashable = None,
 ) -> tuple[list[Any], list[bool]]:
     """Run `expr` on batches; return the outputs and which of them have a batch axis.
 
     A batch axis is always axis 0. What depends on no batched input is computed once.
     """
+    token = name_in_batch.set(axis_name)
+    try:
+        return _push_batch(expr, size, arguments, batched, axis_name)
+    finally:
+        name_in_batch.reset(token)
+
+
+def _push_batch(
+    expr: Expr, size: int, arguments: Sequence[Any], batched: Sequence[bool], axis_name: Hashable
+) -> tuple[list[Any], list[bool]]:
     values: list[Any] = [None] * len(expr.types)
     has_batch = [False] * len(expr.types)
     for v, constant in expr.constants.items():
@@ -46,6 +62,15 @@ def push_batch(
         ins = [values[v] for v in inputs]
         flags = tuple([has_batch[v] for v in inputs])
         mapped = any(flags)
+        if axis_name in primitive.axis_names:
+            if isinstance(primitive, Collective):
+                values[outputs[0]], has_batch[outputs[0]] = primitive.over(flags, *ins)
+                continue
+            # It holds a program, whose results may differ though no operand does.
+            if ins and not mapped:
+                ins[-1] = expand(size, ins[-1], False)
+                flags = (*flags[:-1], True)
+            mapped = True
         results = primitive.batch(size, flags, *ins) if mapped else rebind(primitive, ins, source)
         if not primitive.multiple_results:
             results = (results,)
@@ -60,6 +85,7 @@ def batch_expr(
     in_axes: Sequence[int | None],
     out_axes: Sequence[int | None],
     label: str = "vmap",
+    axis_name: Hashable = None,
 ) -> Expr:
     """Return the program of a batch of `size` calls of `expr`.
 
@@ -87,7 +113,8 @@ def batch_expr(
             x if axis is None else move_axis(x, axis, 0)
             for x, axis in zip(arguments, in_axes, strict=True)
         ]
-        outs, batched = push_batch(expr, size, leading, [a is not None for a in in_axes])
+        flags = [axis is not None for axis in in_axes]
+        outs, batched = push_batch(expr, size, leading, flags, axis_name)
         results = []
         for x, b, axis in zip(outs, batched, out_axes, strict=True):
             if axis is not None:
@@ -101,7 +128,20 @@ def batch_expr(
                 results.append(x)
         return results
 
-    return record_expr(label, batch, types)
+    return _without_name(axis_name, record_expr(label, batch, types))
+
+
+def _without_name(name: Hashable, expr: Expr) -> Expr:
+    """Return `expr`, or raise an error if something still works across the axis `name`."""
+    for (primitive, _, _), source in expr.located():
+        if name in primitive.axis_names:
+            raise MissingRuleError(
+                f"at {describe_source(source)}\na function that works across the axis {name!r} is run for each of "
+                "the calls that vmap maps over by itself, as those of iterative solvers are, so the calls "
+                "cannot meet. What does not depend on its arguments can be computed before, for the "
+                "function to close over."
+            )
+    return expr
 
 
 def _insert(type_: ArrayType, axis: int, size: int) -> tuple[int, ...]:
@@ -130,7 +170,8 @@ def vmap(
         Where the mapped axis goes in the results: an integer, None (for results that are the same for
         all), or a tree of these that is a prefix of the result.
     axis_name
-        A name for the mapped axis, shown in error messages.
+        A name for the mapped axis. Where `fun` is running, the collectives of `fungrad.lax`, such as ``psum(x,
+        axis_name)``, work across the calls that it is mapped to.
     axis_size
         Length of the mapped axis; needed only if no argument is mapped.
     spmd_axis_name
@@ -150,10 +191,17 @@ def vmap(
     >>> a, b = np.ones((3, 4)), np.arange(4.0)
     >>> fg.vmap(fnp.dot, in_axes=(0, None))(a, b)
     array([6., 6., 6.])
+    >>> fg.vmap(lambda x: x / fg.lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
     """
     check_callable(fun, "vmap")
     if spmd_axis_name is not None:
         raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
+    if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
+        raise TypeError(
+            f"vmap: axis_name must be one name, a string or another hashable object, but no tuple; got "
+            f"{axis_name!r}. For several axes use one vmap for each."
+        )
     label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -181,7 +229,8 @@ def vmap(
                     shape = t.shape[:axis] + t.shape[axis + 1 :]
                     traced[i] = trace.new_input(t.update(shape=shape))
             new_args, new_kwargs = tree.unflatten(structure, traced)
-            result = fun(*new_args, **new_kwargs)
+            with opened(axis_name, size, trace):
+                result = fun(*new_args, **new_kwargs)
             out_leaves, out_structure = tree.flatten(result)
             outputs = output_variables(trace, out_leaves, label)
             wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
@@ -195,9 +244,9 @@ def vmap(
 
             def build(expr: Expr, done: int) -> Program:
                 in_ = [*[None] * expr.captured, *sources]
-                return Program(batch_expr(expr, size, in_, targets, label))
+                return Program(batch_expr(expr, size, in_, targets, label, axis_name))
 
-            kind = ("vmap", size, sources, targets)
+            kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
             batches = [as_operand(x) for x, a in zip(leaves, axes, strict=True) if a is not None]
             found = run(trace, program, *batches)

@@ -101,6 +101,14 @@ class ndarray:
     def __setitem__(self, key: Any, value: Any) -> None:
         self._array[unwrap(key)] = unwrap(value)
 
+    def __iadd__(self, other: Any) -> ndarray:
+        self._array += unwrap(other)  # CuPy adds in place, too
+        return self
+
+    def __iand__(self, other: Any) -> ndarray:
+        self._array &= unwrap(other)
+        return self
+
     def __len__(self) -> int:
         return len(self._array)
 
@@ -179,6 +187,8 @@ def make_module() -> types.ModuleType:
             return lifted(lambda x, axis=-1, kind=None: np.argsort(x, axis, kind="stable"))
         if name == "linalg":
             return LINALG
+        if name == "lib":
+            return LIB
         value = getattr(np, name)
         if isinstance(value, types.ModuleType) or (
             isinstance(value, type) and issubclass(value, (np.generic, np.dtype))
@@ -219,6 +229,10 @@ class Linalg:
 
 
 LINALG = Linalg()
+LIB = types.SimpleNamespace(
+    stride_tricks=types.SimpleNamespace(as_strided=lifted(np.lib.stride_tricks.as_strided))
+)
+"""What `cupy.lib` has of use here."""
 
 
 class Ufunc:

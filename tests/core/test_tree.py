@@ -144,7 +144,15 @@ def test_prefixes(prefix, full, expected):
 
 
 @pytest.mark.parametrize(
-    ("prefix", "full"), [([0], (1,)), ((0, 1), (1,)), ({"a": 0}, {"b": 1}), ((0,), 5.0)]
+    ("prefix", "full"),
+    [
+        ([0], (1,)),
+        ((0, 1), (1,)),
+        ({"a": 0}, {"b": 1}),
+        ((0,), 5.0),
+        (collections.OrderedDict(b=1, a=0), {"a": 1, "b": 2}),
+        ([{"a": 0}], [collections.OrderedDict(a=1)]),
+    ],
 )
 def test_what_is_no_prefix(prefix, full):
     with pytest.raises(ValueError, match=r"^axes must be an integer, None, or a tree"):

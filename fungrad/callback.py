@@ -1,0 +1,179 @@
+"""Python functions that a program calls each time it runs: `pure_callback` and `io_callback`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.primitives.callback import VMAP_METHODS, IoCallback, PureCallback, Static
+from fungrad.transforms.call import as_operand, check_callable
+
+
+def split_arguments(
+    label: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tree.TreeDef, Static, list[Any]]:
+    """Return the structure of (args, kwargs), the leaves that are no arrays, and the others.
+
+    The former are parameters of an equation, so they must be hashable.
+    """
+    leaves, structure = tree.flatten((args, kwargs))
+    static, operands = [], []
+    for i, x in enumerate(leaves):
+        if type(x) is Tracer or is_array(x):
+            operands.append(as_operand(x))
+        elif isinstance(x, Hashable):
+            static.append((i, x))
+        else:
+            raise TypeError(
+                f"{label}: an argument is {x!r} of type {type(x).__name__}, which is neither an array nor hashable; "
+                "pass what is known before the call through functools.partial or a closure"
+            )
+    return structure, tuple(static), operands
+
+
+def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...], tree.TreeDef]:
+    """Return the types that a tree of things with a shape and a dtype stands for, and its structure."""
+    leaves, structure = tree.flatten(result_shape_dtypes)
+    types = []
+    for x in leaves:
+        try:
+            types.append(type_of(x).update(weak=False))
+        except TypeError:
+            raise TypeError(
+                f"{label}: result_shape_dtypes must hold arrays or what has a shape and a dtype, such as "
+                f"fungrad.ShapeDtypeStruct((3,), float); got {x!r} of type {type(x).__name__}"
+            ) from None
+    return tuple(types), structure
+
+
+@api_boundary
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Return what a Python function computes of its arguments, each time the program runs.
+
+    The function is taken to be pure: it may be called more often than written, or not at all if its
+    results are not used. It runs on arrays, also where the arguments are traced, so it may use any library. It
+    has no derivative unless `custom_jvp` or `custom_vjp` states one.
+
+    Parameters
+    ----------
+    callback
+        Called with NumPy arrays (scalars where there are no axes) in place of the arguments' leaves.
+    result_shape_dtypes
+        A pytree of arrays, or of things with a shape and a dtype: what the callback returns.
+    *args, **kwargs
+        Pytrees of arrays. Leaves that are no arrays are handed on as they are and must be hashable.
+    sharding
+        Accepted for JAX's sake; must be None.
+    vmap_method
+        What `vmap` does: None is an error; with "sequential" or "sequential_unrolled" the callback is called for
+        each element. With the others it is called once and returns results with a batch axis in front;
+        arguments that are mapped have it too. Those that are not have an axis of length 1 ("expand_dims"),
+        the whole batch ("broadcast_all") or none ("legacy_vectorized").
+
+    Returns
+    -------
+    pytree of arrays
+        Of the structure and types of `result_shape_dtypes`.
+
+    Raises
+    ------
+    TypeError
+        When the program runs, if the callback returns something else.
+    MissingRuleError
+        If it is differentiated, or mapped without a `vmap_method`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> def count(x):
+    ...     return np.asarray(np.unique(x).size)
+    >>> shape = fg.ShapeDtypeStruct((), np.int64)
+    >>> print(fg.jit(lambda x: pure_callback(count, shape, x))(np.array([1.0, 1.0, 2.0])))
+    2
+    """
+    check_callable(callback, "pure_callback")
+    if sharding is not None:
+        raise ValueError("pure_callback: sharding must be None: there is no sharding here")
+    if vmap_method is not None and vmap_method not in VMAP_METHODS:
+        raise ValueError(
+            f"pure_callback: vmap_method must be None or one of {', '.join(map(repr, VMAP_METHODS))}; got "
+            f"{vmap_method!r}"
+        )
+    types, out = declared("pure_callback", result_shape_dtypes)
+    structure, static, operands = split_arguments("pure_callback", args, kwargs)
+    found = PureCallback(callback, structure, static, types, out, vmap_method)(*operands)
+    return tree.unflatten(out, found)
+
+
+@api_boundary
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: None = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function for what it does and for its results, each time the program runs.
+
+    It is called exactly once for each time the line is reached, in the order of the program, also where its results are
+    not used. It has no derivative.
+
+    Parameters
+    ----------
+    callback
+        Called with NumPy arrays (scalars where there are no axes) in place of the arguments' leaves.
+    result_shape_dtypes
+        A pytree of arrays, or of things with a shape and a dtype: what the callback returns; None for nothing.
+    *args, **kwargs
+        Pytrees of arrays. Leaves that are no arrays are handed on as they are and must be hashable.
+    sharding
+        Accepted for JAX's sake; must be None.
+    ordered
+        Calls are always in order; with True, `vmap` is an error, as the calls of one element would come
+        between those of others. Otherwise it calls for each element.
+
+    Returns
+    -------
+    pytree of arrays
+        Of the structure and types of `result_shape_dtypes`.
+
+    Raises
+    ------
+    TypeError
+        When the program runs, if the callback returns something else.
+    MissingRuleError
+        If it is differentiated.
+    ValueError
+        If it is mapped with `ordered`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> numbers = iter([3.0, 4.0])
+    >>> def draw():
+    ...     return np.float64(next(numbers))
+    >>> f = fg.jit(lambda x: x * io_callback(draw, fg.ShapeDtypeStruct((), float)))
+    >>> print(f(10.0), f(10.0))
+    30.0 40.0
+    """
+    check_callable(callback, "io_callback")
+    if sharding is not None:
+        raise ValueError("io_callback: sharding must be None: there is no sharding here")
+    types, out = declared("io_callback", result_shape_dtypes)
+    structure, static, operands = split_arguments("io_callback", args, kwargs)
+    found = IoCallback(callback, structure, static, types, out, ordered)(*operands)
+    return tree.unflatten(out, found)

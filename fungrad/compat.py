@@ -1,0 +1,163 @@
+"""Functions that JAX programs call and that have little to do here: programs run at once, on one device."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.backend import as_result, to_host
+from fungrad.core.errors import api_boundary, here
+from fungrad.core.tracer import Tracer, current_trace, known_value
+from fungrad.core.types import is_array
+from fungrad.transforms.call import check_callable
+
+
+def block_until_ready(x: Any) -> Any:
+    """Return `x`: programs of NumPy have finished when they return, and CuPy waits where values are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> block_until_ready(np.ones(2))
+    array([1., 1.])
+    """
+    return x
+
+
+def effects_barrier() -> None:
+    """Do nothing: what a program prints or calls has been done when it returns.
+
+    Examples
+    --------
+    >>> effects_barrier()
+    """
+
+
+@api_boundary
+def device_get(x: Any) -> Any:
+    """Return a pytree with its arrays as those of NumPy.
+
+    Parameters
+    ----------
+    x
+        A pytree of arrays; tracers must have values.
+
+    Returns
+    -------
+    pytree
+        NumPy arrays are the same objects; those of CuPy are copied to the host.
+
+    Raises
+    ------
+    TypeError
+        If a tracer in it has no value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> device_get({"w": np.ones(2)})
+    {'w': array([1., 1.])}
+    """
+
+    def get(leaf: Any) -> Any:
+        value = known_value(leaf) if type(leaf) is Tracer else leaf
+        if value is None:
+            raise TypeError(
+                f"at {here()}\ndevice_get: a tracer of type {leaf.type} under `{leaf.owner.label}` has no value: call "
+                "it outside of the transformed function"
+            )
+        return as_result(to_host(value)) if is_array(value) and hasattr(value, "get") else value
+
+    return tree.map(get, x)
+
+
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False) -> Any:
+    """Return `x` with its Python numbers as NumPy scalars; arrays stay where they are.
+
+    Parameters
+    ----------
+    x
+        A pytree of arrays.
+    device, src, donate
+        Must be None or left out: for the GPU, make arrays of CuPy (``cupy.asarray``).
+
+    Raises
+    ------
+    ValueError
+        If a device is given.
+
+    Examples
+    --------
+    >>> device_put([1.0, 2])
+    [np.float64(1.0), np.int64(2)]
+    """
+    if device is not None or src is not None:
+        raise ValueError(
+            f"device_put: device and src must be None, got {device!r} and {src!r}; programs run where their arrays are: "
+            "cupy.asarray(x) moves an array to the GPU, fungrad.device_get(x) back"
+        )
+    return tree.map(lambda leaf: np.asarray(leaf)[()] if np.isscalar(leaf) else leaf, x)
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Context, and decorator, that names a part of a program for profilers of JAX; nothing is done here.
+
+    Examples
+    --------
+    >>> with named_scope("layer"):
+    ...     pass
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope takes a string, got {name!r} of type {type(name).__name__}")
+    yield
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """Return `fun` under another name, which messages and ``make_expr`` show.
+
+    Examples
+    --------
+    >>> named_call(lambda x: x, name="identity").__name__
+    'identity'
+    """
+    check_callable(fun, "named_call")
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    if name is not None:
+        named.__name__ = name
+    return named
+
+
+@contextlib.contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Context in which what is computed of arrays alone is computed at once, also in traced functions.
+
+    That is so for functions of fungrad.numpy everywhere; here it is also so for what makes arrays of nothing, such
+    as ``fungrad.numpy.zeros``. Values that a trace has can be asked for as outside.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> @fg.jit
+    ... def f(x):
+    ...     with ensure_compile_time_eval():
+    ...         table = fnp.arange(3) + 1
+    ...     return x * int(table[2])
+    >>> f(2.0)
+    np.float64(6.0)
+    """
+    token = current_trace.set(None)
+    try:
+        yield
+    finally:
+        current_trace.reset(token)

@@ -1,0 +1,429 @@
+"""Computing again instead of keeping: the primitive with its rules, and `checkpoint`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fungrad.compile.lower import Program
+from fungrad.control.analysis import derivative, moves, quiet, reaches, rearranged
+from fungrad.control.policies import Policy, allows, excluded_names, parameters
+from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
+from fungrad.core import tree
+from fungrad.core.config import jit_disabled
+from fungrad.core.errors import MissingRuleError, api_boundary
+from fungrad.core.evaluate import evaluate
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.trace import bind, current_trace, record_expr
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType
+from fungrad.primitives.naming import Named
+from fungrad.primitives.shaping import expand, full
+from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
+from fungrad.transforms.linearize import (
+    jvp_expr,
+    linearize_expr,
+    or_zeros,
+    push_forward,
+    tangent_type,
+)
+from fungrad.transforms.transpose import pull_back
+
+
+@primitive
+class Checkpoint(OfPrograms):
+    """Run `program`; its derivative computes again what `policy` does not allow to be kept.
+
+    The derivative along tangents, and the transpose of that, are checkpoints too: single equations that compute
+    inside of themselves what they need. So no simplification of the program around them can join the second
+    computation with the first, and what it makes lives only while they run.
+    """
+
+    program: Program
+    policy: Policy | None
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return self.program.expr.output_types
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return tuple(self.program(*operands))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        expr = self.program.expr
+        n = len(expr.outputs)
+        moving = tuple([i for i, t in enumerate(tangents) if t is not None])
+        flags = moves(expr, [t is not None for t in tangents])
+        alive = tuple([i for i, flag in enumerate(flags) if flag])
+        given = [tangents[i] for i in moving]
+        if not alive:
+            return known[:n] if known else self(*operands), [None] * n
+        if joint and known is None:
+            both = checkpoint_of(shared(_with_tangents, self.program, moving, alive), self.policy)
+            found = both(*operands, *given)
+            results, t_out = found[:n], found[n:]
+        else:
+            results, t_out = self._push_apart(operands, moving, alive, given, known)
+        moved: list[Any] = [None] * n
+        for i, t in zip(alive, t_out, strict=True):
+            moved[i] = t
+        return results, moved
+
+    def _push_apart(
+        self,
+        operands: Sequence[Any],
+        moving: tuple[int, ...],
+        alive: tuple[int, ...],
+        given: Sequence[Any],
+        known: Sequence[Any] | None,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the results, and the tangents of those in `alive`, which need nothing else of them."""
+        n = len(self.program.expr.outputs)
+        if known is None:
+            wrt = moving
+        elif self.saving is None:  # there are the results alone
+            step = checkpoint_of(derivative(self.program, moving, alive), self.policy)
+            return known[:n], step(*operands, *given)
+        else:
+            wrt = self._inexact
+        parts = shared(_split, self.program, self.policy, wrt, moving, alive)
+        found = checkpoint_of(parts.forward, self.policy)(*operands) if known is None else known
+        kept = [*[operands[i] for i in parts.operands], *[found[i] for i in parts.saved]]
+        return found[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
+
+    @functools.cached_property
+    def _inexact(self) -> tuple[int, ...]:
+        """The operands that can have tangents."""
+        types = self.program.expr.input_types
+        return tuple([i for i, t in enumerate(types) if t.inexact])
+
+    @functools.cached_property
+    def saving(self) -> Primitive | None:
+        """The call that also returns what is kept for the derivative by any operand."""
+        if self.policy is None and not self.effect:
+            return None
+        try:
+            parts = shared(_split, self.program, self.policy, self._inexact, (), ())
+        except MissingRuleError:
+            return (
+                None  # by some operands there is no derivative; what others need is computed again
+            )
+        return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        linear = tuple([isinstance(x, Linear) for x in operands])
+        present = tuple([i for i, c in enumerate(ct) if c is not None])
+        backward = checkpoint_of(shared(_transposed, self.program, linear, present), self.policy)
+        known = [x for x in operands if not isinstance(x, Linear)]
+        found = iter(backward(*known, *[ct[i] for i in present]))
+        return tuple([next(found) if flag else None for flag in linear])
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        out = reaches(self.program.expr, batched)
+        program = mapped(self.program, size, batched, out)
+        found = checkpoint_of(program, self.policy)(*operands)
+        return tuple([expand(size, x, b) for x, b in zip(found, out, strict=True)])
+
+
+def checkpoint_of(program: Program, policy: Policy | None) -> Checkpoint:
+    """Return the call of `program`, the same object for the same program and policy."""
+    return shared(Checkpoint, program, policy)
+
+
+def _with_tangents(program: Program, moving: tuple[int, ...], alive: tuple[int, ...]) -> Program:
+    """Return the program with, after its outputs, the tangents of those in `alive`."""
+    found = Program(jvp_expr(program.expr, moving))
+    n = len(program.expr.outputs)
+    inexact = [i for i, t in enumerate(program.expr.output_types) if t.inexact]
+    outputs = [*range(n), *[n + inexact.index(i) for i in alive]]
+    return rearranged(found, range(len(found.expr.inputs)), outputs)
+
+
+def _transposed(program: Program, linear: tuple[bool, ...], present: tuple[int, ...]) -> Program:
+    """Return the program backwards: from what it knows and cotangents to those of linear operands."""
+    expr = quiet(program).expr
+    types = expr.input_types
+
+    def backward(*arguments: Any) -> list[Any]:
+        given = iter(arguments)
+        values = [None if flag else next(given) for flag in linear]
+        cts: list[Any] = [None] * len(expr.outputs)
+        for i in present:
+            cts[i] = next(given)
+        found = pull_back(expr, values, cts)
+        wrt = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if flag]
+        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
+
+    known = [t for t, flag in zip(types, linear, strict=True) if not flag]
+    cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    return Program(record_expr("checkpoint", backward, [*known, *cotangents]))
+
+
+class _Split(NamedTuple):
+    """A program in two.
+
+    `forward` returns the outputs and, after them, what is kept. `derivative` takes the operands of the
+    program at the positions `operands`, the results of `forward` at the positions `saved`, and the tangents.
+    """
+
+    forward: Program
+    derivative: Program
+    operands: tuple[int, ...]
+    saved: tuple[int, ...]
+
+
+def _split(
+    program: Program,
+    policy: Policy | None,
+    wrt: tuple[int, ...],
+    moving: tuple[int, ...],
+    alive: tuple[int, ...],
+) -> _Split:
+    """Split the derivative by `wrt`, for tangents of those `moving` alone."""
+    forward, linear, moved = linearize_expr(program.expr, wrt)
+    n = len(program.expr.outputs)
+    expr = Program(forward).expr
+    again, saved = _computed_again(expr, n, policy)
+    read = {v for e in again.equations for v in e.inputs} | {*again.outputs}
+    operands = tuple([i for i, v in enumerate(expr.inputs) if v in read])
+    inputs = (*[expr.inputs[i] for i in operands], *saved)
+    again = dataclasses.replace(again, inputs=inputs)
+
+    def tangents(*arguments: Any) -> list[Any]:
+        residuals = evaluate(again, arguments[: len(inputs)])
+        given: list[Any] = [None] * len(wrt)
+        for i, t in zip(moving, arguments[len(inputs) :], strict=True):
+            given[wrt.index(i)] = t
+        if moving == wrt:
+            t_out: Sequence[Any] = evaluate(linear, [*residuals, *given])
+        else:  # what is linear is its own derivative, which leaves out what is zero
+            zeros = [full(tangent_type(program.expr.input_types[i]), 0) for i in wrt]
+            still = [None] * len(residuals)
+            _, t_out = push_forward(linear, [*residuals, *zeros], [*still, *given])
+        found = dict(zip(moved, t_out, strict=True))
+        types = program.expr.output_types
+        return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
+
+    outputs = list(expr.outputs[:n])
+    more = [v for v in saved if v not in outputs]
+    outputs += more
+    types = [*[expr.types[v] for v in inputs], *[tangent_type(expr.input_types[i]) for i in moving]]
+    return _Split(
+        Program(dataclasses.replace(expr, outputs=tuple(outputs))) if more else program,
+        Program(record_expr("checkpoint", tangents, types)),
+        operands,
+        tuple([outputs.index(v) for v in saved]),
+    )
+
+
+def _computed_again(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[int]]:
+    """Return the part of `expr` that computes its outputs from the n-th on again, and what is kept for it.
+
+    What has an effect is never run again: its results are kept.
+    """
+    given = {*expr.inputs, *expr.constants}
+    allowed: set[int] = set()
+    names: dict[int, int] = {}  # values that have a name under which they are kept
+    excluded = excluded_names(policy)
+    for p, inputs, outputs in expr.equations:
+        types = [expr.types[v] for v in inputs]
+        if p.effect or (policy is not None and allows(policy, p, *types, **parameters(p))):
+            allowed.update(outputs)
+            if isinstance(p, Named) and inputs[0] not in given:
+                names[inputs[0]] = outputs[0]
+        elif isinstance(p, Named) and p.label in excluded:
+            allowed.discard(inputs[0])  # whatever computes it
+    saved: set[int] = set()
+    pending: set[int] = set()
+
+    def needed(v: int) -> int:
+        v = names.get(v, v)
+        if v not in given:
+            (saved if v in allowed else pending).add(v)
+        return v
+
+    results = tuple([needed(v) for v in expr.outputs[n:]])
+    equations, sources = [], []
+    for (p, inputs, outputs), source in reversed(list(expr.located())):
+        if any(v in pending for v in outputs):
+            equations.append(Equation(p, tuple([needed(v) for v in inputs]), outputs))
+            sources.append(source)
+    again = dataclasses.replace(
+        expr,
+        equations=tuple(reversed(equations)),
+        sources=tuple(reversed(sources)),
+        outputs=results,
+        captured=0,
+    )
+    return again, sorted(saved)
+
+
+@api_boundary
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    concrete: bool = False,
+) -> Callable[..., Any]:
+    """Return `fun` with a derivative that takes less memory: what is in between is computed again.
+
+    The backward pass of a function needs values that the forward pass has computed. Those within `fun` are not kept
+    from the one to the other; the arguments are, and `fun` is run a second time. Results are the same.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    prevent_cse
+        Accepted for JAX's sake. The second run is never joined with the first.
+    policy
+        Which values within `fun` may be kept all the same: one of `checkpoint_policies`, or any function
+        ``policy(primitive, *types, **params)`` that returns True or False for the results of a primitive. By default
+        none is.
+    static_argnums, static_argnames
+        Arguments, by position or by name, that are handed to `fun` as they are: flags, settings, functions.
+    concrete
+        Accepted for the sake of older programs; must be False.
+
+    Returns
+    -------
+    Callable
+        A function with the arguments and results of `fun`.
+
+    Raises
+    ------
+    ConcretizationError
+        In a call, if `fun` asks for the value of a traced array, as a Python `if` does: within `fun` there are
+        none, under `grad` neither.
+    TypeError
+        In a call, if an argument is no array and not static.
+
+    Notes
+    -----
+    What `fun` closes over counts as an argument: it is differentiated, and kept. What has an effect, such as
+    `fungrad.debug.print`, happens once. Loops (`scan`) count as one primitive for `policy`. Where nothing is
+    traced, `fun` is called as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, print_saved_residuals
+    >>> def layer(x):
+    ...     return fnp.sin(fnp.sin(fnp.sin(x)))
+    >>> print_saved_residuals(lambda x: layer(x).sum(), np.ones(3))  # doctest: +SKIP
+    >>> print(fg.grad(checkpoint(layer))(1.0) == fg.grad(layer)(1.0))
+    True
+    """
+    check_callable(fun, "checkpoint")
+    label = f"checkpoint({name_of(fun)})"
+    if policy is not None and not callable(policy):
+        raise TypeError(
+            f"{label}: policy must be one of fungrad.checkpoint_policies, or a function; got {policy!r}"
+        )
+    if concrete:
+        raise NotImplementedError(
+            f"{label}: concrete=True is not supported; name the arguments whose values `fun` looks at in "
+            "static_argnums"
+        )
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    positions += _positions(fun, names)
+
+    @functools.wraps(fun)
+    @api_boundary
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if current_trace.get() is None or jit_disabled.get():
+            return fun(*args, **kwargs)
+        fixed = {i % len(args) for i in positions if -len(args) <= i < len(args)}
+        free = [i for i in range(len(args)) if i not in fixed]
+        given = {k: x for k, x in kwargs.items() if k not in names}
+
+        def function(dynamic: Sequence[Any], by_name: dict[str, Any]) -> Any:
+            called = list(args)
+            for i, x in zip(free, dynamic, strict=True):
+                called[i] = x
+            return fun(*called, **{**kwargs, **by_name})
+
+        return _record(label, function, policy, [args[i] for i in free], given, free)
+
+    return checkpointed
+
+
+remat = checkpoint
+
+
+def _positions(fun: Callable[..., Any], names: Iterable[str]) -> tuple[int, ...]:
+    """Return the positions of arguments with these names, as far as the signature tells."""
+    try:
+        parameters = list(inspect.signature(fun).parameters)
+    except (TypeError, ValueError):
+        return ()
+    return tuple([parameters.index(name) for name in names if name in parameters])
+
+
+def _record(
+    label: str,
+    function: Callable[..., Any],
+    policy: Policy | None,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    positions: Sequence[int],
+) -> Any:
+    """Trace a function and record its call."""
+    leaves = tree.leaves((args, kwargs))
+    try:
+        argument_types(leaves, args, kwargs, label, positions)
+    except TypeError as error:
+        raise TypeError(f"{error} Name it in static_argnums if it is a setting.") from None
+    found = try_to_close(label, function, args, kwargs, weak=True)
+    if isinstance(found, NotTraced):
+        raise type(found.error)(
+            f"{found.error}\n{label} traces its function without values, under grad too. Name arguments that are "
+            "settings in static_argnums, look at values before the call, or choose with fungrad.lax.cond."
+        ) from None
+    call = checkpoint_of(found.program, policy)
+    results = bind(call, [*found.captured, *map(as_operand, leaves)])
+    return tree.unflatten(found.structure, results)
+
+
+@api_boundary
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return `x` with a name, by which policies of `checkpoint` can tell it from other values.
+
+    Parameters
+    ----------
+    x
+        An array, a number, or a pytree of them.
+    name
+        What to call it.
+
+    Returns
+    -------
+    pytree
+        Equal to `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> checkpoint_name(np.ones(2), "h")
+    array([1., 1.])
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"checkpoint_name: the name must be a string, got {name!r}")
+    return tree.map(lambda leaf: Named(name)(leaf) if type(leaf) is Tracer else leaf, x)

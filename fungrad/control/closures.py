@@ -1,0 +1,161 @@
+"""Functions that close over traced arrays, brought to a form in which rules can know of these."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.control.custom_vjp import custom_vjp
+from fungrad.control.programs import close
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
+from fungrad.transforms.call import as_operand, check_callable, name_of
+
+
+@api_boundary
+def closure_convert(
+    fun: Callable[..., Any], *example_args: Any
+) -> tuple[Callable[..., Any], list[Any]]:
+    """Return `fun` with the traced arrays that it closes over as arguments, and these arrays.
+
+    A function with rules of its own has derivatives by its arguments alone. If an argument is a function, derivatives
+    by what that closes over are made possible by converting it, and passing the arrays as further arguments.
+
+    Parameters
+    ----------
+    fun
+        A pure function of arrays, numbers and pytrees of them.
+    *example_args
+        Arguments of the structure, shapes and dtypes it will be called with; values are not used.
+
+    Returns
+    -------
+    tuple
+        The converted function, which takes what `fun` takes and then the arrays; and the list of the arrays: those
+        floating-point and complex ones that are traced. Everything else stays in the function.
+
+    Raises
+    ------
+    TypeError
+        If `fun` asks for the values of its arguments, or the converted function is called with others than
+        `example_args`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> def f(a):
+    ...     converted, found = closure_convert(lambda x: a * x, 1.0)
+    ...     return converted(3.0, *found)
+    >>> print(fg.grad(f)(2.0))
+    3.0
+    """
+    check_callable(fun, "closure_convert")
+    label = f"closure_convert({name_of(fun)})"
+    structure = tree.structure(example_args)
+    closed = close(label, fun, *example_args)
+    hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x.type.inexact]
+    rest = [x for i, x in enumerate(closed.captured) if i not in hoisted]
+    n = len(example_args)
+    types = closed.program.expr.input_types[len(closed.captured) :]
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def converted(*args: Any) -> Any:
+        if len(args) != n + len(hoisted):
+            raise TypeError(
+                f"{label} takes {n} arguments and then the {len(hoisted)} arrays that it closed over; got "
+                f"{len(args)} in all"
+            )
+        leaves, found = tree.flatten(args[:n])
+        operands = [as_operand(x) for x in leaves]
+        got = [(type_of(x).shape, type_of(x).dtype) for x in operands]
+        if found != structure or got != [(t.shape, t.dtype) for t in types]:
+            raise TypeError(
+                f"{label} was converted for arguments of structure {structure} and types {list(types)}; got "
+                f"{found} of types {[type_of(x) for x in operands]}"
+            )
+        values = dict(zip(hoisted, args[n:], strict=True))
+        others = iter(rest)
+        captured = [values[i] if i in values else next(others) for i in range(len(closed.captured))]
+        results = closed.program(*captured, *operands)
+        return tree.unflatten(closed.structure, results)
+
+    return converted, [closed.captured[i] for i in hoisted]
+
+
+class _Pullback:
+    """A gradient function as residuals: what it closes over, and, as part of the structure, its program."""
+
+    def __init__(self, captured: Any, program: Program, structure: tree.TreeDef) -> None:
+        self.captured = captured
+        self.program = program
+        self.structure = structure
+
+    def __call__(self, cotangent: Any) -> Any:
+        found = self.program(*self.captured, *map(as_operand, tree.leaves(cotangent)))
+        return tree.unflatten(self.structure, found)
+
+
+tree.register_node(
+    _Pullback,
+    lambda node: (tuple(node.captured), (node.program, node.structure)),
+    lambda static, captured: _Pullback(captured, *static),
+)
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function a gradient of its own, which it returns itself. Used as a decorator.
+
+    Parameters
+    ----------
+    fun
+        Returns a pair of its result, and a function from the cotangent of the result to the tuple of cotangents
+        of the arguments (for one argument, that of this argument will do). This may close over
+        whatever has been computed; it may not ask for values.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes and returns the result alone. It is a `custom_vjp` function.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> @custom_gradient
+    ... def square(x):
+    ...     return x ** 2, lambda g: (g * x,)
+    >>> print(square(3.0), fg.grad(square)(3.0))
+    9.0 3.0
+    """
+    check_callable(fun, "custom_gradient")
+
+    @functools.wraps(fun, updated=())
+    def result_alone(*args: Any, **kwargs: Any) -> Any:
+        return _pair(fun(*args, **kwargs))[0]
+
+    def fwd(*args: Any) -> Any:
+        result, gradient = _pair(fun(*args))
+        example = tree.map(lambda x: type_of(x).update(weak=False), result)
+
+        def as_tuple(cotangent: Any) -> tuple[Any, ...]:
+            found = gradient(cotangent)
+            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+        closed = close(f"the gradient of {name_of(fun)}", as_tuple, example)
+        return result, _Pullback(closed.captured, closed.program, closed.structure)
+
+    def _pair(result: Any) -> tuple[Any, Any]:
+        if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
+            raise TypeError(
+                f"the custom_gradient function {name_of(fun)} must return a pair of its result and a function from "
+                f"the cotangent of that to the cotangents of the arguments; it returned {result!r}"
+            )
+        return result
+
+    custom = custom_vjp(result_alone)
+    custom.defvjp(fwd, lambda residuals, ct: residuals(ct))
+    return custom

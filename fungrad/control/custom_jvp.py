@@ -1,0 +1,382 @@
+"""Functions with a forward rule of their own, from which reverse mode follows by transposition."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.control.programs import (
+    NotTraced,
+    OfPrograms,
+    close,
+    mapped,
+    shared,
+    some_outputs,
+    try_to_close,
+)
+from fungrad.control.rules import (
+    CustomFunction,
+    Lazy,
+    Pushforward,
+    Site,
+    SymbolicZero,
+    Unusable,
+    check_results,
+    closed_over,
+    deep_enough,
+    fitting,
+    for_outputs,
+    given_tangents,
+    is_zero,
+    may_move,
+    of_trace,
+    pair,
+    record_at_values,
+    run_rule,
+    shown_type,
+    top_trace,
+    tracing_rule,
+    values_below,
+    zero_like,
+)
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.trace import Trace, bind
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.shaping import full
+from fungrad.transforms.call import name_of
+from fungrad.transforms.linearize import tangent_type
+from fungrad.transforms.stop import stop_gradient
+from fungrad.transforms.transpose import pull_back
+
+
+@primitive
+class CustomJVP(OfPrograms):
+    """A call of a function whose derivative is that of the program `rule`.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments. `rule` takes what it closes over, the arguments and tangents of those that can
+    have one; it returns the results and the tangents of those that can have one.
+    """
+
+    called: str
+    function: Program
+    rule: Any
+    counts: tuple[int, int]
+
+    name = "custom_jvp"
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.function.expr.output_types))
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"custom_jvp[{self.called}]"
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+        """Return what the function closes over, what its rule does, and the arguments."""
+        f, r = self.counts
+        return operands[:f], operands[f : f + r], operands[f + r :]
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, _, arguments = self._split(operands)
+        return tuple(self.function(*captured, *arguments))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        _, captured, arguments = self._split(operands)
+        if any(t is not None for t in tangents[: sum(self.counts)]):
+            raise TypeError(closed_over(self.called))
+        rule = self.rule
+        if not isinstance(rule, Program):
+            made, captured = rule.traced()
+            rule = made.program
+        moved = given_tangents(self._split(tangents)[2], [type_of(x) for x in arguments])
+        found = run_rule(rule.expr, [*captured, *arguments, *moved])
+        types = self.function.expr.output_types
+        n = len(types)
+        return (found[:n] if known is None else known), for_outputs(found[n:], types)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self._split(operands)
+        if any(isinstance(x, Linear) for x in others):
+            raise self.missing("transpose")
+        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
+        cts = iter(pull_back(self.function.expr, given, ct))
+        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self._split(batched)
+        types = [type_of(x) for x in self._split(operands)[2]]
+        moving = [b for b, t in zip(arguments, types, strict=True) if t.inexact]
+        function = mapped(self.function, size, (*captured, *arguments))
+        if isinstance(self.rule, Program):
+            rule: Any = mapped(self.rule, size, (*others, *arguments, *moving))
+        else:
+            rule = self.rule.mapped(size, others, (*arguments, *moving))
+        call = shared(CustomJVP, self.called, function, rule, self.counts)
+        return call(*operands)  # type: ignore[no-any-return]
+
+
+class _Rule(Pushforward):
+    """A rule that has been traced: the program of `CustomJVP`."""
+
+    def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+        """Return the rule of a batch of calls."""
+        return _Rule(mapped(self.program, size, (*captured, *batched)))
+
+
+class custom_jvp(CustomFunction):
+    """Give a function a derivative rule of its own, in forward mode. Used as a decorator.
+
+    Forward and reverse mode of any order follow from the rule: the tangents it returns are linear in those it is
+    given, and reverse mode transposes that.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    nondiff_argnums
+        The positions of arguments that have no derivative: functions, strings, settings. Rules get them
+        first, before primals and tangents.
+    nondiff_argnames
+        The same by name.
+
+    Notes
+    -----
+    The rule may look at values (with `if`, say) where the arguments have values, which is under `grad`, `jvp` and
+    the like without `jit`. Derivatives by what the function closes over are not those of the rule, so they are an
+    error: pass such values as arguments. Arguments that are neither traced nor arrays stay as they are, also
+    within the rule.
+
+    Examples
+    --------
+    ``log(1 + exp(x))``, whose derivative is made of two infinite parts for large x:
+
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.control.custom_jvp import custom_jvp
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return fnp.log1p(fnp.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + fnp.exp(x))) * t
+    >>> print(fg.grad(log1pexp)(100.0))
+    1.0
+    """
+
+    kind = "custom_jvp"
+
+    jvp: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Define the rule. Usable as a decorator.
+
+        Parameters
+        ----------
+        jvp
+            ``jvp(primals, tangents)``, after the arguments in `nondiff_argnums`: a tuple of the arguments and a
+            tuple of their tangents, of the same structure. It returns the result of the function and the tangent
+            of that, of the same structure, shapes and dtypes. Tangents of integers and
+            booleans have dtype `float0`.
+        symbolic_zeros
+            Whether tangents that are known to be zero are given as `SymbolicZero`, which rules may
+            return too, and not as arrays of zeros.
+
+        Returns
+        -------
+        Callable
+            The rule as it is.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.control.custom_jvp import custom_jvp
+        >>> double = custom_jvp(lambda x: 2 * x)
+        >>> _ = double.defjvp(lambda primals, tangents: (double(*primals), 20 * tangents[0]))
+        >>> print(fg.grad(double)(1.0))
+        20.0
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = bool(symbolic_zeros)
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Define the rule by one function for each argument.
+
+        Parameters
+        ----------
+        *jvps
+            For each argument ``jvp(tangent, result, *arguments)``, which gives the part of the tangent
+            of the result that comes from the tangent of this argument; None if there is no such part.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.control.custom_jvp import custom_jvp
+        >>> product = custom_jvp(lambda x, y: x * y)
+        >>> product.defjvps(lambda t, out, x, y: t * y, lambda t, out, x, y: x * t)
+        >>> print(fg.grad(product)(2.0, 3.0))
+        3.0
+        """
+        if self.nondiff_argnums:
+            raise TypeError(
+                f"{self.label}: defjvps cannot be used with nondiff_argnums; use defjvp"
+            )
+
+        def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise TypeError(
+                    f"{self.label}: defjvps was given {len(jvps)} functions, and the call has {len(primals)} "
+                    "arguments; give None for those without a derivative"
+                )
+            out = self(*primals)
+            terms = [
+                rule(t, out, *primals)
+                for rule, t in zip(jvps, tangents, strict=True)
+                if rule is not None and not all(map(is_zero, tree.leaves(t)))
+            ]
+            if not terms:
+                return out, tree.map(lambda x: zero_like(x, symbolic=True), out)
+            add = functools.partial(tree.map, lambda x, y: x + y)
+            return out, functools.reduce(add, terms)
+
+        self.defjvp(jvp, symbolic_zeros=True)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; where it is differentiated, by its rule."""
+        if self.jvp is None:
+            raise AttributeError(
+                f"{self.label} has no rule: define it with {name_of(self.fun)}.defjvp"
+            )
+        args = self.positional(args, kwargs)
+        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
+        args = tuple(
+            [stop_gradient(x) if i in self.nondiff_argnums else x for i, x in enumerate(args)]
+        )
+        if trace is None:
+            return self.fun(*args)
+        if trace.values is None or trace.order > 1:
+            return self._as_program(args)
+        return self._at_values(trace, args)
+
+    def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+        """Run the rule on the values that the arguments have in `trace`."""
+        site, operands = self.site(args, of_trace(trace))
+        primals = values_below(trace, operands)
+        structure: list[tree.TreeDef] = []
+
+        def tangents_to_all(*tangents: Any) -> Any:
+            outs, t_outs, found = self.apply(site, primals, tangents)
+            structure.append(found)
+            return outs, t_outs
+
+        closed = close(f"the rule of {self.label}", tangents_to_all, *site.tangents)
+        n = structure[0].num_leaves
+        results = some_outputs(closed.program, 0, n)
+        tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
+        expr = results.expr
+        read = {v for equation in expr.equations for v in equation.inputs} | {*expr.outputs}
+        if read & {*expr.inputs[len(closed.captured) :]}:
+            raise TypeError(
+                f"the rule of {self.label} must compute the result from the primals alone; it depends on the "
+                "tangents"
+            )
+        unread = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in site.tangents]
+        outs = results(*closed.captured, *unread)
+        found = record_at_values(
+            trace, name_of(self.fun), Pushforward(tangents), outs, closed.captured, operands
+        )
+        return tree.unflatten(structure[0], found)
+
+    def _as_program(self, args: tuple[Any, ...]) -> Any:
+        """Record the call with the function and its rule as programs."""
+        site, operands = self.site(args, may_move)
+
+        def function(*values: Any) -> Any:
+            return self.fun(*site.call(site.arguments(values)))
+
+        closed = close(self.label, function, *site.types)
+        rule, captured = (
+            (shared(Lazy, self, site), ()) if deep_enough() else self.trace_rule(site, closed)
+        )
+        call = shared(
+            CustomJVP,
+            name_of(self.fun),
+            closed.program,
+            rule.program if isinstance(rule, _Rule) else rule,
+            (len(closed.captured), len(captured)),
+        )
+        found = bind(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, found)
+
+    def trace_rule(self, site: Site, function: Any = None) -> tuple[Any, tuple[Any, ...]]:
+        """Trace the rule for a call; return it and what it closes over.
+
+        `function` is the function itself, traced; its results must be of the types of those of the rule.
+        """
+        structure: list[tree.TreeDef] = []
+
+        def rule(primals: Any, tangents: Any) -> Any:
+            outs, t_outs, found = self.apply(site, primals, tangents)
+            structure.append(found)
+            return outs, t_outs
+
+        with tracing_rule():
+            found = try_to_close(f"the rule of {self.label}", rule, site.types, site.tangents)
+        if isinstance(found, NotTraced):
+            return Unusable(str(found.error)), ()
+        if function is not None:
+            types = function.types
+            n = structure[0].num_leaves
+            what = f"the rule of {self.label}"
+            check_results(found.types[:n], structure[0], types, function.structure, what)
+        return _Rule(found.program), found.captured
+
+    def apply(
+        self, site: Site, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], tree.TreeDef]:
+        """Run the rule; return the leaves of the result, tangents of the inexact ones, the structure."""
+        assert self.jvp is not None
+        label = f"the rule of {self.label}"
+        leaves = site.with_leaves(primals)
+        moved: list[Any] = [zero_like(x, self.symbolic_zeros) for x in leaves]
+        for i, t in zip(site.moving, tangents, strict=True):
+            moved[site.at[i]] = t
+        result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
+        out, t_out = pair(result, label, "the result and its tangent")
+        outs, structure = tree.flatten(out)
+        t_outs, t_structure = tree.flatten(t_out)
+        if structure != t_structure:
+            raise TypeError(
+                f"{label} must return a tangent of the structure of the result, {structure}; got "
+                f"{t_structure}"
+            )
+        found = []
+        for (path, x), t in zip(tree.leaves_with_paths(out), t_outs, strict=True):
+            type_ = tangent_type(type_of(x))
+            if not type_.inexact:
+                continue
+            moving = full(type_, 0) if isinstance(t, SymbolicZero) else fitting(t, type_)
+            if moving is None:
+                raise TypeError(
+                    f"{label}: the result{path and ' ' + path} has type {type_}, and its tangent must have the "
+                    f"same; got {shown_type(t)}"
+                )
+            found.append(moving)
+        return outs, found, structure

@@ -1,0 +1,359 @@
+"""Functions with a reverse rule of their own: a forward pass that keeps residuals, and a backward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fungrad.compile.lower import Program
+from fungrad.control.backward import Backward, Pullback, trace_backward
+from fungrad.control.programs import (
+    NotTraced,
+    OfPrograms,
+    close,
+    mapped,
+    shared,
+    try_to_close,
+)
+from fungrad.control.rules import (
+    CustomFunction,
+    Lazy,
+    Site,
+    Unusable,
+    check_results,
+    closed_over,
+    deep_enough,
+    for_outputs,
+    may_move,
+    of_trace,
+    pair,
+    record_at_values,
+    run_rule,
+    top_trace,
+    tracing_rule,
+    values_below,
+)
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.trace import Trace, bind
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.transforms.call import name_of
+from fungrad.transforms.linearize import tangent_type
+from fungrad.transforms.transpose import pull_back
+
+
+@dataclasses.dataclass(frozen=True)
+class CustomVJPPrimal:
+    """A leaf of an argument, as forward rules with ``symbolic_zeros=True`` get it.
+
+    Attributes
+    ----------
+    value
+        The leaf.
+    perturbed
+        False if the function is certainly not differentiated by it.
+    """
+
+    value: Any
+    perturbed: bool
+
+
+class _Rule(NamedTuple):
+    """A rule that has been traced.
+
+    `forward` takes what it closes over and the arguments; it returns the results, `results` in number, and the
+    residuals. `captured` says how many values each of the two closes over.
+    """
+
+    forward: Program
+    backward: Pullback
+    results: int
+    captured: tuple[int, int]
+
+    def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+        """Return the rule of a batch of calls."""
+        n, _ = self.captured
+        outputs = self.forward.expr.output_types
+        forward = mapped(self.forward, size, (*captured[:n], *batched))
+        held = (*captured[n:], *(True,) * (len(outputs) - self.results))
+        alone = [not b for b in batched]
+        cotangents = sum(t.inexact for t in outputs[: self.results])
+        return self._replace(
+            forward=forward, backward=self.backward.mapped(size, held, alone, cotangents)
+        )
+
+
+@primitive
+class CustomVJP(OfPrograms):
+    """A call of a function whose derivative in reverse mode is that of `rule`.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments.
+    """
+
+    called: str
+    function: Program
+    rule: Any
+    counts: tuple[int, int]
+
+    name = "custom_vjp"
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.function.expr.output_types))
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"custom_vjp[{self.called}]"
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+        """Return what the function closes over, what its rule does, and the arguments."""
+        f, r = self.counts
+        return operands[:f], operands[f : f + r], operands[f + r :]
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, _, arguments = self._split(operands)
+        return tuple(self.function(*captured, *arguments))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        _, captured, arguments = self._split(operands)
+        if any(t is not None for t in tangents[: sum(self.counts)]):
+            raise TypeError(closed_over(self.called))
+        rule = self.rule
+        if not isinstance(rule, _Rule):
+            rule, captured = rule.traced()
+        n, _ = rule.captured
+        found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
+        outs, residuals = found[: rule.results], found[rule.results :]
+        moved = rule.backward.tangents([*captured[n:], *residuals], self._split(tangents)[2], ())
+        types = self.function.expr.output_types
+        return (outs if known is None else known), for_outputs(moved, types)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self._split(operands)
+        if any(isinstance(x, Linear) for x in others):
+            raise self.missing("transpose")
+        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
+        cts = iter(pull_back(self.function.expr, given, ct))
+        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self._split(batched)
+        function = mapped(self.function, size, (*captured, *arguments))
+        rule = self.rule.mapped(size, others, arguments)
+        call = shared(CustomVJP, self.called, function, rule, self.counts)
+        return call(*operands)  # type: ignore[no-any-return]
+
+
+class custom_vjp(CustomFunction):
+    """Give a function a derivative rule of its own, in reverse mode. Used as a decorator.
+
+    The rule is a forward pass, which computes the result and keeps what the backward pass needs, and a backward
+    pass, from cotangents of the result to those of the arguments. Forward mode is an error; derivatives
+    of higher order in reverse mode are those of the two passes.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    nondiff_argnums
+        The positions of arguments that have no derivative: functions, strings, settings. They cannot be traced
+        arrays; for those return None as the cotangent instead.
+    nondiff_argnames
+        The same by name.
+
+    Notes
+    -----
+    The forward pass may look at values (with `if`, say) where the arguments have values, which is under `grad`,
+    `vjp` and the like without `jit`. A backward pass that looks at values is called with arrays when the program
+    runs, and has no derivative itself. Derivatives by what the function closes over are not those of the rule, so
+    they are an error: pass such values as arguments.
+
+    Examples
+    --------
+    A function that clips its gradient:
+
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.control.custom_vjp import custom_vjp
+    >>> @custom_vjp
+    ... def clipped(x, bound):
+    ...     return x
+    >>> clipped.defvjp(
+    ...     lambda x, bound: (x, bound),
+    ...     lambda bound, g: (fnp.clip(g, -bound, bound), None),
+    ... )
+    >>> print(fg.grad(lambda x: 5 * clipped(x, 1.0))(2.0))
+    1.0
+    """
+
+    kind = "custom_vjp"
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Define the rule.
+
+        Parameters
+        ----------
+        fwd
+            Takes what the function takes; returns the pair of its result and the residuals: whatever `bwd`
+            needs, a pytree of arrays.
+        bwd
+            ``bwd(residuals, cotangent)``, after the arguments in `nondiff_argnums`. The cotangent has the
+            structure of the result; those of integers and booleans have dtype `float0`. It returns a tuple
+            of the cotangents of all other arguments, of their structures, shapes and dtypes. None stands for
+            zero.
+        symbolic_zeros
+            Whether `fwd` gets each leaf as a `CustomVJPPrimal`, which says if the function may be differentiated
+            by it, and `bwd` gets a `SymbolicZero` for a result that the differentiated one does not
+            depend on, not an array of zeros. Such functions are rewritten anew in each call of an un-jitted
+            transform.
+        optimize_remat
+            Accepted for JAX's sake: residuals that are not needed are dropped from programs anyway.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.control.custom_vjp import custom_vjp
+        >>> product = custom_vjp(lambda x, y: x * y)
+        >>> product.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: (res[1] * g, res[0] * g))
+        >>> print(fg.grad(product)(2.0, 3.0))
+        3.0
+        """
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = bool(symbolic_zeros)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; where it is differentiated, by its rule."""
+        if self.fwd is None:
+            raise AttributeError(
+                f"{self.label} has no rule: define it with {name_of(self.fun)}.defvjp"
+            )
+        args = self.positional(args, kwargs)
+        for i in sorted(self.nondiff_argnums & {*range(len(args))}):
+            if any(type(x) is Tracer for x in tree.leaves(args[i])):
+                raise TypeError(
+                    f"{self.label}: the argument {self.argument_name(i)} is in nondiff_argnums, and traced arrays "
+                    "cannot be. Leave it out of nondiff_argnums and let bwd return None as its cotangent."
+                )
+        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
+        if trace is None:
+            return self.fun(*args)
+        if trace.values is None:
+            return self._as_program(args)
+        return self._at_values(trace, args)
+
+    def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+        """Run the forward pass on the values that the arguments have in `trace`."""
+        site, operands = self.site(args, of_trace(trace))
+        outs, residuals, structures = self.forward(site, values_below(trace, operands))
+        types = tuple([type_of(x) for x in outs])
+        name = name_of(self.fun)
+        backward, captured = trace_backward(name, self.backward(site, types, structures), residuals)
+        found = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
+        return tree.unflatten(structures[0], found)
+
+    def _as_program(self, args: tuple[Any, ...]) -> Any:
+        """Record the call with the function and its rule as programs."""
+        site, operands = self.site(args, may_move)
+
+        def function(*values: Any) -> Any:
+            return self.fun(*site.call(site.arguments(values)))
+
+        closed = close(self.label, function, *site.types)
+        rule, captured = (
+            (shared(Lazy, self, site), ()) if deep_enough() else self.trace_rule(site, closed)
+        )
+        counts = (len(closed.captured), len(captured))
+        call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
+        found = bind(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, found)
+
+    def trace_rule(self, site: Site, function: Any = None) -> tuple[Any, tuple[Any, ...]]:
+        """Trace the rule for a call; return it and what it closes over.
+
+        `function` is the function itself, traced; its results must be of the types of those of the rule.
+        """
+        parts: list[tuple[tree.TreeDef, tree.TreeDef]] = []
+
+        def forward(*values: Any) -> Any:
+            outs, residuals, structures = self.forward(site, values)
+            parts.append(structures)
+            return outs, residuals
+
+        with tracing_rule():
+            found = try_to_close(f"fwd of {self.label}", forward, *site.types)
+            if isinstance(found, NotTraced):
+                return Unusable(str(found.error)), ()
+            n = parts[-1][0].num_leaves
+            types = found.types
+            if function is not None:
+                what = f"fwd of {self.label}"
+                check_results(types[:n], parts[-1][0], function.types, function.structure, what)
+            rule = self.backward(site, types[:n], parts[-1])
+            backward, captured = trace_backward(name_of(self.fun), rule, types[n:])
+        counts = (len(found.captured), len(captured))
+        return _Rule(found.program, backward, n, counts), (*found.captured, *captured)
+
+    def forward(
+        self, site: Site, values: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], tuple[tree.TreeDef, tree.TreeDef]]:
+        """Run the forward pass; return the leaves of the result, the residuals, both structures."""
+        assert self.fwd is not None
+        leaves = site.with_leaves(values)
+        if self.symbolic_zeros:
+            moving = {i for i, p in zip(site.at, site.perturbed, strict=True) if p}
+            leaves = [CustomVJPPrimal(x, i in moving) for i, x in enumerate(leaves)]
+        label = f"fwd of {self.label}"
+        result = self.fwd(*site.call(site.unflatten(leaves)))
+        out, held = pair(result, label, "the result and the residuals")
+        outs, structure = tree.flatten(out)
+        residuals, held_structure = tree.flatten(held)
+        for what, found in (("results", out), ("residuals", held)):
+            for path, x in tree.leaves_with_paths(found):
+                if not is_array(x):
+                    raise TypeError(
+                        f"{label} must return arrays, numbers and pytrees of them; of its {what}, {path or 'one'} "
+                        f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
+                        "nondiff_argnums."
+                    )
+        return outs, residuals, (structure, held_structure)
+
+    def backward(
+        self,
+        site: Site,
+        types: tuple[ArrayType, ...],
+        structures: tuple[tree.TreeDef, tree.TreeDef],
+    ) -> Backward:
+        """Return the backward pass of a call as a function of leaves."""
+        assert self.bwd is not None
+        return Backward(
+            self.bwd,
+            f"bwd of {self.label}",
+            tuple(self.leaf_names(site)),
+            site,
+            structures[1],
+            structures[0],
+            tuple(types),
+            self.symbolic_zeros,
+        )

@@ -1,0 +1,190 @@
+"""What `checkpoint` may keep: functions that say yes or no to the results of a primitive.
+
+A policy is called as ``policy(primitive, *types, **params)``: with the primitive, the types of its operands and its
+parameters. It returns whether its results may be kept for the backward pass; what is neither kept nor an
+operand of the checkpointed function is computed again there. Any function of this kind will do:
+
+>>> def small_results(primitive, *types, **params):
+...     return all(t.size < 1000 for t in types)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.convolution import Convolution
+from fungrad.primitives.naming import Named
+
+__all__ = [
+    "checkpoint_dots",
+    "checkpoint_dots_with_no_batch_dims",
+    "dots_saveable",
+    "dots_with_no_batch_dims_saveable",
+    "everything_saveable",
+    "nothing_saveable",
+    "save_any_names_but_these",
+    "save_anything_except_these_names",
+    "save_from_both_policies",
+    "save_only_these_names",
+]
+
+Policy = Callable[..., bool]
+
+
+def everything_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    """Keep everything that the backward pass needs, as if there were no `checkpoint`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> f = checkpoint(lambda x: x ** 3, policy=everything_saveable)  # doctest: +SKIP
+    """
+    return True
+
+
+def nothing_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    """Keep nothing but the operands, as without a policy."""
+    return False
+
+
+def dots_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    """Keep the results of matrix products and convolutions, which take long to compute."""
+    return isinstance(primitive, (DotGeneral, Convolution))
+
+
+def dots_with_no_batch_dims_saveable(
+    primitive: Primitive, *types: ArrayType, **params: Any
+) -> bool:
+    """Keep the results of matrix products, but not of stacks of them.
+
+    In a network these are the products with weights: their number grows with the batch, that of the products of
+    examples with each other (as of attention) faster.
+    """
+    return isinstance(primitive, DotGeneral) and not primitive.batch_axes[0]
+
+
+checkpoint_dots = dots_saveable
+checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
+
+
+# Policies made of names are equal if the names are, so that a function checkpointed anew in each call with
+# one finds the programs made in the last.
+
+
+@dataclasses.dataclass(frozen=True)
+class _ByName:
+    """Says yes to named results: those in `names`, or those that are not if `others` is true."""
+
+    names: frozenset[str]
+    others: bool = False
+
+    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+        return isinstance(primitive, Named) and (primitive.label in self.names) is not self.others
+
+
+@dataclasses.dataclass(frozen=True)
+class _AnythingExcept:
+    """Says yes to all results but those that have one of the names `excluded`."""
+
+    excluded: frozenset[str]
+
+    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+        return not (isinstance(primitive, Named) and primitive.label in self.excluded)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Either:
+    """Says yes where one of two policies does."""
+
+    first: Policy
+    second: Policy
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """The names that both exclude."""
+        return excluded_names(self.first) & excluded_names(self.second)
+
+    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+        return any(
+            allows(policy, primitive, *types, **params) for policy in (self.first, self.second)
+        )
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Return the policy that keeps results with one of these names, given by `checkpoint_name`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, print_saved_residuals
+    >>> def f(x):
+    ...     h = checkpoint_name(fnp.sin(x), "h")
+    ...     return fnp.sum(fnp.cos(h) * x)
+    >>> print_saved_residuals(checkpoint(f, policy=save_only_these_names("h")), np.ones(3))
+    """
+    return _ByName(_names(names_which_can_be_saved, "save_only_these_names"))
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Return the policy that keeps results with a name, if it is none of these."""
+    return _ByName(_names(names_not_to_save, "save_any_names_but_these"), others=True)
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Return the policy that keeps all results but those with one of these names."""
+    return _AnythingExcept(_names(names_not_to_save, "save_anything_except_these_names"))
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Return the policy that keeps what one of two keeps."""
+    for name, policy in (("policy_1", policy_1), ("policy_2", policy_2)):
+        if not callable(policy):
+            raise TypeError(f"save_from_both_policies: {name} must be a policy, got {policy!r}")
+    return _Either(policy_1, policy_2)
+
+
+def _names(names: tuple[str, ...], what: str) -> frozenset[str]:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{what} takes names, as strings one after the other; got {name!r} of type "
+                f"{type(name).__name__}"
+            )
+    return frozenset(names)
+
+
+def allows(policy: Policy, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    """Ask a policy; raise a TypeError if it answers anything but yes or no."""
+    answer = policy(primitive, *types, **params)
+    if not isinstance(answer, bool):
+        name = getattr(policy, "__name__", repr(policy))
+        raise TypeError(
+            f"checkpoint: the policy {name} must return True or False, got {answer!r}. Those that are made of names "
+            "or of other policies are to be called first: save_only_these_names('a', 'b')."
+        )
+    return answer
+
+
+def parameters(primitive: Primitive) -> dict[str, Any]:
+    """Return the static parameters of a primitive by name."""
+    return {f.name: getattr(primitive, f.name) for f in dataclasses.fields(primitive)}  # type: ignore[arg-type]
+
+
+def excluded_names(policy: Policy | None) -> frozenset[str]:
+    """Return the names of results that a policy does not keep, whatever computes them."""
+    return getattr(policy, "excluded", frozenset())
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("offload_dot_with_no_batch_dims", "save_and_offload_only_these_names"):
+        raise AttributeError(
+            f"fungrad.checkpoint_policies has no {name!r}: arrays stay in the memory of the library they are of. "
+            "Compute again what need not be kept, with dots_with_no_batch_dims_saveable or save_only_these_names."
+        )
+    raise AttributeError(f"module 'fungrad.checkpoint_policies' has no attribute {name!r}")

@@ -1,0 +1,528 @@
+"""What functions with rules of their own share: one call of them, and how a rule is applied.
+
+Where the arguments have values (under `grad`, `vjp`, `jvp`), the rule is run at the call, on the values one
+level down: these are arrays, or tracers of an enclosing transform. So rules may look at values like any
+Python, and every order of derivative is a call of the function one level further down. What comes of it is
+recorded as one equation, `AtValues`: results that are known, and a tangent that is linear.
+
+Where they have none (under `jit` and `vmap`, in the body of a loop), the function and its rule are traced at the
+call, each to a program, with what they close over as operands. A rule that calls its own function would
+be traced for ever; below the depth to which the open transforms can differentiate it is left `Lazy`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.trace import Trace, current_trace, record_expr, trace_of
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, float0, is_array, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import ReduceSum
+from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.jit import exactly
+from fungrad.transforms.linearize import or_zeros, push_forward, tangent_type
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, handed to rules that ask for it.
+
+    It has a `shape` and `dtype`, and nothing can be computed with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SymbolicZero.from_primal_value(np.ones((2, 3)))
+    SymbolicZero(float64[2,3])
+    """
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    @classmethod
+    def from_primal_value(cls, value: Any) -> SymbolicZero:
+        """Return the zero tangent of `value`."""
+        type_ = tangent_type(type_of(value))
+        return cls(type_ if type_.inexact else type_.update(dtype=float0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the zeros."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the zeros."""
+        return self.type.dtype
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.type})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One call: which leaves of the arguments are operands, and everything else, as it was given.
+
+    Attributes
+    ----------
+    args
+        The arguments that rules get apart from the others (`nondiff_argnums`), by position.
+    positions
+        The positions of the other arguments.
+    structure
+        The structure of the other arguments, which is a tuple.
+    leaves
+        Their leaves; in the place of an operand its type.
+    at
+        Which leaves are operands.
+    perturbed
+        Which of the operands the call may be differentiated by.
+    exact
+        What tells apart parameters that are equal, such as 1 and True.
+    """
+
+    args: tuple[tuple[int, Any], ...]
+    positions: tuple[int, ...]
+    structure: tree.TreeDef
+    leaves: tuple[Any, ...]
+    at: tuple[int, ...]
+    perturbed: tuple[bool, ...]
+    exact: Any
+
+    @property
+    def static(self) -> tuple[Any, ...]:
+        """The arguments that rules get apart from the others."""
+        return tuple([x for _, x in self.args])
+
+    @property
+    def types(self) -> tuple[ArrayType, ...]:
+        """The types of the operands."""
+        return tuple([self.leaves[i] for i in self.at])
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Which of the operands can have tangents."""
+        return tuple([i for i, t in enumerate(self.types) if t.inexact])
+
+    @property
+    def tangents(self) -> tuple[ArrayType, ...]:
+        """The types of the tangents of operands that can have one."""
+        return tuple([tangent_type(t) for t in self.types if t.inexact])
+
+    def with_leaves(self, operands: Sequence[Any]) -> list[Any]:
+        """Return the leaves with `operands` in their places."""
+        leaves = list(self.leaves)
+        for i, x in zip(self.at, operands, strict=True):
+            leaves[i] = x
+        return leaves
+
+    def arguments(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments that have derivatives."""
+        return self.unflatten(self.with_leaves(operands))
+
+    def unflatten(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return `leaves`, one for each, as the arguments that have derivatives."""
+        return tuple(tree.unflatten(self.structure, leaves))
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return all arguments in the order of the call."""
+        found: list[Any] = [None] * (len(self.args) + len(self.positions))
+        for i, x in (*self.args, *zip(self.positions, arguments, strict=True)):
+            found[i] = x
+        return found
+
+
+class CustomFunction:
+    """Base of the decorators that give a function rules of its own."""
+
+    kind: str
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Iterable[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+    ) -> None:
+        check_callable(fun, self.kind)
+        functools.update_wrapper(self, fun, updated=())
+        self.fun = fun
+        self.label = f"{self.kind} function {name_of(fun)}"
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(fun)
+        except (TypeError, ValueError):
+            self._signature = None
+        self.nondiff_argnums = self._positions(nondiff_argnums, nondiff_argnames)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, so that methods can have rules."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.label}>"
+
+    def _positions(
+        self, argnums: int | Iterable[int], argnames: str | Iterable[str]
+    ) -> frozenset[int]:
+        numbers: set[int] = {argnums} if isinstance(argnums, int) else set(argnums)
+        names = [argnames] if isinstance(argnames, str) else list(argnames)
+        known = list(self._signature.parameters) if self._signature else []
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"{self.label}: nondiff_argnames has {name!r}, but its parameters are {known}"
+                )
+            numbers.add(known.index(name))
+        wrong = [i for i in numbers if i < 0]
+        if wrong:
+            raise ValueError(f"{self.label}: nondiff_argnums must count from 0, got {wrong}")
+        return frozenset(numbers)
+
+    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by position, with the defaults of those that are left out."""
+        if self._signature is None:
+            if kwargs:
+                raise TypeError(
+                    f"{self.label} has no signature to find the places of keyword arguments by, got "
+                    f"{sorted(kwargs)}: pass them by position"
+                )
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        kinds = {name: p.kind for name, p in self._signature.parameters.items()}
+        by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        wrong = [name for name in bound.arguments if kinds[name] in by_name]
+        if wrong:
+            raise TypeError(
+                f"{self.label}: rules get their arguments by position, so none can be passed that the "
+                f"function takes by name only; got {wrong}"
+            )
+        bound.apply_defaults()
+        return bound.args
+
+    def argument_name(self, position: int) -> str:
+        """Return how to speak of an argument in messages."""
+        names = list(self._signature.parameters) if self._signature else []
+        return f"`{names[position]}`" if position < len(names) else str(position)
+
+    def leaf_names(self, site: Site) -> list[str]:
+        """Return how to speak of the leaves of the arguments: ``params['w']``."""
+        shown = site.unflatten([object()] * len(site.leaves))
+        return [
+            self.argument_name(position) + path
+            for position, argument in zip(site.positions, shown, strict=True)
+            for path, _ in tree.leaves_with_paths(argument)
+        ]
+
+    def site(
+        self, args: tuple[Any, ...], is_operand: Callable[[Any], bool]
+    ) -> tuple[Site, list[Any]]:
+        """Return the description of a call and its operands."""
+        static = tuple([(i, x) for i, x in enumerate(args) if i in self.nondiff_argnums])
+        positions = tuple([i for i in range(len(args)) if i not in self.nondiff_argnums])
+        leaves, structure = tree.flatten(tuple([args[i] for i in positions]))
+        at = tuple([i for i, x in enumerate(leaves) if is_operand(x)])
+        operands = [as_operand(leaves[i]) for i in at]
+        for i, x in zip(at, operands, strict=True):
+            leaves[i] = tangent_type(type_of(x))
+        perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
+        exact = exactly((*[x for _, x in static], *leaves))
+        return Site(static, positions, structure, tuple(leaves), at, perturbed, exact), operands
+
+
+def top_trace(args: Any) -> Trace | None:
+    """Return the innermost trace that leaves of `args` belong to; None if there is none."""
+    return trace_of(tree.leaves(args))
+
+
+def of_trace(trace: Trace) -> Callable[[Any], bool]:
+    """Return the test for tracers of `trace`."""
+    return lambda x: type(x) is Tracer and x.owner is trace
+
+
+def may_move(x: Any) -> bool:
+    """Whether a leaf is an operand where nothing has a value: it is traced, or has derivatives."""
+    return type(x) is Tracer or (is_array(x) and type_of(x).inexact)
+
+
+def values_below(trace: Trace, operands: Sequence[Tracer]) -> list[Any]:
+    """Return what tracers of `trace`, which has values, stand for one level down.
+
+    Arrays become read-only: the trace itself goes on with them.
+    """
+    trace.evaluate()
+    known: Any = trace.values
+    found = [known[x.variable] for x in operands]
+    for value in found:
+        if type(value) is np.ndarray:
+            value.flags.writeable = False
+    return found
+
+
+def zero_like(x: Any, symbolic: bool) -> Any:
+    """Return the zero tangent of a leaf, as rules get it."""
+    if symbolic:
+        return SymbolicZero.from_primal_value(x) if is_array(x) else None
+    if not is_array(x):
+        return np.zeros((), float0)
+    type_ = type_of(x)
+    return np.zeros(type_.shape, type_.dtype if type_.inexact else float0)[()]
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a tangent is one that rules get or return for what cannot move."""
+    return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
+
+
+def fitting(x: Any, type_: ArrayType) -> Any:
+    """Return a tangent as one of exactly `type_`; None if it is none."""
+    if not is_array(x):
+        return None
+    found = type_of(x)
+    if found.shape != type_.shape:
+        return None
+    if found.dtype == type_.dtype:
+        return as_operand(x)
+    if found.weak and np.can_cast(found.dtype, type_.dtype, "same_kind"):
+        return Cast(type_.dtype)(as_operand(x))
+    return None
+
+
+def shown_type(x: Any) -> str:
+    """Return the type of a leaf for a message, or what it is if it has none."""
+    return str(type_of(x)) if is_array(x) else f"{x!r} of type {type(x).__name__}"
+
+
+def pair(result: Any, what: str, parts: str) -> tuple[Any, Any]:
+    """Return the result of a rule as the pair it must be."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(f"{what} must return a pair of {parts}; it returned {result!r}")
+    return result[0], result[1]
+
+
+def check_results(
+    found: Sequence[ArrayType],
+    structure: tree.TreeDef,
+    expected: Sequence[ArrayType],
+    of: tree.TreeDef,
+    what: str,
+) -> None:
+    """Raise a TypeError unless the results of a rule are of the types of the function's own."""
+    same = structure == of and all(
+        (f.shape, f.dtype) == (e.shape, e.dtype) for f, e in zip(found, expected, strict=True)
+    )
+    if not same:
+        raise TypeError(
+            f"{what} must return, first, what the function returns: a tree of structure {of} of types "
+            f"{list(expected)}; got {structure} of types {list(found)}"
+        )
+
+
+# Depth
+
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
+
+
+class tracing_rule:
+    """Context in which a rule is traced, perhaps because of a call in another rule."""
+
+    def __enter__(self) -> None:
+        self._token = _depth.set(_depth.get() + 1)
+
+    def __exit__(self, *_: object) -> None:
+        _depth.reset(self._token)
+
+
+def deep_enough() -> bool:
+    """Whether no transform around this line can differentiate as often as rules are nested here.
+
+    What is made now can still be differentiated more often later, by transforms of the program.
+    """
+    # Each nested rule is being traced, so it is among the open traces itself.
+    return _depth.get() >= open_traces() - _depth.get()
+
+
+def open_traces() -> int:
+    """Return how many traces are open around the line that runs, each as often as it differentiates."""
+    count, trace = 0, current_trace.get()
+    while trace is not None:
+        count, trace = count + max(trace.order, 1), trace.outer
+    return count
+
+
+class Lazy:
+    """A rule to be traced when it is needed, for a batch if `maps` says so.
+
+    Parameters
+    ----------
+    trace
+        Traces the rule; returns it and what it closes over. Equal by identity of the function.
+    maps
+        The batches: for each the size, and which of the operands of the rule are batched.
+    """
+
+    def __init__(
+        self, owner: Any, site: Site, maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
+    ) -> None:
+        self.owner = owner
+        self.site = site
+        self.maps = maps
+
+    def traced(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the rule and the arrays that it closes over."""
+        rule, captured = self.owner.trace_rule(self.site)
+        if any(type(x) is Tracer for x in captured):
+            raise TypeError(closed_over(name_of(self.owner.fun)))
+        for size, batched in self.maps:
+            rule = rule.mapped(size, (False,) * len(captured), batched)
+        return rule, captured
+
+    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Lazy:
+        """Return the rule of a batch of calls."""
+        return shared(Lazy, self.owner, self.site, (*self.maps, (size, tuple(batched))))
+
+
+class Unusable(NamedTuple):
+    """A rule that could not be traced, because it asks for values that nothing has here."""
+
+    message: str
+
+    def traced(self) -> tuple[Any, tuple[Any, ...]]:
+        """Raise the error: now the rule is needed."""
+        raise ConcretizationError(self.message)
+
+    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Unusable:
+        """Return the rule of a batch of calls: this."""
+        return self
+
+
+def closed_over(name: str) -> str:
+    """Return the message for a derivative by what a function or its rule closes over."""
+    return (
+        f"the rule of `{name}` gives its derivatives by its arguments alone, and it is differentiated by a value "
+        f"that it closes over, or that its rule does; it was called at {place_of_use()}. Pass that value as an "
+        "argument (see closure_convert for functions that close over it), or stop_gradient of it."
+    )
+
+
+# Applying rules
+
+
+def run_rule(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program on tracers: each equation in the trace its operands belong to."""
+    return push_forward(expr, arguments, [None] * len(arguments))[0]
+
+
+def given_tangents(tangents: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return the tangents of those operands that can have one, zeros where they are None."""
+    return [
+        or_zeros(t, tangent_type(type_))
+        for t, type_ in zip(tangents, types, strict=True)
+        if type_.inexact
+    ]
+
+
+def for_outputs(found: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return the tangents of inexact outputs in the places of all, None for the others."""
+    moving = iter(found)
+    return [next(moving) if t.inexact else None for t in types]
+
+
+class Pushforward(NamedTuple):
+    """Tangents by a program, which takes captured values, then the tangents of inexact operands."""
+
+    program: Program
+
+    def tangents(self, held: Sequence[Any], tangents: Sequence[Any], types: Any) -> list[Any]:
+        """Return the tangents of the inexact outputs."""
+        return run_rule(self.program.expr, [*held, *given_tangents(tangents, types)])
+
+
+@primitive
+class AtValues(OfPrograms):
+    """Results of a function that its rule has computed from values, with tangents that are linear.
+
+    The operands are the results, then what `rule` holds on to, then the arguments of the function.
+    Its results are known when it is recorded, so only its tangents are ever computed.
+    """
+
+    called: str
+    rule: Any
+    outs: int
+    held: int
+
+    pushes = True
+    effect = False  # what the rule prints of tangents, it prints where these are computed
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, types[: self.outs]))
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return operands[: self.outs]
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        n = self.outs + self.held
+        if any(t is not None for t in tangents[:n]):
+            raise TypeError(closed_over(self.called))
+        outs = operands[: self.outs] if known is None else known[: self.outs]
+        types = [type_of(x) for x in operands[n:]]
+        found = self.rule.tangents(operands[self.outs : n], tangents[n:], types)
+        return outs, for_outputs(found, [type_of(x) for x in outs])
+
+
+def record_at_values(
+    trace: Trace,
+    name: str,
+    rule: Any,
+    outs: Sequence[Any],
+    held: Sequence[Any],
+    operands: Sequence[Any],
+) -> Sequence[Any]:
+    """Record `AtValues` in a trace with values; return its results."""
+    trace.evaluate()
+    values: Any = trace.values
+    applied = shared(AtValues, name, rule, len(outs), len(held))
+    results: Sequence[Any] = trace.record(applied, [*outs, *held, *operands])
+    # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
+    found = [values[v] for v in trace.equations[-1][1][: len(outs)]]
+    values.update(zip([x.variable for x in results], found, strict=True))
+    trace.known.extend(found)
+    trace.known_equations += 1
+    trace.done += 1
+    return results
+
+
+def mapped_and_summed(
+    program: Program, size: int, batched: Sequence[bool], summed: Sequence[bool]
+) -> Program:
+    """Return the program of a batch of calls; the outputs marked in `summed` are summed over it."""
+    return shared(_mapped_and_summed, mapped(program, size, batched), tuple(summed))
+
+
+def _mapped_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
+    def total(*arguments: Any) -> list[Any]:
+        found = program(*arguments)
+        return [ReduceSum((0,))(x) if s else x for x, s in zip(found, summed, strict=True)]
+
+    return Program(record_expr("vmap", total, program.expr.input_types))

@@ -1,0 +1,90 @@
+"""The named axes that are open: those of the calls of `vmap` with an axis_name that are being traced.
+
+A collective, such as `psum`, works across the calls of one such `vmap` and has no meaning outside. So it is
+never run: applied to arrays alone, it is recorded in the trace of that `vmap`, which replaces it by an
+operation along the axis.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Hashable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from fungrad.core.tracer import current_trace
+
+if TYPE_CHECKING:
+    from fungrad.core.trace import Trace
+
+
+class NamedAxis(NamedTuple):
+    """The length of an open axis, and the trace of the function that is mapped over it."""
+
+    size: int
+    trace: Trace
+
+
+_open: contextvars.ContextVar[Mapping[Hashable, NamedAxis]] = contextvars.ContextVar(
+    "open_axes", default=MappingProxyType({})
+)
+
+open_axes = _open.get
+"""Return the open axes by name, in the order in which they were opened."""
+
+name_in_batch: contextvars.ContextVar[Hashable] = contextvars.ContextVar(
+    "name_in_batch", default=None
+)
+"""The name of the axis for which batch rules are running; None if it has none."""
+
+
+@contextlib.contextmanager
+def opened(name: Hashable, size: int, trace: Trace) -> Iterator[None]:
+    """Context in which an axis can be named; an outer one of the same name cannot. None is no name."""
+    if name is None:
+        yield
+        return
+    token = _open.set(MappingProxyType({**_open.get(), name: NamedAxis(size, trace)}))
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def named_axis(name: Hashable) -> NamedAxis:
+    """Return the open axis of that name.
+
+    Raises
+    ------
+    NameError
+        If there is none.
+    """
+    axes = _open.get()
+    try:
+        return axes[name]
+    except KeyError:
+        there = f"open here: {', '.join(map(repr, axes))}" if axes else "none is open here"
+        raise NameError(
+            f"unbound axis name: {name!r} ({there}). Collectives work within a function that is mapped "
+            f"with vmap(..., axis_name={name!r})"
+        ) from None
+
+
+def open_sizes() -> tuple[tuple[Hashable, int], ...]:
+    """Return the names and lengths of the open axes: what a traced function may depend on."""
+    return tuple([(name, axis.size) for name, axis in _open.get().items()])
+
+
+def home(names: frozenset[Hashable], top: Trace | None) -> Trace | None:
+    """Return the trace for an operation across the axes `names` on tracers of which `top` is the highest.
+
+    While rules are run on another program's equations it is their trace, where equations are put for
+    later; else it is at least that of the axes.
+    """
+    if not names:
+        return top
+    trace = current_trace.get()
+    if trace is None or not trace.rewriting:
+        trace = max([named_axis(name).trace for name in names], key=lambda t: t.level)
+    return trace if top is None or trace.level > top.level else top

@@ -1,0 +1,68 @@
+"""Checks of values at run time, and who hears of one that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fungrad.core.errors import FungradError
+
+
+class CheckError(FungradError, ValueError):
+    """A check of the user's has failed.
+
+    Examples
+    --------
+    >>> from fungrad.experimental import checkify
+    >>> try:
+    ...     checkify.check(False, "x is {}", 3.0)
+    ... except CheckError as error:
+    ...     print(str(error).split(",")[0])
+    x is 3.0 (`check` failed)
+    """
+
+
+class _Collector(NamedTuple):
+    """What kinds of failures are collected instead of raised, and those there were."""
+
+    kinds: frozenset[str]
+    failures: list[Exception]
+    outer: _Collector | None
+
+
+_collector: contextvars.ContextVar[_Collector | None] = contextvars.ContextVar(
+    "collector", default=None
+)
+
+
+@contextlib.contextmanager
+def collecting(kinds: frozenset[str]) -> Iterator[list[Exception]]:
+    """Context in which failures of `kinds` are put into the list that it gives, and the run goes on."""
+    collector = _Collector(kinds, [], _collector.get())
+    token = _collector.set(collector)
+    try:
+        yield collector.failures
+    finally:
+        _collector.reset(token)
+
+
+def _collector_of(kind: str) -> _Collector | None:
+    collector = _collector.get()
+    while collector is not None and kind not in collector.kinds:
+        collector = collector.outer
+    return collector
+
+
+def is_collected(kind: str) -> bool:
+    """Whether somebody collects failures of a kind."""
+    return _collector_of(kind) is not None
+
+
+def report(kind: str, failure: Exception) -> None:
+    """Raise `failure`, or leave it with whoever collects those of its kind."""
+    collector = _collector_of(kind)
+    if collector is None:
+        raise failure
+    collector.failures.append(failure)

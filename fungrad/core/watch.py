@@ -1,0 +1,99 @@
+"""Looking for NaN, infinities and divisions by zero in what a program computes.
+
+A NaN in a branch that `where` throws away does no harm. So what makes one is only remembered, and is an
+error if an output of the program has one that came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fungrad.core.backend import namespace
+from fungrad.core.checks import report
+from fungrad.core.config import Settings, settings
+from fungrad.core.errors import Source, describe_source
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
+
+if TYPE_CHECKING:
+    from fungrad.core.primitive import Primitive
+
+DIVISIONS = frozenset(["divide", "floor_divide", "remainder", "fmod"])
+
+
+class Watch:
+    """What was seen in one run of a program."""
+
+    def __init__(self) -> None:
+        self._settings = settings.get()
+        self._origins: dict[int, tuple[int, str, str]] = {}  # number of the equation, kind, message
+
+    def see(
+        self,
+        number: int,
+        equation: tuple[Primitive, tuple[int, ...], tuple[int, ...]],
+        source: Source | None,
+        values: Sequence[Any] | Mapping[int, Any],
+    ) -> None:
+        """Look at the results of an equation that has been run."""
+        primitive, inputs, outputs = equation
+        operands = [values[v] for v in inputs]
+        if self._settings.divisions_checked and primitive.name in DIVISIONS:
+            divisor = operands[1]
+            if type(divisor) is not Tracer and not namespace((divisor,)).all(divisor):
+                where = describe_source(source)
+                report(
+                    "div", ZeroDivisionError(f"division by zero in `{primitive.name}`, at {where}")
+                )
+        for v in outputs:
+            kind = fault(values[v], self._settings)
+            if kind is not None:
+                earlier = [self._origins[w] for w in inputs if w in self._origins]
+                message = _message(kind, primitive, operands, source, values[v], self._settings)
+                self._origins[v] = min(earlier) if earlier else (number, kind, message)
+
+    def conclude(self, outputs: Sequence[int]) -> None:
+        """Report what the `outputs` have; to be called where their values leave the program."""
+        found = [self._origins[v] for v in outputs if v in self._origins]
+        if found:
+            _, kind, message = min(found)
+            report(kind, FloatingPointError(message))
+
+
+def fault(x: Any, chosen: Settings) -> str | None:
+    """Return what `x` has that is looked for: "nan" or "inf"; None if nothing."""
+    if type(x) is Tracer or not type_of(x).inexact:
+        return None
+    xp = namespace((x,))
+    if chosen.nans_checked and xp.isnan(x).any():
+        return "nan"
+    if chosen.infs_checked and xp.isinf(x).any():
+        return "inf"
+    return None
+
+
+def _message(
+    kind: str,
+    primitive: Primitive,
+    operands: Sequence[Any],
+    source: Source | None,
+    result: Any,
+    chosen: Settings,
+) -> str:
+    where = ""
+    xp = namespace((result,))
+    if result.ndim:
+        bad = xp.isnan(result) if kind == "nan" else xp.isinf(result)
+        index = np.unravel_index(int(bad.argmax()), result.shape)
+        where = f", first at index {tuple(map(int, index))}"
+    types = ", ".join(str(type_of(x)) for x in operands)
+    of = f" of {types}" if operands else ""
+    already = [i for i, x in enumerate(operands) if fault(x, chosen) == kind]
+    came = f"; its operand {already[0]} had {kind} already" if already else ""
+    return (
+        f"`{primitive.name}`{of} gave {kind} in its result of type {type_of(result)}{where}, at "
+        f"{describe_source(source)}{came}"
+    )

@@ -1,0 +1,69 @@
+"""Functions with derivative rules of their own, and what these rules are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.control.closures import closure_convert, custom_gradient
+from fungrad.control.custom_jvp import custom_jvp
+from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
+from fungrad.control.linear_call import linear_call
+from fungrad.control.rules import SymbolicZero, zero_like
+from fungrad.core import tree
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "custom_vjp_primal_tree_values",
+    "linear_call",
+    "zero_from_primal",
+]
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """Return the zero tangent of a value.
+
+    Parameters
+    ----------
+    val
+        An array, a number, or a tracer.
+    symbolic_zeros
+        Whether to return a `SymbolicZero` instead of an array.
+
+    Returns
+    -------
+    array
+        Zeros of its shape and dtype, or of dtype `float0` for integers and booleans.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero_from_primal(np.ones(2))
+    array([0., 0.])
+    """
+    return zero_like(val, symbolic_zeros)
+
+
+def custom_vjp_primal_tree_values(tree_of_primals: Any) -> Any:
+    """Return a tree of `CustomVJPPrimal` as the tree of their values.
+
+    Parameters
+    ----------
+    tree_of_primals
+        What forward rules with ``symbolic_zeros=True`` get.
+
+    Returns
+    -------
+    pytree
+        The values.
+
+    Examples
+    --------
+    >>> custom_vjp_primal_tree_values({"w": CustomVJPPrimal(1.0, True)})
+    {'w': 1.0}
+    """
+    return tree.map(lambda x: x.value, tree_of_primals)

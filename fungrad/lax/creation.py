@@ -1,0 +1,226 @@
+"""Making arrays by the names of `jax.lax`, and telling their dtypes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import type_of
+from fungrad.lax.arguments import array_of, axis_of, integers_of, no_such_option
+from fungrad.primitives import shaping
+
+__all__ = [
+    "broadcasted_iota",
+    "dtype",
+    "empty",
+    "full",
+    "full_like",
+    "iota",
+    "shape_as_value",
+]
+
+
+@api_boundary
+def iota(dtype: Any, size: int) -> Any:
+    """Return the numbers 0, 1, 2, ... as an array.
+
+    Parameters
+    ----------
+    dtype
+        The dtype of the numbers: integer, real or complex.
+    size
+        How many there are.
+
+    Returns
+    -------
+    array
+        Of shape ``(size,)``.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.iota(int, 3)
+    array([0, 1, 2])
+    """
+    return broadcasted_iota(dtype, (operator.index(size),), 0)
+
+
+@api_boundary
+def broadcasted_iota(
+    dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
+) -> Any:
+    """Return the numbers 0, 1, 2, ... along an axis of an array that is constant along the others.
+
+    Parameters
+    ----------
+    dtype
+        The dtype of the numbers: integer, real or complex.
+    shape
+        The shape of the array.
+    dimension
+        The axis along which they count.
+    out_sharding
+        Must be None.
+
+    Returns
+    -------
+    array
+        Of the shape given.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.broadcasted_iota(int, (2, 3), 1)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    name = "broadcasted_iota"
+    no_such_option(name, out_sharding=out_sharding)
+    lengths = integers_of(name, "shape", shape)
+    return shaping.iota(lengths, dtype, axis_of(name, "dimension", dimension, len(lengths)))
+
+
+@api_boundary
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """Return an array of one value.
+
+    Parameters
+    ----------
+    shape
+        The shape of the array.
+    fill_value
+        The value, a scalar; it may be traced.
+    dtype
+        The dtype of the array, by default that of the value.
+    sharding
+        Must be None.
+
+    Returns
+    -------
+    array
+        Of the shape given.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.full((2,), 3.0)
+    array([3., 3.])
+    """
+    no_such_option("full", sharding=sharding)
+    value = array_of("full", "fill_value", fill_value)
+    if np.ndim(value):
+        raise TypeError(f"lax.full: fill_value must be a scalar, got {type_of(value)}")
+    return fnp.full(integers_of("full", "shape", shape), value, dtype)
+
+
+@api_boundary
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None
+) -> Any:
+    """Return an array of one value, of the shape and dtype of another.
+
+    Parameters
+    ----------
+    x
+        An array, or anything with a shape and a dtype.
+    fill_value
+        The value, a scalar; it may be traced.
+    dtype, shape
+        Where they are to be others than those of `x`.
+    sharding
+        Must be None.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of `x`, unless others are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.full_like(np.zeros(2, int), 3)
+    array([3, 3])
+    """
+    no_such_option("full_like", sharding=sharding)
+    like = type_of(x)
+    return full(
+        like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype
+    )
+
+
+@api_boundary
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+    """Return an array whose elements are not to be read before they are set.
+
+    Parameters
+    ----------
+    shape
+        The shape of the array.
+    dtype
+        Its dtype.
+    out_sharding
+        Must be None.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype given.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.empty((2, 3), float).shape
+    (2, 3)
+    """
+    no_such_option("empty", out_sharding=out_sharding)
+    return fnp.empty(integers_of("empty", "shape", shape), dtype)
+
+
+def dtype(x: Any) -> np.dtype[Any]:
+    """Return the dtype of an array, a tracer, a number, or what names a dtype.
+
+    Parameters
+    ----------
+    x
+        An array or a number, or a dtype such as ``float`` or ``"float32"``.
+
+    Returns
+    -------
+    numpy.dtype
+        Its dtype.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.dtype(1.0), lax.dtype("float32")
+    (dtype('float64'), dtype('float32'))
+    """
+    return np.dtype(x) if isinstance(x, (type, str, np.dtype)) else type_of(x).dtype
+
+
+def shape_as_value(shape: Sequence[int]) -> Any:
+    """Return a shape as an array of integers.
+
+    Parameters
+    ----------
+    shape
+        A tuple of integers.
+
+    Returns
+    -------
+    array
+        Of int64.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.shape_as_value((2, 3))
+    array([2, 3])
+    """
+    return np.asarray(integers_of("shape_as_value", "shape", shape), np.int64)

@@ -1,0 +1,430 @@
+"""Reductions over axes, positions of extrema, and cumulative operations.
+
+Where elements tie for a maximum or minimum, they share the derivative equally.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.control.programs import Closure, mapped
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import type_of
+from fungrad.lax.arguments import axes_of, axis_of, no_such_option
+from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
+from fungrad.lax.operands import (
+    ANY,
+    BITS,
+    FLOAT,
+    NUMBER,
+    ORDERED,
+    aligned,
+    array_type_of,
+    brought_to,
+    words_of,
+)
+from fungrad.primitives import bits
+from fungrad.primitives import cumulative as c
+from fungrad.primitives import elementwise as e
+from fungrad.primitives import reductions as r
+from fungrad.primitives.shaping import (
+    Concatenate,
+    Permute,
+    ReduceSum,
+    Reshape,
+    slice_axis,
+)
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "reduce",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_xor",
+]
+
+Function = Callable[..., Any]
+
+
+def _extremum(primitive: Callable[..., Primitive], identity: Function) -> Function:
+    """Return the reduction by an extremum: of no elements it is the identity."""
+
+    def rule(x: Any, axes: tuple[int, ...]) -> Any:
+        type_ = type_of(x)
+        if 0 not in [type_.shape[a] for a in axes]:
+            return primitive(axes)(x)
+        return _of_none(x, axes, type_.dtype.type(identity(type_.dtype)))
+
+    return rule
+
+
+def _of_none(x: Any, axes: tuple[int, ...], start: Any) -> Any:
+    """Return a number for each sum of no elements, on the device where these would be."""
+    zeros = ReduceSum(axes)(x)
+    type_ = type_of(zeros)
+    return e.add(*brought_to((start, zeros), [type_.dtype] * 2, type_.shape))
+
+
+def _logical(
+    of_booleans: Callable[..., Primitive], of_integers: Callable[..., Primitive]
+) -> Function:
+    def rule(x: Any, axes: tuple[int, ...]) -> Any:
+        return (of_booleans if type_of(x).dtype == bool else of_integers)(axes)(x)
+
+    return rule
+
+
+_sum: Function = lambda x, axes: ReduceSum(axes)(x)
+_product: Function = lambda x, axes: r.ReduceProd(axes)(x)
+_maximum = _extremum(r.ReduceMax, least)
+_minimum = _extremum(r.ReduceMin, greatest)
+_and = _logical(r.ReduceAnd, bits.BitwiseAnd)
+_or = _logical(r.ReduceOr, bits.BitwiseOr)
+_xor = _logical(r.ReduceXor, bits.BitwiseXor)
+
+
+def _reduction(name: str, rule: Function, kinds: str, value: str, example: str) -> Function:
+    """Return the public function of a reduction over axes; the example is ``call -> result``."""
+
+    def function(operand: Any, axes: Sequence[int]) -> Any:
+        (x,) = aligned(name, kinds, (operand,), ("operand",))
+        return rule(x, axes_of(f"lax.{name}", "axes", axes, type_of(x).ndim))
+
+    return _named(
+        function, name, kinds, value, example, "axes\n    The axes, a sequence of integers."
+    )
+
+
+def _named(
+    function: Function,
+    name: str,
+    kinds: str,
+    value: str,
+    example: str,
+    parameters: str,
+    dtype: str = "the dtype of `operand`",
+) -> Function:
+    """Return `function` with its name and documentation; `parameters` are those besides `operand`."""
+    call, _, result = example.partition(" -> ")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"Return {value}.\n\n"
+        f"Parameters\n----------\noperand\n    Array, {words_of(kinds)}.\n{parameters}\n\n"
+        f"Returns\n-------\narray\n    Of {dtype}.\n\n"
+        "Raises\n------\nTypeError\n    If the dtype is another.\n"
+        "ValueError\n    If `operand` has no such axis.\n\n"
+        "Examples\n--------\n>>> import numpy as np\n>>> from fungrad import lax\n"
+        f">>> lax.{call}\n{result}"
+    )
+    return api_boundary(function)
+
+
+@api_boundary
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) -> Any:
+    """Return the sum over axes.
+
+    Parameters
+    ----------
+    operand
+        Array, integer, floating-point or complex.
+    axes
+        The axes, a sequence of integers.
+    out_sharding
+        Of no use here: None.
+
+    Returns
+    -------
+    array
+        Of the dtype of `operand`.
+
+    Raises
+    ------
+    TypeError
+        If `operand` is boolean.
+    ValueError
+        If it has no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.reduce_sum(np.ones((2, 3)), (0,))
+    array([2., 2., 2.])
+    """
+    no_such_option("lax.reduce_sum", out_sharding=out_sharding)
+    (x,) = aligned("reduce_sum", NUMBER, (operand,), ("operand",))
+    return _sum(x, axes_of("lax.reduce_sum", "axes", axes, type_of(x).ndim))
+
+
+reduce_prod = _reduction(
+    "reduce_prod",
+    _product,
+    NUMBER,
+    "the product over axes",
+    "reduce_prod(np.array([2, 3, 4]), (0,)) -> np.int64(24)",
+)
+reduce_max = _reduction(
+    "reduce_max",
+    _maximum,
+    ANY,
+    "the maximum over axes; of no elements, the least number there is",
+    "reduce_max(np.array([[1, 5], [4, 2]]), (1,)) -> array([5, 4])",
+)
+reduce_min = _reduction(
+    "reduce_min",
+    _minimum,
+    ANY,
+    "the minimum over axes; of no elements, the greatest number there is",
+    "reduce_min(np.array([[1, 5], [4, 2]]), (1,)) -> array([1, 2])",
+)
+reduce_and = _reduction(
+    "reduce_and",
+    _and,
+    BITS,
+    "the bitwise ``and`` over axes",
+    "reduce_and(np.array([6, 3]), (0,)) -> np.int64(2)",
+)
+reduce_or = _reduction(
+    "reduce_or",
+    _or,
+    BITS,
+    "the bitwise ``or`` over axes",
+    "reduce_or(np.array([6, 3]), (0,)) -> np.int64(7)",
+)
+reduce_xor = _reduction(
+    "reduce_xor",
+    _xor,
+    BITS,
+    "the bitwise exclusive ``or`` over axes",
+    "reduce_xor(np.array([6, 3]), (0,)) -> np.int64(5)",
+)
+
+# By any function
+
+REDUCTIONS: dict[Primitive, Function] = {
+    e.add: _sum,
+    e.mul: _product,
+    e.maximum: _maximum,
+    e.minimum: _minimum,
+    e.bitwise_and: _and,
+    e.bitwise_or: _or,
+    e.bitwise_xor: _xor,
+    e.logical_and: _and,
+    e.logical_or: _or,
+    e.logical_xor: _xor,
+}
+"""For each operation of `IDENTITIES`, the reduction by it."""
+
+
+@api_boundary
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+    out_sharding: None = None,
+) -> Any:
+    """Return arrays reduced over axes by an associative function of two elements.
+
+    Parameters
+    ----------
+    operands
+        An array, or a pytree of arrays of one shape.
+    init_values
+        Numbers in the same structure, the first of what is combined: usually the identity of `computation`. They
+        take the dtypes of the arrays.
+    computation
+        Takes two trees of numbers, what was computed so far and the next element, and returns one. It must be
+        associative: neighbours are combined in pairs, then pairs of these, and so on. Where it is one of addition,
+        multiplication, maximum, minimum and the bitwise operations, that reduction of NumPy is used.
+    dimensions
+        The axes, of which the elements are taken in row-major order.
+    out_sharding
+        Of no use here: None.
+
+    Returns
+    -------
+    pytree
+        Arrays in the structure and of the dtypes of `operands`, without the axes.
+
+    Raises
+    ------
+    TypeError
+        If shapes of the arrays differ, or `computation` returns something of another structure or dtype.
+    ValueError
+        If structures differ, or there is no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> lax.reduce(x, 0.0, lax.add, (0,))
+    array([4., 6.])
+    >>> def first_of_largest(a, b):
+    ...     (x, i), (y, j) = a, b
+    ...     later = y > x
+    ...     return lax.select(later, y, x), lax.select(later, j, i)
+    >>> values = np.array([3.0, 5.0, 5.0])
+    >>> lax.reduce((values, np.arange(3)), (-np.inf, 0), first_of_largest, (0,))
+    (np.float64(5.0), np.int64(1))
+    """
+    no_such_option("lax.reduce", out_sharding=out_sharding)
+    arrays, structure = tree.flatten(operands)
+    starts, start_structure = tree.flatten(init_values)
+    if structure != start_structure:
+        raise ValueError(
+            f"lax.reduce: init_values must have the structure of operands, {structure}, got {start_structure}"
+        )
+    types = [array_type_of("reduce", "operands", x) for x in arrays]
+    if len({t.shape for t in types}) > 1:
+        raise TypeError(f"lax.reduce: operands are arrays of one shape, got {types}")
+    if any(np.shape(x) for x in starts):
+        raise ValueError(
+            f"lax.reduce: init_values are numbers, got {[array_type_of('reduce', 'init_values', x) for x in starts]}"
+        )
+    if not arrays:
+        return operands
+    axes = axes_of("lax.reduce", "dimensions", dimensions, types[0].ndim)
+    arrays = [aligned("reduce", ANY, (x,), ("operands",))[0] for x in arrays]
+    starts = [e.Cast(t.dtype)(x) for t, x in zip(types, starts, strict=True)]
+    closure = closed("reduce", computation, structure, types)
+    monoid = monoid_of(closure.program)
+    if monoid is not None:
+        (x,), (start,), dtype = arrays, starts, types[0].dtype
+        result = REDUCTIONS[monoid](x, axes)
+        if isinstance(start, np.generic) and start == IDENTITIES[monoid](dtype):
+            return tree.unflatten(structure, [result])
+        results = [monoid(*brought_to((start, result), [dtype] * 2, type_of(result).shape))]
+    else:
+        results = _folded(closure, arrays, starts, axes)
+    return tree.unflatten(structure, results)
+
+
+def _folded(
+    closure: Closure, arrays: Sequence[Any], starts: Sequence[Any], axes: tuple[int, ...]
+) -> list[Any]:
+    """Combine neighbours along axes until one is left, which is combined with the start.
+
+    Elements are in rows: a row holds all that are at one place along the axes.
+    """
+    shape = type_of(arrays[0]).shape
+    kept = tuple([a for a in range(len(shape)) if a not in axes])
+    length, width = (math.prod([shape[a] for a in which]) for which in (axes, kept))
+    kept_shape = tuple([shape[a] for a in kept])
+    rows = [Reshape((length, width))(Permute((*axes, *kept))(x)) for x in arrays]
+    while length > 1:
+        pairs = length // 2
+        left, right = ([slice_axis(x, 0, k, 2 * pairs, 2) for x in rows] for k in (0, 1))
+        flat = [Reshape((pairs * width,))(x) for x in (*left, *right)]
+        found = [Reshape((pairs, width))(x) for x in _mapped(closure, pairs * width, flat)]
+        if length % 2:
+            lasts = [slice_axis(x, 0, length - 1, length) for x in rows]
+            found = [Concatenate(0)(x, last) for x, last in zip(found, lasts, strict=True)]
+        rows, length = found, pairs + length % 2
+    if not length:
+        return [_of_none(x, axes, start) for x, start in zip(arrays, starts, strict=True)]
+    lasts = [Reshape((width,))(x) for x in rows]
+    return [Reshape(kept_shape)(x) for x in _mapped(closure, width, lasts, starts)]
+
+
+def _mapped(
+    closure: Closure, size: int, operands: Sequence[Any], starts: Sequence[Any] = ()
+) -> list[Any]:
+    """Apply a function of numbers to each element of arrays of one axis, after the numbers `starts`."""
+    if not size:
+        return list(operands[: len(closure.types)])
+    alike = (*closure.captured, *starts)
+    batched = [False] * len(alike) + [True] * len(operands)
+    return list(mapped(closure.program, size, batched)(*alike, *operands))
+
+
+# Positions
+
+
+def _position(name: str, primitive: Callable[[int], Primitive], what: str) -> Function:
+    def function(operand: Any, axis: int, index_dtype: Any) -> Any:
+        (x,) = aligned(name, ORDERED, (operand,), ("operand",))
+        type_ = type_of(x)
+        number = axis_of(f"lax.{name}", "axis", axis, type_.ndim)
+        dtype = np.dtype(index_dtype)
+        if dtype.kind not in "iu":
+            raise TypeError(f"lax.{name}: index_dtype is a dtype of integers, got {dtype}")
+        if not type_.shape[number]:
+            raise ValueError(f"lax.{name}: {type_} has no elements along axis {number}")
+        return e.Cast(dtype)(primitive(number)(x))
+
+    return _named(
+        function,
+        name,
+        ORDERED,
+        f"the position of the {what} along an axis: the first one, or that of the first NaN",
+        f"{name}(np.array([[1, 5], [4, 2]]), 1, np.int32) -> "
+        + ("array([1, 0], dtype=int32)" if what == "maximum" else "array([0, 1], dtype=int32)"),
+        "axis\n    The axis.\nindex_dtype\n    The dtype of the result, one of integers.",
+        "dtype `index_dtype`",
+    )
+
+
+argmax = _position("argmax", r.ArgMax, "maximum")
+argmin = _position("argmin", r.ArgMin, "minimum")
+
+# Cumulative operations
+
+
+def _cumulative(
+    name: str, primitive: Callable[[int, bool], Primitive], kinds: str, value: str, example: str
+) -> Function:
+    def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        (x,) = aligned(name, kinds, (operand,), ("operand",))
+        number = axis_of(f"lax.{name}", "axis", axis, type_of(x).ndim)
+        return primitive(number, operator.truth(reverse))(x)
+
+    return _named(
+        function,
+        name,
+        kinds,
+        f"the {value} of all elements up to each along an axis",
+        f"{name}({example}",
+        "axis\n    The axis.\nreverse\n    Whether to begin at the end.",
+    )
+
+
+cumsum = _cumulative("cumsum", c.CumSum, NUMBER, "sum", "np.array([1, 2, 3])) -> array([1, 3, 6])")
+cumprod = _cumulative(
+    "cumprod",
+    c.CumProd,
+    NUMBER,
+    "product",
+    "np.array([1, 2, 3]), reverse=True) -> array([6, 6, 3])",
+)
+cummax = _cumulative(
+    "cummax", c.CumMax, NUMBER, "maximum", "np.array([1, 3, 2])) -> array([1, 3, 3])"
+)
+cummin = _cumulative(
+    "cummin", c.CumMin, NUMBER, "minimum", "np.array([3, 1, 2])) -> array([3, 1, 1])"
+)
+cumlogsumexp = _cumulative(
+    "cumlogsumexp",
+    c.CumLogSumExp,
+    FLOAT,
+    "logarithm of the sum of exponentials",
+    "np.zeros(2)) -> array([0.        , 0.69314718])",
+)

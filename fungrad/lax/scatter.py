@@ -1,0 +1,358 @@
+"""Writing windows of an array at places given by an array of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import Shape, type_of
+from fungrad.lax.arguments import array_of, axes_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.places import (
+    GatherScatterMode,
+    Windows,
+    arrangement,
+    check_distinct,
+    indices_of,
+    inverse_of,
+    paired_axes,
+    windows_at,
+)
+from fungrad.primitives.indexing import Gather, Scatter
+from fungrad.primitives.shaping import pad
+
+__all__ = [
+    "ScatterDimensionNumbers",
+    "scatter",
+    "scatter_add",
+    "scatter_apply",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_sub",
+]
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axes of operand, indices and updates of `scatter` belong together.
+
+    Attributes
+    ----------
+    update_window_dims
+        The axes of the updates, ascending, that are axes of the windows.
+    inserted_window_dims
+        The axes of the operand along which windows have length 1 and which the updates lack.
+    scatter_dims_to_operand_dims
+        The axis of the operand that each element of an index is for.
+    operand_batching_dims, scatter_indices_batching_dims
+        Axes of the operand and of the indices that go together.
+
+    Examples
+    --------
+    >>> from fungrad import lax
+    >>> lax.ScatterDimensionNumbers((), (0,), (0,)).inserted_window_dims
+    (0,)
+    """
+
+    update_window_dims: Sequence[int]
+    inserted_window_dims: Sequence[int]
+    scatter_dims_to_operand_dims: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    scatter_indices_batching_dims: Sequence[int] = ()
+
+
+class _Target(NamedTuple):
+    """A call of `scatter` in the form of the primitive."""
+
+    operand: Any
+    windows: Windows
+    arranged: Callable[[Any], Any]  # takes updates to the axes of the primitive
+    undone: Callable[[Any], Any]  # takes the primitive's result to the axes of the operand
+
+
+def _target(
+    name: str,
+    operand: Any,
+    indices: Any,
+    updates_shape: Shape,
+    numbers: ScatterDimensionNumbers,
+    mode: str | GatherScatterMode | None,
+) -> _Target:
+    x = array_of(name, "operand", operand)
+    shape = np.shape(x)
+    mapped = axes_of(
+        name, "scatter_dims_to_operand_dims", numbers.scatter_dims_to_operand_dims, len(shape)
+    )
+    indices = indices_of(name, indices, mapped)
+    stack = tuple(np.shape(indices)[:-1])
+    batching = paired_axes(
+        name, x, indices, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims
+    )
+    inserted = axes_of(name, "inserted_window_dims", numbers.inserted_window_dims, len(shape))
+    dropped = inserted + tuple(batching)
+    check_distinct(name, "inserted_window_dims and operand_batching_dims", dropped)
+    check_distinct(
+        name, "scatter_dims_to_operand_dims and operand_batching_dims", mapped + tuple(batching)
+    )
+    kept = [a for a in range(len(shape)) if a not in dropped]
+    ndim = len(stack) + len(kept)
+    if len(updates_shape) != ndim:
+        raise ValueError(
+            f"lax.{name}: updates must have {ndim} axes, {len(stack)} of the indices and {len(kept)} of windows, got "
+            f"shape {updates_shape}"
+        )
+    offsets = axes_of(name, "update_window_dims", numbers.update_window_dims, ndim)
+    if list(offsets) != sorted(offsets) or len(offsets) != len(kept):
+        raise ValueError(
+            f"lax.{name}: update_window_dims must be {len(kept)} ascending axes of the updates, got {offsets}"
+        )
+    sizes = [1] * len(shape)
+    for a, place in zip(kept, offsets, strict=True):
+        sizes[a] = updates_shape[place]
+    found = tuple(n for i, n in enumerate(updates_shape) if i not in offsets)
+    if found != stack or any(size > n for size, n in zip(sizes, shape, strict=True)):
+        raise ValueError(
+            f"lax.{name}: updates of shape {updates_shape} do not fit: their axes {offsets} must fit into those of "
+            f"{type_of(x)}, and the others must be {stack}, those of the indices"
+        )
+    windows = windows_at(shape, indices, sizes, mapped, batching, GatherScatterMode.from_any(mode))
+    order = windows.order(len(shape))
+    axes = arrangement(len(stack), [a for a in order if a in kept], offsets)
+    lead = fnp.transpose(x, order)
+    if not windows.moving:  # every window is the whole array: one axis to move along
+        zeros = np.zeros(stack, np.int64)
+        windows = windows._replace(places=[zeros])
+        lead = fnp.reshape(lead, (1, *np.shape(lead)))
+    window = tuple(sizes[a] for a in order)
+
+    def arranged(updates: Any) -> Any:
+        return fnp.reshape(fnp.transpose(updates, inverse_of(axes)), stack + window)
+
+    def undone(result: Any) -> Any:
+        whole = fnp.reshape(result, tuple(shape[a] for a in order))
+        return fnp.transpose(whole, inverse_of(order))
+
+    return _Target(lead, windows, arranged, undone)
+
+
+def _scattered(
+    name: str,
+    kind: str,
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    numbers: ScatterDimensionNumbers,
+    unique: bool,
+    mode: str | GatherScatterMode | None,
+) -> Any:
+    x = array_of(name, "operand", operand)
+    new = array_of(name, "updates", number_of(updates, x))
+    check_same_dtypes(name, operand=x, updates=new)
+    target = _target(name, x, indices, np.shape(new), numbers, mode)
+    x, windows, new = target.operand, target.windows, target.arranged(new)
+    return target.undone(_written(kind, x, new, windows, unique and windows.sure))
+
+
+def _written(kind: str, x: Any, updates: Any, windows: Windows, unique: bool) -> Any:
+    """Combine windows with updates, but for those that are outside."""
+    inside, places = windows.inside, windows.places
+    if inside is None:
+        return Scatter(kind, unique)(x, updates, *places)
+    extra = (1,) * (len(np.shape(updates)) - len(np.shape(inside)))
+    if kind == "add":
+        mask = fnp.reshape(inside, np.shape(inside) + extra)
+        zero = np.zeros((), type_of(updates).dtype)[()]
+        return Scatter(kind)(x, fnp.where(mask, updates, zero), *places)
+    # What is outside goes to one place more along the first axis, which is cut off again.
+    n = np.shape(x)[0]
+    more = pad(x, [0] * np.ndim(x), [1] + [0] * (np.ndim(x) - 1))
+    extra = (1,) * (len(np.shape(places[0])) - len(np.shape(inside)))
+    first = fnp.where(fnp.reshape(inside, np.shape(inside) + extra), places[0], n)
+    return Scatter(kind)(more, updates, first, *places[1:])[:n]
+
+
+@api_boundary
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    func: Callable[[Any], Any],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Sequence[int] = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """Apply a function to the elements of windows of an array.
+
+    Parameters
+    ----------
+    operand
+        An array of any shape and dtype.
+    scatter_indices
+        Integers; along the last axis lies an index, the place of the first element of a window. No
+        element may be in two windows.
+    func
+        An elementwise function.
+    dimension_numbers
+        Which axes belong together: a `ScatterDimensionNumbers`.
+    update_shape
+        The shape that updates would have: what axes windows and indices have.
+    indices_are_sorted
+        A promise of which no use is made.
+    unique_indices
+        A promise that no element is in two windows; needed if indices have no known values.
+    mode
+        What becomes of windows that are not inside; by default they are left out. See `GatherScatterMode`.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of the operand.
+
+    Raises
+    ------
+    ValueError
+        If an element is in two windows, or if that cannot be told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_apply(np.array([1.0, 2.0]), np.array([[1]]), np.square, elements, update_shape=(1,))
+    array([1., 4.])
+    """
+    shape = integers_of("scatter_apply", "update_shape", update_shape)
+    target = _target("scatter_apply", operand, scatter_indices, shape, dimension_numbers, mode)
+    x, windows = target.operand, target.windows
+    if not (unique_indices or _are_distinct(windows)):
+        raise ValueError(
+            "lax.scatter_apply: windows must not overlap, for the function is applied to an element once. If they do, "
+            "call it for one after the other; if they do not, and the indices are traced, say unique_indices=True"
+        )
+    new = func(Gather()(x, *windows.places))
+    check_same_dtypes("scatter_apply", operand=x, updates=new)
+    return target.undone(_written("set", x, new, windows, windows.sure))
+
+
+def _are_distinct(windows: Windows) -> bool:
+    """Whether no two windows, of those that are inside, share an element; False if it is not known."""
+    if any(type(place) is Tracer for place in windows.places):
+        return False
+    shape = np.shape(windows.places[0])
+    inside = True if windows.inside is None else windows.inside
+    mask = np.reshape(inside, np.shape(inside) + (1,) * (len(shape) - np.ndim(inside)))
+    mask = np.broadcast_to(mask, shape)
+    found = np.stack([np.asarray(place)[mask] for place in windows.places])
+    return np.unique(found, axis=1).shape == found.shape
+
+
+_SCATTERS = {
+    "scatter": (
+        "set",
+        "Put updates in place of windows of an array; of several in one place the last stays.",
+    ),
+    "scatter_add": ("add", "Add updates to windows of an array."),
+    "scatter_sub": ("add", "Subtract updates from windows of an array."),
+    "scatter_mul": ("mul", "Multiply windows of an array by updates."),
+    "scatter_min": (
+        "min",
+        "Take the smaller of the elements of windows of an array and of updates.",
+    ),
+    "scatter_max": (
+        "max",
+        "Take the larger of the elements of windows of an array and of updates.",
+    ),
+}
+
+_DOC = """{summary}
+
+`x.at[i]` says most of it more simply.
+
+Parameters
+----------
+operand
+    An array of any shape and dtype.
+scatter_indices
+    Integers; along the last axis lies an index, the place of the first element of a window.
+updates
+    An array of the same dtype: a window for each index.
+dimension_numbers
+    Which axes belong together: a `ScatterDimensionNumbers`.
+indices_are_sorted
+    A promise of which no use is made.
+unique_indices
+    A promise that no element is in two windows, which can make it faster.
+mode
+    What becomes of windows that are not inside; by default they are left out. See `GatherScatterMode`.
+
+Returns
+-------
+array
+    Of the shape and dtype of the operand, which keeps its values.
+
+Raises
+------
+TypeError
+    If the dtypes differ, or the indices are no integers.
+ValueError
+    If dimension numbers and shapes do not fit together.
+
+Examples
+--------
+>>> import numpy as np
+>>> from fungrad import lax
+>>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
+>>> lax.{name}(np.array([1.0, 2.0, 3.0]), np.array([[2], [0]]), np.array([4.0, 2.0]), elements)
+{result}
+"""
+
+_RESULTS = {
+    "scatter": "array([2., 2., 4.])",
+    "scatter_add": "array([3., 2., 7.])",
+    "scatter_sub": "array([-1.,  2., -1.])",
+    "scatter_mul": "array([ 2.,  2., 12.])",
+    "scatter_min": "array([1., 2., 3.])",
+    "scatter_max": "array([2., 2., 4.])",
+}
+
+
+def _scatter(name: str) -> Callable[..., Any]:
+    kind, summary = _SCATTERS[name]
+
+    def function(
+        operand: Any,
+        scatter_indices: Any,
+        updates: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+    ) -> Any:
+        new = fnp.negative(updates) if name == "scatter_sub" else updates
+        return _scattered(
+            name, kind, operand, scatter_indices, new, dimension_numbers, unique_indices, mode
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _DOC.format(name=name, summary=summary, result=_RESULTS[name])
+    return api_boundary(function)
+
+
+scatter = _scatter("scatter")
+
+scatter_add = _scatter("scatter_add")
+
+scatter_sub = _scatter("scatter_sub")
+
+scatter_mul = _scatter("scatter_mul")
+
+scatter_min = _scatter("scatter_min")
+
+scatter_max = _scatter("scatter_max")

@@ -1,0 +1,497 @@
+"""Slices, with bounds that are known and with starts that may be traced.
+
+What lies at static places is a view, as in NumPy. The functions called ``dynamic`` compute the start when the
+program runs; where it is out of range, it is moved so that the slice fits.
+"""
+
+from __future__ import annotations
+
+import operator
+from builtins import slice as Bounds
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import type_of
+from fungrad.lax.arguments import array_of, axis_of, check_same_dtypes, integers_of, number_of
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
+
+__all__ = [
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "index_in_dim",
+    "slice",
+    "slice_in_dim",
+]
+
+
+@api_boundary
+def slice(
+    operand: Any,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Any:
+    """Return a slice with bounds that are known.
+
+    Parameters
+    ----------
+    operand
+        An array of any shape and dtype.
+    start_indices, limit_indices
+        For each axis the first place and the one where the slice ends, which it does not contain.
+    strides
+        For each axis the distance between elements, by default 1.
+
+    Returns
+    -------
+    array
+        The slice, a view.
+
+    Raises
+    ------
+    ValueError
+        If bounds are negative, or beyond the array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.slice(np.arange(10), (2,), (9,), (3,))
+    array([2, 5, 8])
+    """
+    x = array_of("slice", "operand", operand)
+    shape = np.shape(x)
+    start = integers_of("slice", "start_indices", start_indices)
+    limit = integers_of("slice", "limit_indices", limit_indices)
+    step = (1,) * len(shape) if strides is None else integers_of("slice", "strides", strides)
+    fits = len(start) == len(limit) == len(step) == len(shape) and all(
+        0 <= a <= b <= n and s > 0 for a, b, s, n in zip(start, limit, step, shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"lax.slice: each axis of {type_of(x)} needs 0 <= start <= limit <= length and a positive stride, got "
+            f"start_indices {start}, limit_indices {limit}, strides {step}; x[-3:] counts from the end"
+        )
+    return x[tuple([Bounds(*bounds) for bounds in zip(start, limit, step, strict=True)])]
+
+
+@api_boundary
+def slice_in_dim(
+    operand: Any,
+    start_index: int | None,
+    limit_index: int | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> Any:
+    """Return a slice along one axis, with bounds that are known.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    start_index, limit_index
+        The first place and the one where the slice ends. None stands for the ends of the axis;
+        negative ones count from the last.
+    stride
+        The distance between elements.
+    axis
+        The axis.
+
+    Returns
+    -------
+    array
+        The slice, a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.slice_in_dim(np.arange(5), 1, -1)
+    array([1, 2, 3])
+    """
+    x = array_of("slice_in_dim", "operand", operand)
+    shape = np.shape(x)
+    along = axis_of("slice_in_dim", "axis", axis, len(shape))
+    n = shape[along]
+    first, stop = [
+        default if bound is None else operator.index(bound) + n * (operator.index(bound) < 0)
+        for bound, default in ((start_index, 0), (limit_index, n))
+    ]
+    if not (0 <= first <= stop <= n and operator.index(stride) > 0):
+        raise ValueError(
+            f"lax.slice_in_dim: from {start_index} to {limit_index} in steps of {stride} is no slice of axis "
+            f"{along} of {type_of(x)}"
+        )
+    return x[(*(Bounds(None),) * along, Bounds(first, stop, stride))]
+
+
+@api_boundary
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """Return what is at one place of an axis; the place is known.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    index
+        The place; negative ones count from the last.
+    axis
+        The axis.
+    keepdims
+        Whether the result has the axis, with length 1.
+
+    Returns
+    -------
+    array
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If there is no such place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.index_in_dim(np.array([[1, 2], [3, 4]]), 1, axis=1, keepdims=False)
+    array([2, 4])
+    """
+    x = array_of("index_in_dim", "operand", operand)
+    shape = np.shape(x)
+    along = axis_of("index_in_dim", "axis", axis, len(shape))
+    n, i = shape[along], operator.index(index)
+    if not -n <= i < n:
+        raise IndexError(f"lax.index_in_dim: {i} is out of range for axis {along} of {type_of(x)}")
+    place = Bounds(i % n, i % n + 1) if keepdims else i
+    return x[(*(Bounds(None),) * along, place)]
+
+
+def _start(name: str, start: Any, allow_negative: bool) -> Any:
+    """Return a start as an integer scalar, at least 0 unless negative ones count from the end."""
+    i = array_of(name, "a start index", start)
+    type_ = type_of(i)
+    if type_.shape or type_.dtype.kind not in "iu":
+        raise TypeError(f"lax.{name}: start indices must be 0-d integers, got {type_}")
+    return i if allow_negative else fnp.maximum(i, 0)
+
+
+def _starts(name: str, starts: Any, allow_negative: Any, ndim: int) -> list[Any]:
+    """Return one start for each axis, given as a sequence or as an array."""
+    if len(getattr(starts, "shape", (0,))) != 1 or len(starts) != ndim:
+        raise TypeError(
+            f"lax.{name}: start_indices must be a sequence of integers, one for each of the {ndim} axes of the "
+            f"operand, got {starts!r}"
+        )
+    allowed = (
+        [bool(allow_negative)] * ndim
+        if isinstance(allow_negative, (bool, np.bool_))
+        else list(allow_negative)
+    )
+    if len(allowed) != ndim:
+        raise ValueError(
+            f"lax.{name}: allow_negative_indices must be a boolean or one for each axis, got {allow_negative!r}"
+        )
+    return [_start(name, starts[i], allowed[i]) for i in range(ndim)]
+
+
+def _moving(
+    shape: tuple[int, ...], sizes: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Return the axes along which a slice is not all there is, its sizes there and the largest starts."""
+    axes = tuple(a for a, (n, size) in enumerate(zip(shape, sizes, strict=True)) if size != n)
+    return axes, tuple(sizes[a] for a in axes), tuple(shape[a] - sizes[a] for a in axes)
+
+
+def _check_fits(name: str, what: str, sizes: Sequence[int], x: Any) -> None:
+    shape = np.shape(x)
+    if len(sizes) != len(shape) or not all(
+        0 <= size <= n for size, n in zip(sizes, shape, strict=True)
+    ):
+        raise ValueError(f"lax.{name}: {what} {tuple(sizes)} does not fit into {type_of(x)}")
+
+
+@api_boundary
+def dynamic_slice(
+    operand: Any,
+    start_indices: Any,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """Return a slice of a size that is known, from a start that may be traced.
+
+    Parameters
+    ----------
+    operand
+        An array of any shape and dtype.
+    start_indices
+        An integer for each axis, as a sequence or an array of shape ``(operand.ndim,)``. Where the slice would
+        not fit, the start is moved.
+    slice_sizes
+        The shape of the slice.
+    allow_negative_indices
+        Whether negative starts count from the end, for all axes or for each; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        Of shape `slice_sizes`. Of a plain array it is a view.
+
+    Raises
+    ------
+    ValueError
+        If the slice is larger than the array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_slice(np.arange(5), (2,), (2,))
+    array([2, 3])
+    >>> lax.dynamic_slice(np.arange(5), (9,), (2,))
+    array([3, 4])
+    """
+    name = "dynamic_slice"
+    x = array_of(name, "operand", operand)
+    shape = np.shape(x)
+    starts = _starts(name, start_indices, allow_negative_indices, len(shape))
+    sizes = integers_of(name, "slice_sizes", slice_sizes)
+    _check_fits(name, "a slice of slice_sizes", sizes, x)
+    axes, lengths, limits = _moving(shape, sizes)
+    return DynamicSlice(axes, lengths, limits)(x, *[starts[a] for a in axes])
+
+
+@api_boundary
+def dynamic_update_slice(
+    operand: Any,
+    update: Any,
+    start_indices: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """Return an array with another in place of a slice, from a start that may be traced.
+
+    Compiled, it writes into the operand's memory where nothing reads that any more.
+
+    Parameters
+    ----------
+    operand
+        An array of any shape and dtype.
+    update
+        What replaces the slice: an array of as many axes and the same dtype, nowhere longer.
+    start_indices
+        An integer for each axis, as in `dynamic_slice`.
+    allow_negative_indices
+        Whether negative starts count from the end, for all axes or for each; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        Of the shape of the operand, which keeps its values.
+
+    Raises
+    ------
+    TypeError
+        If the dtypes differ.
+    ValueError
+        If the update does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_update_slice(np.zeros(4), np.array([1.0, 2.0]), (1,))
+    array([0., 1., 2., 0.])
+    """
+    name = "dynamic_update_slice"
+    x = array_of(name, "operand", operand)
+    new = array_of(name, "update", number_of(update, x))
+    check_same_dtypes(name, operand=x, update=new)
+    shape = np.shape(x)
+    starts = _starts(name, start_indices, allow_negative_indices, len(shape))
+    sizes = np.shape(new)
+    _check_fits(name, "an update of shape", sizes, x)
+    axes, lengths, limits = _moving(shape, sizes)
+    return DynamicUpdateSlice(axes, lengths, limits)(x, new, *[starts[a] for a in axes])
+
+
+@api_boundary
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """Return a slice along one axis, of a size that is known, from a start that may be traced.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    start_index
+        An integer. Where the slice would not fit, it is moved.
+    slice_size
+        How many elements.
+    axis
+        The axis.
+    allow_negative_indices
+        Whether negative starts count from the end; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        Of length `slice_size` along the axis. Of a plain array it is a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_slice_in_dim(np.arange(5), -2, 2)
+    array([3, 4])
+    """
+    name = "dynamic_slice_in_dim"
+    x = array_of(name, "operand", operand)
+    shape = np.shape(x)
+    along = axis_of(name, "axis", axis, len(shape))
+    start = _start(name, start_index, allow_negative_indices)
+    sizes = [*shape[:along], operator.index(slice_size), *shape[along + 1 :]]
+    _check_fits(name, "a slice of shape", sizes, x)
+    axes, lengths, limits = _moving(shape, sizes)
+    return DynamicSlice(axes, lengths, limits)(x, *[start for _ in axes])
+
+
+@api_boundary
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """Return what is at one place of an axis; the place may be traced.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    index
+        The place, an integer; where it is out of range, the next that is not.
+    axis
+        The axis.
+    keepdims
+        Whether the result has the axis, with length 1.
+    allow_negative_indices
+        Whether negative places count from the end; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        The elements there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_index_in_dim(np.array([[1, 2], [3, 4]]), 1, keepdims=False)
+    array([3, 4])
+    """
+    taken = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return taken if keepdims else fnp.squeeze(taken, axis)
+
+
+@api_boundary
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """Return an array with another in place of a slice along one axis; the start may be traced.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    update
+        What replaces the slice: an array of the same dtype and, but along the axis, the same shape.
+    start_index
+        An integer. Where the update would not fit, it is moved.
+    axis
+        The axis.
+    allow_negative_indices
+        Whether negative starts count from the end; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        Of the shape of the operand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_update_slice_in_dim(np.zeros(4), np.ones(2), 9, axis=0)
+    array([0., 0., 1., 1.])
+    """
+    name = "dynamic_update_slice_in_dim"
+    ndim = np.ndim(array_of(name, "operand", operand))
+    starts: list[Any] = [0] * ndim
+    starts[axis_of(name, "axis", axis, ndim)] = start_index
+    return dynamic_update_slice(
+        operand, update, starts, allow_negative_indices=allow_negative_indices
+    )
+
+
+@api_boundary
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """Return an array with another at one place of an axis; the place may be traced.
+
+    Parameters
+    ----------
+    operand
+        An array of any dtype.
+    update
+        What is put there: an array of the same dtype with all axes of the operand but this one, or
+        with this one of length 1.
+    index
+        The place, an integer; where it is out of range, the next that is not.
+    axis
+        The axis.
+    allow_negative_indices
+        Whether negative places count from the end; otherwise they are 0.
+
+    Returns
+    -------
+    array
+        Of the shape of the operand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import lax
+    >>> lax.dynamic_update_index_in_dim(np.zeros(3), 5.0, 1, axis=0)
+    array([0., 5., 0.])
+    """
+    name = "dynamic_update_index_in_dim"
+    x = array_of(name, "operand", operand)
+    ndim = np.ndim(x)
+    along = axis_of(name, "axis", axis, ndim)
+    new = array_of(name, "update", number_of(update, x))
+    if np.ndim(new) == ndim - 1:
+        new = fnp.expand_dims(new, along)
+    return dynamic_update_slice_in_dim(
+        x, new, index, along, allow_negative_indices=allow_negative_indices
+    )

@@ -1,0 +1,226 @@
+"""Calls of Python functions by a program, each time it runs.
+
+A callback gets copies of the operands, because the program may overwrite its arrays later, and what it
+returns is copied. It runs on the host: the arrays it gets are NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.backend import as_result, to_host
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.shaping import Reshape, expand
+
+Batches = tuple[tuple[int, tuple[bool, ...]], ...]
+"""The sizes of batches of calls, the outermost first, with the operands that differ between the calls."""
+
+Static = tuple[tuple[int, Any], ...]
+"""The leaves of the arguments that are no arrays, with their positions among all leaves."""
+
+
+def one_by_one(batches: Batches, operands: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield the operands of each call of a batch, in order."""
+    calls = [operands]
+    for size, batched in batches:
+        calls = [
+            tuple([x[i] if b else x for x, b in zip(call, batched, strict=True)])
+            for call in calls
+            for i in range(size)
+        ]
+    yield from calls
+
+
+def call_on_host(
+    callback: Callable[..., Any], structure: tree.TreeDef, static: Static, operands: Sequence[Any]
+) -> Any:
+    """Call a user's function with copies of the operands at their places in the arguments."""
+    leaves = [as_result(np.array(to_host(x))) for x in operands]
+    for position, value in static:
+        leaves.insert(position, value)
+    args, kwargs = tree.unflatten(structure, leaves)
+    return callback(*args, **kwargs)
+
+
+def name_of_callback(callback: Any) -> str:
+    """Return how to speak of a callback in messages."""
+    return getattr(callback, "__name__", None) or type(callback).__name__
+
+
+class _Callback(Primitive):
+    """What the primitives below share."""
+
+    callback: Callable[..., Any]
+    structure: tree.TreeDef
+    static: Static
+    results: tuple[ArrayType, ...]
+    out: tree.TreeDef
+    batches: Batches
+
+    multiple_results = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        sizes = tuple(size for size, _ in self.batches)
+        return tuple(t.update(shape=sizes + t.shape, weak=False) for t in self.results)
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        calls = [
+            self._declared(xp, call_on_host(self.callback, self.structure, self.static, call))
+            for call in one_by_one(self.batches, operands)
+        ]
+        if not self.batches:
+            return tuple(calls[0])
+        types = self.abstract_eval()
+        if not calls:
+            return tuple(xp.zeros(t.shape, t.dtype) for t in types)
+        columns = zip(*calls, strict=True)
+        return tuple(
+            xp.stack(list(x)).reshape(t.shape) for x, t in zip(columns, types, strict=True)
+        )
+
+    def _declared(self, xp: Any, found: Any) -> list[Any]:
+        """Return the results of the callback as arrays of their own, of the types declared for them."""
+        leaves, structure = tree.flatten(found)
+        who = f"{self.name}: the callback `{name_of_callback(self.callback)}` returned"
+        if structure != self.out:
+            raise TypeError(
+                f"{who} a tree {structure}, but result_shape_dtypes is a tree {self.out}: they must be alike "
+                "(a list of numbers is a tree; make it an array)"
+            )
+        results = []
+        for x, t in zip(leaves, self.results, strict=True):
+            weak = isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
+            result = xp.array(x, t.dtype) if weak else xp.array(x)
+            if (result.shape, result.dtype) != (t.shape, t.dtype):
+                got = f"{result.dtype}[{','.join(map(str, result.shape))}]"
+                raise TypeError(
+                    f"{who} an array of type {got} where result_shape_dtypes says {t.update(weak=False)}; "
+                    "correct the one or the other (x.astype(dtype) converts)"
+                )
+            results.append(result)
+        return results
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
+        if not any(t.inexact for t in self.results):
+            return (None,) * len(self.results)
+        raise MissingRuleError(
+            f"{self.missing('jvp')}. What the callback `{name_of_callback(self.callback)}` computes is not known to "
+            "fungrad: state the derivative with custom_jvp or custom_vjp, or pass stop_gradient(x)"
+        )
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        return self._batched(size, batched)(*operands)  # type: ignore[no-any-return]
+
+    def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
+        """Return the primitive that calls for one element of the batch after the other."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"{self.name}[{name_of_callback(self.callback)}]"
+
+
+@primitive
+class DebugCallback(_Callback):
+    """Call `callback` for what it does; there are no results."""
+
+    callback: Callable[..., Any]
+    structure: tree.TreeDef
+    static: Static = ()
+    batches: Batches = ()
+
+    results = ()
+    effect = True
+    differentiable = False
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        for call in one_by_one(self.batches, operands):
+            call_on_host(self.callback, self.structure, self.static, call)
+        return ()
+
+    def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
+        batches = ((size, batched), *self.batches)
+        return DebugCallback(self.callback, self.structure, self.static, batches)
+
+
+@primitive
+class IoCallback(_Callback):
+    """Call `callback` for what it does and for its results."""
+
+    callback: Callable[..., Any]
+    structure: tree.TreeDef
+    static: Static
+    results: tuple[ArrayType, ...]
+    out: tree.TreeDef
+    ordered: bool = False
+    batches: Batches = ()
+
+    effect = True
+
+    def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
+        if self.ordered:
+            raise ValueError(
+                f"io_callback of `{name_of_callback(self.callback)}` with ordered=True cannot be mapped by vmap: "
+                "the order of its calls would not be that of the function. Pass ordered=False to call it for "
+                "each element, one after the other."
+            )
+        static, batches = self.static, ((size, batched), *self.batches)
+        return IoCallback(
+            self.callback, self.structure, static, self.results, self.out, False, batches
+        )
+
+
+VMAP_METHODS = (
+    "sequential",
+    "sequential_unrolled",
+    "expand_dims",
+    "broadcast_all",
+    "legacy_vectorized",
+)
+
+
+@primitive
+class PureCallback(_Callback):
+    """The results of `callback`, which depend on its arguments alone."""
+
+    callback: Callable[..., Any]
+    structure: tree.TreeDef
+    static: Static
+    results: tuple[ArrayType, ...]
+    out: tree.TreeDef
+    vmap_method: str | None = None
+    batches: Batches = ()
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        if self.vmap_method is None:
+            raise MissingRuleError(
+                f"{self.missing('batch')}. Pass vmap_method to pure_callback: 'sequential' calls "
+                f"`{name_of_callback(self.callback)}` for each element; with 'expand_dims' or 'broadcast_all' it is "
+                "called once, with arguments that have the batch as their first axis"
+            )
+        if self.vmap_method == "expand_dims":
+            operands = tuple(
+                [
+                    x if b else Reshape((1, *x.shape))(x)
+                    for x, b in zip(operands, batched, strict=True)
+                ]
+            )
+        elif self.vmap_method == "broadcast_all":
+            operands = tuple([expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+        return self._batched(size, batched)(*operands)  # type: ignore[no-any-return]
+
+    def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
+        results, batches = self.results, self.batches
+        if self.vmap_method in ("sequential", "sequential_unrolled"):
+            batches = ((size, batched), *batches)
+        else:
+            results = tuple(t.update(shape=(size, *t.shape)) for t in results)
+        return PureCallback(
+            self.callback, self.structure, self.static, results, self.out, self.vmap_method, batches
+        )

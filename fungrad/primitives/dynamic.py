@@ -1,0 +1,201 @@
+"""Slices whose starts are operands: integers that are known when the program runs, not before.
+
+The workhorses of loops: the program of a loop's body reads and writes at the loop's counter, so the
+elements written are not copied, and neither is what is around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.elementwise import Cast, add, clamp, less, minimum, select
+from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_like, counting
+from fungrad.primitives.shaping import Broadcast, Permute, expand, zeros_like
+
+Axes = tuple[int, ...]
+
+
+@primitive
+class DynamicSlice(Primitive):
+    """Take `sizes` elements along `axes` from starts that are operands; all along the other axes.
+
+    Operands are x and a start for each of `axes`, a 0-d integer. A negative start counts from the
+    end. It is then moved into the range from 0 to its limit, the largest start from which the slice
+    fits; so sizes and `limits` add up to the lengths of the axes. Transposes to `DynamicUpdateSlice`.
+    """
+
+    axes: Axes
+    sizes: tuple[int, ...]
+    limits: tuple[int, ...]
+
+    linear = (0,)
+    view = True
+
+    def abstract_eval(self, x: ArrayType, *starts: ArrayType) -> ArrayType:
+        return x.update(shape=_sliced_shape(self, x, starts))
+
+    def impl(self, xp: Any, x: Any, *starts: Any) -> Any:
+        return x[_index(self, starts)]
+
+    def expression(self, x: str, *starts: str) -> str:
+        return f"{x}[{_index_source(self, starts)}]"
+
+    def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
+        into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add")
+        return (into(zeros_like(x), ct, *starts), *[None] * len(starts))
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any, *starts: Any) -> Any:
+        if not any(batched[1:]):
+            return DynamicSlice(_next(self.axes), self.sizes, self.limits)(x, *starts)
+        places = _places(self, size, batched[1:], starts)
+        ndim = len(x.shape) - batched[0]
+        if batched[0]:
+            order = _leading(self.axes, ndim)
+            found = Gather(True)(_permuted(x, order), *places)
+        else:  # elements of the batch may read the same
+            order = tuple(a - 1 for a in _leading(self.axes, ndim)[1:])
+            found = Gather()(_permuted(x, order), *places[1:])
+        return _permuted(found, _inverse(_leading(self.axes, ndim)))
+
+
+@primitive
+class DynamicUpdateSlice(Primitive):
+    """Return ``x`` with `updates` in place of, or added to, the elements that `DynamicSlice` takes.
+
+    `kind` is "set" or "add". Operands are x, updates and the starts.
+    """
+
+    axes: Axes
+    sizes: tuple[int, ...]
+    limits: tuple[int, ...]
+    kind: str = "set"
+
+    linear = (0, 1)
+
+    def abstract_eval(self, x: ArrayType, updates: ArrayType, *starts: ArrayType) -> ArrayType:
+        if self.kind not in ASSIGNMENTS:
+            raise ValueError(f'dynamic_update_slice: kind is "set" or "add", got {self.kind!r}')
+        shape = _sliced_shape(self, x, starts)
+        if updates.shape != shape or updates.dtype != x.dtype:
+            raise TypeError(f"{self} into {x} takes updates of shape {shape}, got {updates}")
+        return x.update(weak=x.weak and updates.weak)
+
+    def impl(self, xp: Any, x: Any, updates: Any, *starts: Any) -> Any:
+        out = xp.array(x)
+        if self.kind == "set":
+            out[_index(self, starts)] = updates
+        else:
+            out[_index(self, starts)] += updates
+        return out
+
+    def assignment(self, x: str, updates: str, *starts: str) -> str:
+        return f"{x}[{_index_source(self, starts)}] {ASSIGNMENTS[self.kind]} {updates}"
+
+    def transpose(self, ct: Any, x: Any, updates: Any, *starts: Any) -> tuple[Any, ...]:
+        ct_x = ct_updates = None
+        if isinstance(updates, Linear):
+            ct_updates = DynamicSlice(self.axes, self.sizes, self.limits)(ct, *starts)
+        if isinstance(x, Linear):
+            ct_x = ct
+            if self.kind == "set":
+                written = Linear(ArrayType(tuple(updates.shape), x.dtype))
+                ct_x = self(ct, zeros_like(written), *starts)
+        return (ct_x, ct_updates, *[None] * len(starts))
+
+    def batch(
+        self, size: int, batched: tuple[bool, ...], x: Any, updates: Any, *starts: Any
+    ) -> Any:
+        x, updates = expand(size, x, batched[0]), expand(size, updates, batched[1])
+        if not any(batched[2:]):
+            moved = DynamicUpdateSlice(_next(self.axes), self.sizes, self.limits, self.kind)
+            return moved(x, updates, *starts)
+        order = _leading(self.axes, len(x.shape) - 1)
+        places = _places(self, size, batched[2:], starts)
+        written = Scatter(self.kind, unique=True)(
+            _permuted(x, order), _permuted(updates, order), *places
+        )
+        return _permuted(written, _inverse(order))
+
+
+def clamped(start: Any, limit: int) -> Any:
+    """Return integers as int64, moved into the range from 0 to `limit`."""
+    if start.dtype == np.uint64:  # which may be beyond int64
+        start = minimum(start, constant_like(start, limit))
+    start = Cast(np.dtype(np.int64))(start)
+    return clamp(constant_like(start, 0), start, constant_like(start, limit))
+
+
+def wrapped(start: Any, length: int) -> Any:
+    """Return integers with those that are negative counted from the end of an axis, as int64."""
+    if start.dtype.kind == "u":
+        return start
+    start = Cast(np.dtype(np.int64))(start)
+    from_end = add(start, constant_like(start, length))
+    return select(less(start, constant_like(start, 0)), from_end, start)
+
+
+def _sliced_shape(op: Any, x: ArrayType, starts: tuple[ArrayType, ...]) -> Shape:
+    """Return the shape of the slice; check the operands."""
+    if not len(op.axes) == len(op.sizes) == len(op.limits) == len(starts):
+        raise ValueError(f"{op} takes a start for each of the axes {op.axes}, got {len(starts)}")
+    if any(s.shape or s.dtype.kind not in "iu" for s in starts):
+        raise TypeError(f"{op}: starts are 0-d integers, got {starts}")
+    shape = list(x.shape)
+    for axis, size, limit in zip(op.axes, op.sizes, op.limits, strict=True):
+        if not 0 <= axis < x.ndim or min(size, limit) < 0 or size + limit != x.shape[axis]:
+            raise ValueError(f"{op}: {size} elements from up to {limit} do not fit {x}")
+        shape[axis] = size
+    return tuple(shape)
+
+
+def _index(op: Any, starts: Sequence[Any]) -> tuple[slice, ...]:
+    """Return the index of the slice; starts on a GPU are waited for."""
+    index = [slice(None)] * (max(op.axes, default=-1) + 1)
+    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
+        i = int(start)
+        i = min(max(i + size + limit if i < 0 else i, 0), limit)
+        index[axis] = slice(i, i + size)
+    return tuple(index)
+
+
+def _index_source(op: Any, starts: Sequence[str]) -> str:
+    """Return the source text of what `_index` returns; written out, it costs a third."""
+    index = [":"] * (max(op.axes, default=-1) + 1)
+    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
+        counted = f"_i + {size + limit} if (_i := int({start})) < 0 else _i"
+        index[axis] = f"(_i := min(max({counted}, 0), {limit})):_i + {size}"
+    return ", ".join(index) or "()"
+
+
+def _places(op: Any, size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:
+    """Return index arrays of shape (batch, *sizes): the number in the batch, and one for each axis."""
+    shape = (size, *op.sizes)
+    places = [counting(shape, 0, *starts)]
+    parameters = zip(op.sizes, op.limits, starts, batched, strict=True)
+    for k, (length, limit, start, mapped) in enumerate(parameters):
+        first = clamped(wrapped(start, length + limit), limit)
+        others = tuple(range(1 if mapped else 0, len(shape)))
+        places.append(Broadcast(shape, others)(first) + counting(shape, k + 1, *starts))
+    return tuple(places)
+
+
+def _next(axes: Axes) -> Axes:
+    return tuple(a + 1 for a in axes)
+
+
+def _leading(axes: Axes, ndim: int) -> Axes:
+    """Return the order of axes with the batch first, then `axes`, then the others, of `ndim` in all."""
+    return (0, *_next(axes), *[a + 1 for a in range(ndim) if a not in axes])
+
+
+def _inverse(order: Axes) -> Axes:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def _permuted(x: Any, order: Axes) -> Any:
+    return x if order == tuple(range(len(order))) else Permute(order)(x)

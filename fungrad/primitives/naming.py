@@ -1,0 +1,36 @@
+"""Names that users give to intermediate results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.types import ArrayType
+
+
+@primitive
+class Named(Primitive):
+    """The operand as it is; `label` is what rules about saving call it. Its tangent has no name."""
+
+    label: str
+
+    linear = (0,)
+    view = True
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return x
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        return tangents[0]
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        return (ct,)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        return self(*operands)
+
+    def expression(self, *names: str) -> str | None:
+        return names[0]

@@ -1,0 +1,235 @@
+"""What can be switched on and off: within a `with` block, or for the whole process with `config.update`.
+
+A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
+FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES and FUNGRAD_EXPLAIN_CACHE_MISSES, set to 1, are settings of the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from fungrad.core.config import process_settings, setting, settings
+from fungrad.core.errors import LeakedTracerError
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
+
+_FIELDS = {
+    "disable_jit": "jit_disabled",
+    "debug_nans": "nans_checked",
+    "debug_infs": "infs_checked",
+    "log_compiles": "compiles_logged",
+    "explain_cache_misses": "misses_explained",
+}
+
+_ADVICE = {
+    "check_tracer_leaks": "use the context manager fungrad.checking_leaks()",
+    "numpy_dtype_promotion": "dtypes are promoted as NumPy does",
+    "default_device": "programs run where their arrays are",
+    "platforms": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
+    "platform_name": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
+    "default_matmul_precision": "products have the precision of their dtype",
+}
+
+
+class Config:
+    """The settings of the process, by the names that JAX has for them, with or without ``jax_`` in front.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> config.update("debug_nans", True)
+    >>> config.debug_nans
+    True
+    >>> config.update("debug_nans", False)
+    """
+
+    def update(self, name: str, value: bool) -> None:
+        """Change a setting of the process, for all threads.
+
+        Raises
+        ------
+        AttributeError
+            If there is no setting of that name.
+        TypeError
+            If `value` is neither True nor False.
+        """
+        if self._plain(name) == "enable_x64":
+            if not value:
+                raise AttributeError(
+                    "fungrad.config: float64 cannot be switched off, as arrays have the dtypes that NumPy gives them; "
+                    "make float32 arrays for single precision"
+                )
+            return
+        field = self._field(name)
+        if not isinstance(value, bool):
+            raise TypeError(f"fungrad.config: {name} is True or False, not {value!r}")
+        process_settings.set(field, value)
+        if settings.get() is not process_settings:  # in a block, of which the rest stays
+            settings.get().set(field, value)
+
+    def _plain(self, name: str) -> str:
+        return name.removeprefix("jax_").removeprefix("fungrad_")
+
+    def _field(self, name: str) -> str:
+        plain = self._plain(name)
+        if plain in _FIELDS:
+            return _FIELDS[plain]
+        if plain in _ADVICE:
+            raise AttributeError(f"fungrad.config has no {name!r}: {_ADVICE[plain]}")
+        raise AttributeError(f"fungrad.config has no {name!r}; it has {', '.join(_FIELDS)}")
+
+    def __getattr__(self, name: str) -> Any:
+        if self._plain(name) == "enable_x64":
+            return True
+        return getattr(settings.get(), self._field(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"write fungrad.config.update({name!r}, {value!r})")
+
+    def __repr__(self) -> str:
+        return f"Config({', '.join(f'{name}={getattr(self, name)}' for name in _FIELDS)})"
+
+
+config = Config()
+
+
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which jitted functions run as plain Python, and so do loops and branches of `lax`.
+
+    So ``print`` and debuggers see values, line by line, except for what `vmap` maps over.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> @fg.jit
+    ... def f(x):
+    ...     print("x is", x)
+    ...     return 2 * x
+    >>> with disable_jit():
+    ...     print(f(3.0))
+    x is 3.0
+    6.0
+    """
+    return setting(jit_disabled=disable)
+
+
+def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which a program that computes a NaN raises FloatingPointError.
+
+    The error names the operation, the user's line, and whether it arose in the derivative or in the backward pass.
+    NaN that does not reach a result, as in the branch that ``where`` throws away, is no error. Programs run
+    operation by operation, which is slower. What NumPy computes outside of transformed functions is not
+    seen: numpy.seterr(all="raise") is for that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> with debug_nans(), np.errstate(invalid="ignore"):
+    ...     try:
+    ...         fg.jit(fnp.log)(np.array([1.0, -1.0]))
+    ...     except FloatingPointError as error:
+    ...         print(str(error).split(", at")[0])
+    `log` of float64[2] gave nan in its result of type float64[2], first at index (1,)
+    """
+    return setting(nans_checked=new_val)
+
+
+def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which a program that computes an infinity raises FloatingPointError.
+
+    As `debug_nans`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> with debug_infs(), np.errstate(over="ignore"):
+    ...     try:
+    ...         fg.jit(fnp.exp)(1000.0)
+    ...     except FloatingPointError as error:
+    ...         print(str(error).split(", at")[0])
+    `exp` of float64[] gave inf in its result of type float64[]
+    """
+    return setting(infs_checked=new_val)
+
+
+def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which `jit` logs what it compiles, and how long that takes.
+
+    The logger of the standard library's `logging` is "fungrad", the level WARNING.
+
+    Examples
+    --------
+    >>> import logging
+    >>> import fungrad as fg
+    >>> logging.getLogger("fungrad").addFilter(lambda r: print(r.getMessage().split(" in ")[0]))
+    >>> with log_compiles():
+    ...     _ = fg.jit(lambda x: x + 1)(2.0)
+    compiled jit(<lambda>) for float64[]*
+    >>> logging.getLogger("fungrad").filters.clear()
+    """
+    return setting(compiles_logged=new_val)
+
+
+def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which `jit` logs why it traces: in what a call differs from the nearest known one.
+
+    The logger of the standard library's `logging` is "fungrad", the level WARNING.
+
+    Examples
+    --------
+    >>> import logging
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> logging.getLogger("fungrad").addFilter(lambda r: print(r.getMessage()))
+    >>> f = fg.jit(lambda x: x + 1)
+    >>> with explain_cache_misses():
+    ...     _ = f(np.ones(10)), f(np.ones(11))
+    traced jit(<lambda>): this is its first call
+    retraced jit(<lambda>): argument x went from float64[10] to float64[11]
+    >>> logging.getLogger("fungrad").filters.clear()
+    """
+    return setting(misses_explained=new_val)
+
+
+@contextlib.contextmanager
+def checking_leaks() -> Iterator[None]:
+    """Raise `LeakedTracerError` at the end of the block if a tracer outlives the function that was traced in it.
+
+    Such a tracer holds on to the memory of its trace, and can only be an error when used. Slow: all objects of
+    the process are looked through.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> kept = []
+    >>> try:
+    ...     with checking_leaks():
+    ...         _ = fg.jit(lambda x: kept.append(x) or x)(1.0)
+    ... except fg.LeakedTracerError as error:
+    ...     print(str(error).split(" is still")[0])
+    a tracer of type float64[]* of `jit(<lambda>)`, which has returned,
+    """
+    start = Trace("start").level
+    yield
+    gc.collect()
+    leaked = [
+        x
+        for x in gc.get_objects()
+        if type(x) is Tracer and not x.owner.open and x.owner.level > start
+    ]
+    if leaked:
+        first = min(leaked, key=lambda x: (x.owner.level, x.variable))
+        more = f" {len(leaked) - 1} more are, too." if len(leaked) > 1 else ""
+        raise LeakedTracerError(
+            f"a tracer of type {first.type} of `{first.owner.label}`, which has returned, is still referenced from "
+            f"somewhere; {first.owner.origin(first.variable)}. Look for a global, an attribute or a list that "
+            f"it was stored in, and return the value from the function instead.{more}"
+        )

@@ -1,0 +1,179 @@
+"""Why a jitted function is traced again: a log of compilations, and of what differs from earlier calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+from fungrad.core.config import settings
+from fungrad.core.paths import keystr, paths_of
+from fungrad.core.tree import TreeDef
+from fungrad.core.types import ArrayType
+
+logger = logging.getLogger("fungrad")
+
+_jitted: weakref.WeakKeyDictionary[CodeType, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+"""Which jitted function was the last of a piece of code; noted while misses are explained."""
+
+SHOWN = 4
+"""How many differences are written out."""
+
+
+class Signature(NamedTuple):
+    """What a compiled program is good for."""
+
+    structure: TreeDef
+    """Of the positional arguments that are not static and the keyword arguments."""
+    types: tuple[ArrayType, ...]
+    static: tuple[tuple[int | str, Hashable, Any], ...]
+    axes: tuple[tuple[Hashable, int], ...]
+    """The named axes within which it was traced, and their lengths."""
+
+
+def log_miss(
+    jitted: Any,
+    fun: Callable[..., Any],
+    label: str,
+    known: Sequence[Signature],
+    new: Signature,
+    how: str,
+    seconds: float,
+) -> None:
+    """Write to the log that a program was made, and why, as far as the settings ask for it.
+
+    `how` is "compiled"; "traced" to be part of another program; or "anew", to be good for this call only.
+    """
+    chosen = settings.get()
+    if chosen.misses_explained:
+        logger.warning("%s", explanation(jitted, fun, label, known, new, how))
+    if chosen.compiles_logged:
+        done = "compiled" if how == "compiled" else "traced"
+        types = ", ".join(map(str, new.types)) or "no arrays"
+        logger.warning("%s %s for %s in %.1f ms", done, label, types, seconds * 1e3)
+
+
+def explanation(
+    jitted: Any,
+    fun: Callable[..., Any],
+    label: str,
+    known: Sequence[Signature],
+    new: Signature,
+    how: str,
+) -> str:
+    """Return why there was no program for a call."""
+    if how == "anew":
+        return (
+            f"{label} is traced anew in each call: it uses traced values of the function around it that are "
+            "not its arguments. Pass them as arguments"
+        )
+    if known:
+        found = min((list(differences(fun, old, new)) for old in reversed(known)), key=len)
+        found = found or [
+            "arguments are passed by keyword that were passed by position, or the reverse"
+        ]
+        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return f"retraced {label}: {'; '.join(found[:SHOWN])}{more}"
+    code = _code_of(fun)
+    before = None if code is None else _jitted.get(code)
+    if code is not None:
+        _jitted[code] = weakref.ref(jitted)
+    if code is not None and before is not None and before() is not jitted:
+        place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+        return (
+            f"traced {label}: it is a new function, made at {place} as another was before. Each call of jit "
+            "has programs of its own: jit the function once, outside of the loop"
+        )
+    return f"traced {label}: this is its first call"
+
+
+def _code_of(fun: Any) -> CodeType | None:
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    return getattr(inspect.unwrap(fun), "__code__", None)
+
+
+def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iterator[str]:
+    """Describe in what two calls of `fun` differ."""
+    before, now = dict(_static(fun, old)), dict(_static(fun, new))
+    for name in dict.fromkeys([*before, *now]):
+        if name not in now:
+            yield f"static argument {name} was {before[name]}, and is not given now"
+        elif name not in before:
+            yield f"static argument {name} was not given, and is {now[name]} now"
+        elif before[name] != now[name]:
+            yield f"static argument {name} changed from {before[name]} to {now[name]}"
+    trees, new_trees = dict(_arguments(fun, old)), dict(_arguments(fun, new))
+    for name in dict.fromkeys([*trees, *new_trees]):
+        if name not in new_trees:
+            yield f"argument {name} was given before"
+        elif name not in trees:
+            yield f"argument {name} was not given before"
+        elif trees[name][0] != new_trees[name][0]:
+            yield (
+                f"the structure of argument {name} changed from {_shown(trees[name][0])} to "
+                f"{_shown(new_trees[name][0])}"
+            )
+        else:
+            structure, types = trees[name]
+            for path, t, u in zip(paths_of(structure), types, new_trees[name][1], strict=True):
+                if t != u:
+                    yield f"argument {name}{keystr(path)} {_change(t, u)}"
+    if old.axes != new.axes:
+        yield f"the named axes of vmap around it changed from {dict(old.axes)} to {dict(new.axes)}"
+
+
+def _change(old: ArrayType, new: ArrayType) -> str:
+    if old.weak != new.weak:
+        return f"was {_kind(old)}, and is {_kind(new)} now"
+    return f"went from {old} to {new}"
+
+
+def _kind(type_: ArrayType) -> str:
+    if not type_.weak:
+        return str(type_)
+    of = {"i": "int", "f": "float", "c": "complex"}[type_.dtype.kind]
+    return f"{type_.update(weak=False)} of Python's {of}" if type_.shape else f"a Python {of}"
+
+
+def _shown(structure: TreeDef) -> str:
+    return str(structure).removeprefix("PyTreeSpec(").split(", namespace=")[0].removesuffix(")")
+
+
+def _names(fun: Callable[..., Any]) -> list[str]:
+    """Return the names of the positional parameters."""
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _static(fun: Callable[..., Any], signature: Signature) -> Iterator[tuple[str, str]]:
+    names = _names(fun)
+    for where, _, value in signature.static:
+        name = names[where] if isinstance(where, int) and where < len(names) else str(where)
+        yield name, repr(value)
+
+
+def _arguments(
+    fun: Callable[..., Any], signature: Signature
+) -> Iterator[tuple[str, tuple[TreeDef, Sequence[ArrayType]]]]:
+    """Yield the name of each argument that is not static, with its structure and types."""
+    names = _names(fun)
+    args, kwargs = signature.structure.children()
+    fixed = {where for where, _, _ in signature.static}
+    free = (i for i in range(args.num_children + len(fixed)) if i not in fixed)
+    labels = [
+        names[i] if i < len(names) else str(i) for _, i in zip(range(args.num_children), free)
+    ]
+    labels += [str(k) for k in kwargs.entries()]
+    start = 0
+    for label, child in zip(labels, [*args.children(), *kwargs.children()], strict=True):
+        yield label, (child, signature.types[start : start + child.num_leaves])
+        start += child.num_leaves

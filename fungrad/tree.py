@@ -1,0 +1,545 @@
+"""Functions on pytrees: nested tuples, lists, dicts, named tuples, dataclasses and custom nodes.
+
+Names and meaning are those of `jax.tree`. None is an empty tree, dictionaries are ordered by their
+keys, and everything that is not a node is a leaf. Structures are optree's ``PyTreeSpec``: what is common
+to it and JAX's are `unflatten`, `flatten_up_to`, `children`, `compose`, `num_leaves`, `num_nodes`,
+equality, hash, and ``repr`` up to the name. Where optree is more generous than JAX, so is this: deques and
+struct sequences are nodes, keys of a dictionary need no order, and a dict matches an OrderedDict with the
+same keys. A dictionary keeps its own order of keys, though its leaves are in sorted order.
+
+New kinds of nodes are registered with the functions of `fungrad.tree_util`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fungrad.core import paths
+from fungrad.core import tree as core
+from fungrad.core.errors import api_boundary
+from fungrad.core.paths import KeyPath
+from fungrad.core.tree import IsLeaf, TreeDef, register_dataclass, register_node
+
+__all__ = [
+    "all",
+    "broadcast",
+    "flatten",
+    "flatten_with_path",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "register_dataclass",
+    "register_node",
+    "static",
+    "structure",
+    "transpose",
+    "unflatten",
+]
+
+T = TypeVar("T")
+missing: Any = np._NoValue
+
+
+def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
+    """Return the leaves of a tree and its structure.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    leaves : list
+        The leaves, from left to right; children of dictionaries in the order of their keys.
+    treedef : PyTreeDef
+        The structure: `unflatten` makes a tree of it and leaves.
+
+    Examples
+    --------
+    >>> leaves, treedef = flatten({"b": 3, "a": [1, (2, None)]})
+    >>> leaves
+    [1, 2, 3]
+    >>> unflatten(treedef, [10, 20, 30])
+    {'b': 30, 'a': [10, (20, None)]}
+    """
+    return core.flatten(tree, is_leaf)
+
+
+@api_boundary
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """Return the tree of a structure and leaves.
+
+    Parameters
+    ----------
+    treedef
+        A structure, from `structure` or `flatten`.
+    leaves
+        As many leaves as it has.
+
+    Returns
+    -------
+    pytree
+        The tree.
+
+    Raises
+    ------
+    TypeError
+        If `treedef` is no structure.
+    ValueError
+        If there are too many or too few leaves.
+
+    Examples
+    --------
+    >>> unflatten(structure(("x", {"w": 0})), [1, 2])
+    (1, {'w': 2})
+    """
+    check_treedef("tree.unflatten", "treedef", treedef)
+    found = list(leaves)
+    if len(found) != treedef.num_leaves:
+        raise ValueError(
+            f"tree.unflatten: the structure {treedef} has {treedef.num_leaves} leaves, got {len(found)}"
+        )
+    return core.unflatten(treedef, found)
+
+
+def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """Return the leaves of a tree.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    list
+        The leaves, from left to right.
+
+    Examples
+    --------
+    >>> leaves({"b": 3, "a": [1, (2, None)]})
+    [1, 2, 3]
+    >>> leaves([1, None], is_leaf=lambda x: x is None)
+    [1, None]
+    """
+    return core.leaves(tree, is_leaf)
+
+
+def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
+    """Return the structure of a tree.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    PyTreeDef
+        The structure. It can be compared and hashed.
+
+    Examples
+    --------
+    >>> structure([1, (2, None)])
+    PyTreeSpec([*, (*, None)])
+    """
+    return core.structure(tree, is_leaf)
+
+
+@api_boundary
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """Apply a function to each leaf of a tree, with what other trees have in its place.
+
+    Parameters
+    ----------
+    f
+        Takes a leaf of `tree` and the subtree in its place of each of `rest`.
+    tree
+        A pytree.
+    *rest
+        Trees that have `tree` as a prefix: the same structure, or more below its leaves.
+    is_leaf
+        Called on every node of `tree`; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    pytree
+        The tree of the structure of `tree` with the results of `f`.
+
+    Raises
+    ------
+    ValueError
+        If one of `rest` has another structure; the message names the path.
+
+    Examples
+    --------
+    >>> map(lambda x: x + 1, {"a": 1, "b": [2, 3]})
+    {'a': 2, 'b': [3, 4]}
+    >>> map(lambda x, y: x * y, (1, [2]), (10, [20]))
+    (10, [40])
+    """
+    return core.map(f, tree, *rest, is_leaf=is_leaf)
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
+    """Return the leaves of a tree with their paths, and its structure.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+    is_leaf_takes_path
+        Whether `is_leaf` takes the path of the node, and then the node.
+
+    Returns
+    -------
+    leaves : list of (path, leaf)
+        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
+    treedef : PyTreeDef
+        The structure.
+
+    Examples
+    --------
+    >>> flatten_with_path({"a": [5.0]})[0]
+    [((DictKey(key='a'), SequenceKey(idx=0)), 5.0)]
+    """
+    if is_leaf is not None and is_leaf_takes_path:
+        return paths.flatten_where(tree, is_leaf)
+    return paths.flatten_with_path(tree, is_leaf)
+
+
+def leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree with their paths.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+    is_leaf_takes_path
+        Whether `is_leaf` takes the path of the node, and then the node.
+
+    Returns
+    -------
+    list of (path, leaf)
+        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
+
+    Examples
+    --------
+    >>> from fungrad.tree_util import keystr
+    >>> {keystr(path): leaf for path, leaf in leaves_with_path({"w": [1, 2], "b": 3})}
+    {"['b']": 3, "['w'][0]": 1, "['w'][1]": 2}
+    """
+    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+@api_boundary
+def map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Apply a function to the path and value of each leaf of a tree.
+
+    Parameters
+    ----------
+    f
+        Takes the path of a leaf, the leaf, and the subtree in its place of each of `rest`.
+    tree
+        A pytree.
+    *rest
+        Trees that have `tree` as a prefix.
+    is_leaf
+        Called on every node of `tree`; where it is true, the node is a leaf.
+    is_leaf_takes_path
+        Whether `is_leaf` takes the path of the node, and then the node.
+
+    Returns
+    -------
+    pytree
+        The tree of the structure of `tree` with the results of `f`.
+
+    Raises
+    ------
+    ValueError
+        If one of `rest` has another structure; the message names the path.
+
+    Examples
+    --------
+    >>> map_with_path(lambda path, x: f"{path[0].key} is {x}", {"w": 1, "b": 2})
+    {'w': 'w is 1', 'b': 'b is 2'}
+    """
+    found, spec = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    columns = core.beside("tree.map_with_path", spec, rest)
+    return core.unflatten(
+        spec, [f(path, x, *xs) for (path, x), *xs in zip(found, *columns, strict=True)]
+    )
+
+
+@api_boundary
+def reduce(
+    function: Callable[[T, Any], T],
+    tree: Any,
+    initializer: T = missing,
+    is_leaf: IsLeaf = None,
+) -> T:
+    """Combine the leaves of a tree from left to right.
+
+    Parameters
+    ----------
+    function
+        Takes what was combined so far and a leaf.
+    tree
+        A pytree.
+    initializer
+        What to begin with; by default the first leaf.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    object
+        The last result of `function`.
+
+    Raises
+    ------
+    TypeError
+        If the tree has no leaves and there is no `initializer`.
+
+    Examples
+    --------
+    >>> reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)})
+    6
+    """
+    found = core.leaves(tree, is_leaf)
+    if initializer is not missing:
+        return functools.reduce(function, found, initializer)
+    if not found:
+        raise TypeError("tree.reduce: the tree has no leaves; give an initializer")
+    return functools.reduce(function, found)  # type: ignore[no-any-return]
+
+
+@api_boundary
+def reduce_associative(
+    operation: Callable[[T, T], T],
+    tree: Any,
+    *,
+    identity: T = missing,
+    is_leaf: IsLeaf = None,
+) -> T:
+    """Combine the leaves of a tree in pairs, then the results in pairs, and so on.
+
+    Rounding errors grow with the logarithm of the number of leaves, not with the number.
+
+    Parameters
+    ----------
+    operation
+        An associative function of two leaves; the first is to the left.
+    tree
+        A pytree.
+    identity
+        The result for a tree without leaves.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    object
+        All leaves combined.
+
+    Raises
+    ------
+    TypeError
+        If the tree has no leaves and there is no `identity`.
+
+    Examples
+    --------
+    >>> reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", {"c": "c", "d": "d"}])
+    '((ab)(cd))'
+    """
+    found: list[Any] = core.leaves(tree, is_leaf)
+    if not found:
+        if identity is missing:
+            raise TypeError("tree.reduce_associative: the tree has no leaves; give an identity")
+        return identity
+    while len(found) > 1:
+        odd = len(found) % 2  # then the first waits for the next round
+        pairs = zip(found[odd::2], found[odd + 1 :: 2], strict=True)
+        found = [*found[:odd], *[operation(x, y) for x, y in pairs]]
+    return found[0]  # type: ignore[no-any-return]
+
+
+def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves of a tree are true.
+
+    Parameters
+    ----------
+    tree
+        A pytree of what has a truth value.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    bool
+        True also for a tree without leaves.
+
+    Examples
+    --------
+    >>> all({"a": True, "b": [1, 2]})
+    True
+    >>> all([True, (False, True)])
+    False
+    """
+    return not any(not x for x in core.leaves(tree, is_leaf))
+
+
+@api_boundary
+def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """Repeat the leaves of a prefix of a tree for all leaves below them.
+
+    Parameters
+    ----------
+    prefix_tree
+        A pytree, a prefix of `full_tree`.
+    full_tree
+        A pytree.
+    is_leaf
+        Called on every node of `prefix_tree`; where it is true, the node is a leaf.
+
+    Returns
+    -------
+    pytree
+        The tree of the structure of `full_tree` with the leaves of `prefix_tree`.
+
+    Raises
+    ------
+    ValueError
+        If `prefix_tree` is no prefix of `full_tree`; the message names the path.
+
+    Examples
+    --------
+    >>> broadcast((0, 1), ("x", {"a": "y", "b": "z"}))
+    (0, {'a': 1, 'b': 1})
+    """
+    found, spec = core.flatten(prefix_tree, is_leaf)
+    (subtrees,) = core.beside("tree.broadcast", spec, [full_tree])
+    parts = [core.structure(subtree) for subtree in subtrees]
+    repeated = [
+        core.unflatten(part, [x] * part.num_leaves) for x, part in zip(found, parts, strict=True)
+    ]
+    return core.unflatten(spec, repeated)
+
+
+@api_boundary
+def transpose(
+    outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """Turn a tree of trees of one structure inside out.
+
+    Parameters
+    ----------
+    outer_treedef
+        The structure whose leaves are trees of the inner structure.
+    inner_treedef
+        The inner structure; by default that of the first of these trees.
+    pytree_to_transpose
+        A pytree of the one structure with the other in place of each leaf.
+
+    Returns
+    -------
+    pytree
+        The tree of the inner structure with trees of the outer structure as its leaves.
+
+    Raises
+    ------
+    TypeError
+        If the tree has another structure; the message names the path.
+
+    Examples
+    --------
+    >>> trees = [{"w": 1, "b": 2}, {"w": 3, "b": 4}]
+    >>> transpose(structure([0, 0]), structure({"w": 0, "b": 0}), trees)
+    {'w': [1, 3], 'b': [2, 4]}
+    """
+    label, tree = "tree.transpose", pytree_to_transpose
+    check_treedef(label, "outer_treedef", outer_treedef)
+    if inner_treedef is None:
+        (subtrees,) = core.beside(label, outer_treedef, [tree])
+        if not subtrees:
+            raise ValueError(f"{label}: outer_treedef has no leaves; give an inner_treedef")
+        inner_treedef = core.structure(subtrees[0])
+    check_treedef(label, "inner_treedef", inner_treedef)
+    expected = outer_treedef.compose(inner_treedef)
+    same = core.structure(tree) == expected
+    differ = None if same else paths.difference(expected, tree, exact=True)
+    if differ is not None:
+        path, how = differ
+        raise TypeError(
+            f"{label}: the tree must have the structure of outer_treedef with inner_treedef in each "
+            f"place, {expected}; at {path}: {how}"
+        )
+    found = expected.flatten_up_to(tree)
+    width = inner_treedef.num_leaves
+    columns = [core.unflatten(outer_treedef, found[i::width]) for i in range(width)]
+    return core.unflatten(inner_treedef, columns)
+
+
+def static(**kwargs: Any) -> Any:
+    """Declare a field of a dataclass to be part of the structure and no child.
+
+    Parameters
+    ----------
+    **kwargs
+        As for `dataclasses.field`.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field; `register_dataclass` knows it by its metadata ``{"static": True}``.
+
+    Examples
+    --------
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: float
+    ...     activation: str = static(default="tanh")
+    >>> leaves(Layer(1.0, "relu"))
+    [1.0]
+    """
+    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
+    return dataclasses.field(metadata=metadata, **kwargs)
+
+
+def check_treedef(label: str, name: str, value: Any) -> None:
+    """Raise a TypeError if an argument is no structure."""
+    if not isinstance(value, TreeDef):
+        raise TypeError(
+            f"{label}: {name} must be the structure of a tree, as fungrad.tree.structure returns it, "
+            f"got {type(value).__name__}"
+        )

@@ -1,0 +1,448 @@
+"""`custom_vjp`: functions whose rule is right agree with plain ones in reverse mode; forward mode is an error."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.control.cond import cond
+from fungrad.control.custom_jvp import custom_jvp
+from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
+from fungrad.control.loops import scan
+from fungrad.control.rules import SymbolicZero
+
+A = np.array([0.3, -1.2, 2.0])
+
+
+def check_reverse(f, reference, args, jit=True, vmap=True):
+    """Compare two functions of arrays to an array under reverse mode to second order, vmap and jit."""
+    every = tuple(range(len(args)))
+    directions = [np.cos(1.0 + np.arange(np.size(x))).reshape(np.shape(x)) for x in args]
+
+    def gradient(function):
+        def loss(*xs):
+            y = function(*xs)
+            return (y * np.cos(np.arange(y.size)).reshape(y.shape)).sum()
+
+        return fg.grad(loss, every)
+
+    def second(function):
+        return fg.grad(
+            lambda *xs: sum((d * g).sum() for d, g in zip(directions, gradient(function)(*xs))),
+            every,
+        )
+
+    transforms = {"value": lambda g: g, "grad": gradient, "second": second}
+    transforms["jacrev"] = fg.jacrev
+    for name, transform in transforms.items():
+        expected = transform(reference)(*args)
+        with fg.checking():
+            close(transform(f)(*args), expected, name)
+            if jit:
+                close(fg.jit(transform(f))(*args), expected, f"jit of {name}")
+                close(transform(fg.jit(f))(*args), expected, f"{name} of jit")
+    if not vmap:
+        return
+    batches = [np.stack([x, 1.1 * np.asarray(x)]) for x in args]
+    for chosen in [every, *[(i,) for i in every]]:
+        axes = tuple(0 if i in chosen else None for i in every)
+        given = [b if i in chosen else x for i, (x, b) in enumerate(zip(args, batches))]
+        for name in ("value", "grad", "second"):
+            transform = transforms[name]
+            mapped, expected = fg.vmap(transform(f), axes), fg.vmap(transform(reference), axes)
+            close(mapped(*given), expected(*given), f"vmap over {chosen} of {name}")
+            outside = transform(fg.vmap(f, axes))(*given)
+            close(outside, transform(fg.vmap(reference, axes))(*given), f"{name} of vmap {chosen}")
+        if jit:
+            found = fg.jit(fg.vmap(second(f), axes))(*given)
+            close(found, fg.vmap(second(reference), axes)(*given), "jit of vmap of second")
+
+
+def close(found, expected, what):
+    ours, theirs = fg.tree.leaves(found), fg.tree.leaves(expected)
+    assert len(ours) == len(theirs), what
+    for x, y in zip(ours, theirs):
+        assert (np.shape(x), x.dtype) == (np.shape(y), y.dtype), what
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10, err_msg=what)
+
+
+def plain_affine(w, x):
+    return fnp.sin(w * x) + x
+
+
+affine = custom_vjp(plain_affine)
+affine.defvjp(
+    lambda w, x: (affine(w, x), (w, x)),
+    lambda res, g: (
+        fnp.cos(res[0] * res[1]) * res[1] * g,
+        (fnp.cos(res[0] * res[1]) * res[0] + 1) * g,
+    ),
+)
+
+
+@custom_vjp
+def branching(x):
+    return x * x if x > 0 else -x
+
+
+def branching_fwd(x):
+    return (branching(x), 2 * x) if x > 0 else (branching(x), x * 0 - 1)
+
+
+branching.defvjp(branching_fwd, lambda slope, g: (slope * g,))
+
+
+def plain_pieces(tree, count):
+    return {"sum": tree["a"].sum() * count, "parts": (fnp.sin(tree["b"]), count), "empty": None}
+
+
+pieces = custom_vjp(plain_pieces)
+
+
+def pieces_bwd(b, g):
+    assert g["parts"][1].dtype == fg.float0
+    ones = np.ones(b.shape)
+    return {"a": 3 * g["sum"] * ones, "b": fnp.cos(b) * g["parts"][0]}, None
+
+
+pieces.defvjp(lambda tree, count: (pieces(tree, count), tree["b"]), pieces_bwd)
+
+
+def of_pieces(function):
+    def f(a, b):
+        out = function({"a": a, "b": b}, 3)
+        return out["sum"] * out["parts"][0] + out["parts"][1]
+
+    return f
+
+
+@functools.partial(custom_vjp, nondiff_argnums=(0, 2))
+def fixed_point(f, a, steps):
+    x = a * 0
+    for _ in range(steps):
+        x = f(a, x)
+    return x
+
+
+def fixed_point_fwd(f, a, steps):
+    x = fixed_point(f, a, steps)
+    return x, (a, x)
+
+
+def fixed_point_bwd(f, steps, res, g):
+    # x = f(a, x): the cotangent u solves u = g + u df/dx, and that of a is u df/da.
+    a, x = res
+    _, by_x = fg.vjp(lambda x: f(a, x), x)
+    u = g
+    for _ in range(steps):
+        u = g + by_x(u)[0]
+    return (fg.vjp(lambda a: f(a, x), a)[1](u)[0],)
+
+
+fixed_point.defvjp(fixed_point_fwd, fixed_point_bwd)
+
+
+def halving(a, x):
+    return 0.5 * (x + a) / (1 + 0.1 * x)
+
+
+def unrolled(a):
+    x = a * 0
+    for _ in range(30):
+        x = halving(a, x)
+    return x
+
+
+PROGRAMS = {
+    "two arguments": (affine, plain_affine, (A, A + 1)),
+    "scalars": (affine, plain_affine, (0.3, 0.7)),
+    "nested": (
+        lambda x: affine(affine(x, x), x * 2),
+        lambda x: plain_affine(plain_affine(x, x), x * 2),
+        (A,),
+    ),
+    "trees": (of_pieces(pieces), of_pieces(plain_pieces), (A, A - 1)),
+    "of custom_jvp": (
+        lambda x: affine(HALF(x), x),
+        lambda x: plain_affine(x / 2, x),
+        (A,),
+    ),
+}
+HALF = custom_jvp(lambda x: x / 2)
+HALF.defjvps(lambda t, out, x: t / 2)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_right_rule_changes_nothing(name):
+    f, reference, args = PROGRAMS[name]
+    check_reverse(f, reference, args)
+
+
+def test_fixed_point_by_the_implicit_function_theorem():
+    f = functools.partial(fixed_point, halving, steps=30)
+    check_reverse(lambda a: f(a), unrolled, (np.array([0.5, 1.5]),), vmap=False)
+
+
+@pytest.mark.parametrize("x", [1.5, -1.5])
+def test_branches_on_values(x):
+    reference = (lambda y: y * y) if x > 0 else (lambda y: -y)
+    check_reverse(branching, reference, (np.float64(x),), jit=False, vmap=False)
+
+
+def test_branches_in_the_middle_of_a_program():
+    check_reverse(
+        lambda x: fnp.sin(branching(fnp.exp(x)) * branching(-fnp.exp(x))),
+        lambda x: fnp.sin(fnp.exp(3 * x)),
+        (0.2,),
+        jit=False,
+        vmap=False,
+    )
+
+
+def test_in_loops_and_branches():
+    def looped(f):
+        return lambda w, x: scan(lambda c, _: (f(w, c), None), x, None, 3)[0]
+
+    check_reverse(looped(affine), looped(plain_affine), (A, A))
+
+    def chosen(f):
+        return lambda w, x: cond(x[0] > 0, lambda: f(w, x), lambda: f(x, w) * 2)
+
+    check_reverse(chosen(affine), chosen(plain_affine), (A, A))
+    check_reverse(chosen(affine), chosen(plain_affine), (A, -A), vmap=False)
+
+
+# Rules that say something else than the derivative
+
+
+@functools.partial(custom_vjp, nondiff_argnums=(1,))
+def clip_gradient(x, bound):
+    return x
+
+
+clip_gradient.defvjp(lambda x, bound: (x, None), lambda bound, _, g: (fnp.clip(g, -bound, bound),))
+
+straight_through = custom_vjp(lambda x: fnp.round(x))
+straight_through.defvjp(lambda x: (fnp.round(x), None), lambda _, g: (g,))
+
+
+@custom_vjp
+def by_values(x):
+    return 3 * x
+
+
+by_values.defvjp(
+    lambda x: (3 * x, x), lambda x, g: (g * 30 if g > 0 and float(x) > 0 else np.sin(float(g)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (lambda: fg.grad(lambda x: 5 * clip_gradient(x, 1.0))(2.0), 1.0),
+        (lambda: fg.jit(fg.grad(lambda x: 5 * clip_gradient(x, 1.0)))(2.0), 1.0),
+        (lambda: fg.vmap(fg.grad(lambda x: x * clip_gradient(x, 1.0)))(A), A + np.clip(A, -1, 1)),
+        (lambda: fg.grad(lambda x: (A * straight_through(x)).sum())(A), A),
+        (lambda: fg.grad(lambda x: fg.vmap(straight_through)(x).sum())(A), np.ones(3)),
+        (lambda: fg.grad(by_values)(2.0), 30.0),
+        (lambda: fg.jit(fg.grad(by_values))(2.0), 30.0),
+        (lambda: fg.grad(fg.jit(by_values))(2.0), 30.0),
+        (lambda: fg.vjp(by_values, 2.0)[1](-1.0)[0], np.sin(-1.0)),
+        (lambda: fg.vmap(fg.grad(by_values))(A), [30, np.sin(1), 30]),
+        (lambda: fg.grad(lambda x: fg.vmap(by_values)(x).sum())(A), [30, np.sin(1), 30]),
+        (lambda: fg.linear_transpose(by_values, 1.0)(2.0)[0], 6.0),
+    ],
+)
+def test_the_rule_is_what_is_used(found, expected):
+    np.testing.assert_allclose(found(), expected)
+
+
+def test_a_backward_pass_that_looks_at_values_has_no_derivative():
+    for call in [fg.grad(fg.grad(by_values)), fg.jit(fg.grad(fg.grad(fg.jit(by_values))))]:
+        with pytest.raises(TypeError, match="bwd of custom_vjp function by_values asks for values"):
+            call(2.0)
+
+
+def test_a_backward_pass_that_looks_at_values_cannot_close_over_traced_arrays():
+    def loss(x, a):
+        f = custom_vjp(lambda y: y)
+        f.defvjp(lambda y: (y, None), lambda _, g: (a * g if a * g > 0 else g,))
+        return f(x)
+
+    with pytest.raises(fg.ConcretizationError, match="Make them residuals"):
+        fg.jit(fg.grad(loss))(1.0, 2.0)
+    assert fg.grad(loss)(1.0, 2.0) == 2.0
+
+
+FORWARD = {
+    "jvp": lambda: fg.jvp(affine, (A, A), (A, A)),
+    "jacfwd": lambda: fg.jacfwd(affine)(A, A),
+    "jit": lambda: fg.jit(fg.jacfwd(affine))(A, A),
+    "of jit": lambda: fg.jacfwd(fg.jit(affine))(A, A),
+    "linearize": lambda: fg.linearize(affine, A, A)[1](A, A),
+    "of vmap": lambda: fg.jvp(fg.vmap(affine), (A, A), (A, A)),
+    "grad of jvp": lambda: fg.grad(lambda x: fg.jvp(affine, (x, x), (x, x))[1])(1.0),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forward_mode_is_an_error(name):
+    with pytest.raises(TypeError, match="`plain_affine` has a rule for reverse mode alone") as e:
+        FORWARD[name]()
+    if name != "grad of jvp":
+        assert "test_custom_vjp.py" in "".join(e.value.__notes__)
+    assert "jacrev" in str(e.value)
+
+
+def test_forward_over_reverse_differentiates_the_passes():
+    expected = fg.hessian(plain_affine, (0, 1))(0.3, 0.7)
+    close(fg.hessian(affine, (0, 1))(0.3, 0.7), expected, "hessian")
+    close(fg.jit(fg.hessian(affine, (0, 1)))(0.3, 0.7), expected, "jit of hessian")
+
+
+def test_rules_that_read_changed_globals_are_run_anew():
+    slope = [2.0]
+    f = custom_vjp(lambda x: x * 1.0)
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (slope[0] * g,))
+
+    def batch(x):
+        return fg.vmap(f)(x * np.ones(2)).sum()
+
+    assert (fg.grad(f)(1.0), fg.grad(batch)(1.0)) == (2.0, 4.0)
+    slope[0] = 5.0
+    assert (fg.grad(f)(1.0), fg.grad(batch)(1.0)) == (5.0, 10.0)
+
+
+def test_functions_made_anew_find_their_programs():
+    from fungrad.transforms.call import programs
+
+    def loss(x):
+        f = custom_vjp(lambda y: y * 2.0)
+        f.defvjp(lambda y: (y * 2.0, y), lambda y, g: (2.0 * g,))
+        return f(fnp.sin(x)) + fg.vmap(f)(x * np.ones(2)).sum()
+
+    fg.grad(loss)(1.0)
+    misses = programs.misses
+    fg.grad(loss)(1.5)
+    assert programs.misses == misses
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, fg.jit])
+def test_symbolic_zeros(transform):
+    seen = {}
+
+    @custom_vjp
+    def f(x, y, n):
+        return x * y, x + y, n
+
+    def fwd(x, y, n):
+        assert all(isinstance(v, CustomVJPPrimal) for v in (x, y, n))
+        seen.setdefault("perturbed", []).append((x.perturbed, y.perturbed, n.perturbed))
+        return f(x.value, y.value, n.value), (x.value, y.value)
+
+    def bwd(res, cts):
+        seen["zero"] = tuple([isinstance(c, SymbolicZero) for c in cts])
+        _, y = res
+        first = 0.0 if seen["zero"][0] else cts[0]
+        second = 0.0 if seen["zero"][1] else cts[1]
+        return first * y + second, SymbolicZero.from_primal_value(y), None
+
+    f.defvjp(fwd, bwd, symbolic_zeros=True, optimize_remat=True)
+    assert transform(fg.grad(lambda x: f(x, 3.0, 1)[0]))(2.0) == 3.0
+    assert seen.pop("perturbed")[0] == (True, False, False)
+    assert seen["zero"] == (False, True, True)
+    assert transform(fg.grad(lambda x: f(x, 3.0, 1)[1]))(2.0) == 1.0
+    assert seen["zero"] == (True, False, True)
+    assert transform(fg.grad(lambda x: sum(f(x, x, 1))))(2.0) == 3.0
+    assert seen["perturbed"][-1] == (True, True, False)
+    assert seen["zero"] == (False, False, True)
+    batch = transform(fg.grad(lambda x: fg.vmap(f, (0, None, None))(x, 3.0, 1)[0].sum()))
+    np.testing.assert_allclose(batch(A), np.full(3, 3.0))
+
+
+def test_a_value_the_rule_closes_over():
+    def loss(a, x):
+        f = custom_vjp(lambda y: a * y)
+        f.defvjp(lambda y: (f(y), a), lambda a, g: (a * g,))
+        return f(x) + fg.vmap(f)(x * np.ones(1))[0]
+
+    assert fg.grad(loss, 1)(2.0, 3.0) == 4.0
+    assert fg.jit(fg.grad(loss, 1))(2.0, 3.0) == 4.0
+    for call in [fg.grad(loss, (0, 1)), fg.jit(fg.grad(loss, (0, 1)))]:
+        with pytest.raises(
+            TypeError, match=r"closes over.*test_custom_vjp.py.*Pass that value as an"
+        ):
+            call(2.0, 3.0)
+
+
+def test_arguments_of_forward_passes_cannot_be_overwritten():
+    f = custom_vjp(lambda x: x)
+
+    def fwd(x):
+        x *= 2
+        return x, None
+
+    f.defvjp(fwd, lambda _, g: (g,))
+    with pytest.raises((ValueError, TypeError), match="read-only"):
+        fg.grad(lambda x: f(fnp.sin(x)).sum())(A)
+
+
+def test_integers_and_methods():
+    class Model:
+        @functools.partial(custom_vjp, nondiff_argnums=(0,))
+        def call(self, x, n):
+            return x[n] * 2
+
+        call.defvjp(
+            lambda self, x, n: (self.call(x, n), (x, n)),
+            lambda self, res, g: (fg.at(fnp.zeros_like(res[0]))[res[1]].add(20 * g), None),
+        )
+
+    model = Model()
+    for n in (1, np.int64(1)):
+        assert list(fg.grad(model.call)(A, n)) == [0, 20, 0]
+        assert list(fg.jit(fg.grad(model.call))(A, n)) == [0, 20, 0]
+    mapped = fg.vmap(fg.grad(model.call), (None, 0))(A, np.array([2, 0]))
+    assert mapped.tolist() == [[0, 0, 20], [20, 0, 0]]
+
+
+ERRORS = {
+    "no pair": (lambda x: x, None, "fwd of .* must return a pair of the result and the residuals"),
+    "residuals": (lambda x: (x["w"], "mode"), None, "of its residuals, one is 'mode' of type str"),
+    "no tuple": (None, lambda r, g: g, "tuple with a cotangent for each of the 1 arguments, None"),
+    "too many": (None, lambda r, g: (g, g), "each of the 1 arguments, None for zero; got 2 values"),
+    "structure": (None, lambda r, g: (g,), r"leaves `x`\['w'\] must have its structure"),
+    "key": (None, lambda r, g: ({"v": g},), r"must have its structure, .*'w'.*; got .*'v'"),
+    "shape": (
+        None,
+        lambda r, g: ({"w": fnp.ones(2)},),
+        r"argument `x`\['w'\] must have the type of the argument, float64\[\]; got float64\[2\]",
+    ),
+    "dtype": (None, lambda r, g: ({"w": g * 1j},), r"got complex128\[\]"),
+    "no array": (None, lambda r, g: ({"w": "g"},), r"got 'g' of type str"),
+}
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: fg.jit(f)], ids=["plain", "jit"])
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_rules(name, transform):
+    fwd, bwd, message = ERRORS[name]
+    f = custom_vjp(lambda x: x["w"])
+    f.defvjp(fwd or (lambda x: (x["w"], None)), bwd or (lambda r, g: ({"w": g},)))
+    with pytest.raises(TypeError, match=message):
+        fg.grad(transform(f))({"w": 1.0})
+
+
+def test_errors():
+    f = custom_vjp(lambda x: x)
+    with pytest.raises(AttributeError, match=r"no rule: define it with <lambda>.defvjp"):
+        f(1.0)
+    f.defvjp(lambda x: ((x, x), None), lambda r, g: (g,))
+    with pytest.raises(TypeError, match=r"fwd of .* must return, first, what the function returns"):
+        fg.jit(f)(1.0)
+    with pytest.raises(
+        TypeError, match="`bound` is in nondiff_argnums, and traced arrays cannot be"
+    ):
+        fg.grad(clip_gradient, 1)(1.0, 2.0)

@@ -1,0 +1,103 @@
+"""Products by the names of `jax.lax`."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad import lax
+from tests.numpy.checker import check_function
+
+X, Y = np.arange(1.0, 7).reshape(2, 3), np.arange(3.0, 15).reshape(3, 4) / 5
+STACK, OTHER = np.arange(24.0).reshape(2, 3, 4) / 7, np.arange(40.0).reshape(2, 4, 5) / 9
+PAIRS = (((2,), (1,)), ((0,), (0,)))
+
+
+def by_rows(x, y):
+    """Multiply two rows by the first matrix, one by the second, and none of what is left."""
+    return np.concatenate([x[:2] @ y[0], x[2:3] @ y[1], 0 * (x[3:] @ y[1])])
+
+
+TABLE = {
+    "dot": (lax.dot, np.dot, [(X, Y), (X, Y[:, 0]), (X[0], Y), (X[0], Y[:, 0]), (X * 1j, Y * 1j)]),
+    "dot of integers": (lax.dot, np.dot, [(X.astype(int), Y.astype(int))]),
+    "dot of nothing": (lax.dot, np.dot, [(X[:, :0], Y[:0])]),
+    "dot_general": (lambda x, y: lax.dot_general(x, y, PAIRS), np.matmul, [(STACK, OTHER)]),
+    "outer": (
+        lambda x, y: lax.dot_general(x, y, (((), ()), ((), ()))),
+        lambda x, y: np.tensordot(x, y, 0)[()],
+        [(X, Y), (X[0, 0], Y), (X[0, 0], X[0, 1])],
+    ),
+    "dot with pairs": (
+        lambda x, y: lax.dot(x, y, dimension_numbers=(((-1,), (0,)), ((), ()))),
+        np.dot,
+        [(X, Y)],
+    ),
+    "batch_matmul": (lax.batch_matmul, np.matmul, [(STACK, OTHER), (X, Y)]),
+    "ragged_dot": (
+        lambda x, y: lax.ragged_dot(x, y, np.array([2, 1])),
+        by_rows,
+        [(OTHER[0], STACK.swapaxes(1, 2)[:, :3, :2][:, [0, 1, 2, 0, 1]])],
+    ),
+}
+CASES = [
+    pytest.param(f, oracle, args, id=f"{name}-{i}")
+    for name, (f, oracle, calls) in TABLE.items()
+    for i, args in enumerate(calls)
+]
+
+
+@pytest.mark.parametrize(("f", "oracle", "args"), CASES)
+def test_function(f, oracle, args):
+    check_function(f, oracle, args, rtol=1e-12)
+
+
+def test_sums_are_computed_in_the_wider_dtype():
+    small = np.full((1, 3), 100, np.int8)
+    assert lax.dot(small, small.T, preferred_element_type=np.int32)[0, 0] == 30000
+    half = np.full((1, 2), 300, np.float16)
+    found = lax.dot(half, half.T, preferred_element_type=np.float32)
+    assert found.dtype == np.float32
+    assert found[0, 0] == 180000  # beyond float16
+    assert lax.dot(X, Y, preferred_element_type=np.float32).dtype == np.float32
+
+
+def test_dtypes_are_promoted():
+    assert lax.dot(X.astype("f"), Y).dtype == np.float64
+    assert fg.jit(lax.dot)(X.astype(int), Y.astype("F")).dtype == np.complex128
+
+
+@pytest.mark.parametrize("precision", [None, "highest", lax.Precision.HIGH, ("high", "default")])
+def test_precision_makes_no_difference(precision):
+    np.testing.assert_array_equal(lax.dot(X, Y, precision=precision), X @ Y)
+
+
+ERRORS = [
+    (
+        lambda: lax.dot(STACK, X),
+        ValueError,
+        r"float64\[2,3,4\] and float64\[2,3\]; give dimension_nu",
+    ),
+    (lambda: lax.dot(X, X), ValueError, r"contracting dimensions \(1,\) of lhs, float64\[2,3\]"),
+    (
+        lambda: lax.dot_general(X, Y, (((1,), (0,)), ((1,), (0,)))),
+        ValueError,
+        "summed over and a b",
+    ),
+    (lambda: lax.dot_general(X, Y, (((2,), (0,)), ((), ()))), ValueError, "2 is no axis"),
+    (
+        lambda: lax.dot_general(X, Y, (((1,), (0,)), ((), ())), out_sharding=1),
+        TypeError,
+        "leave it",
+    ),
+    (lambda: lax.batch_matmul(STACK, OTHER[:1]), ValueError, "batch dimensions"),
+    (lambda: lax.batch_matmul(STACK, Y), ValueError, "fungrad.numpy.matmul broadcasts"),
+    (lambda: lax.ragged_dot(X, OTHER, np.ones(2, int)), ValueError, r"lhs of shape \(m, k\)"),
+    (lambda: lax.ragged_dot(X, STACK, np.ones(2)), TypeError, "group_sizes must be integers"),
+    (lambda: lax.ragged_dot_general, AttributeError, "use lax.ragged_dot"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), ERRORS)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

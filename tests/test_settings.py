@@ -1,0 +1,432 @@
+"""Settings: NaN and infinities as errors, jit switched off, logs of compilation, leaks of tracers."""
+
+import concurrent.futures
+import logging
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.core.config import process_settings
+from fungrad.lax.control import cond, scan, while_loop
+from fungrad.settings import (
+    checking_leaks,
+    config,
+    debug_infs,
+    debug_nans,
+    disable_jit,
+    explain_cache_misses,
+    log_compiles,
+)
+
+# NaN and infinities
+
+
+@pytest.fixture
+def _quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def log_sum(x):
+    y = x * 1
+    return fnp.sum(fnp.log(y))
+
+
+def norm(x):
+    return fnp.sqrt(fnp.sum(x * x))
+
+
+def in_a_loop(x):
+    return scan(lambda c, a: (fnp.log(c), a), x, np.zeros(3))[0]
+
+
+ONES, MINUS = np.ones(2), np.array([1.0, -1.0])
+
+MADE_NAN = {
+    "jit": (fg.jit(log_sum), MINUS, r"`log` of float64\[2\] gave nan .* first at index \(1,\), at .*log\(y\)"),
+    "value_and_grad": (fg.value_and_grad(log_sum), MINUS, r"`log` of float64\[2\] gave nan"),
+    "jvp": (lambda x: fg.jvp(log_sum, (x,), (x,)), MINUS, r"`log` of float64\[2\] gave nan"),
+    "vmap": (fg.vmap(log_sum), MINUS, r"`log` of float64\[2\] gave nan"),
+    "in the backward pass": (fg.grad(norm), np.zeros(2), r"`multiply` .* gave nan .*backward pass.*fnp.sqrt"),
+    "jit of grad": (fg.jit(fg.grad(norm)), np.zeros(2), r"`multiply` .* gave nan .*backward pass.*fnp.sqrt"),
+    "in the derivative": (lambda x: fg.jvp(norm, (x,), (x,)), np.zeros(2), r"gave nan .*derivative.*fnp.sqrt"),
+    "a value asked for": (fg.grad(lambda x: x if fnp.log(x) > 0 else -x), -1.0, r"`log` of float64\[\] gave nan"),
+    "loop": (fg.jit(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
+    "gradient of a loop": (fg.grad(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
+    "NaN that is given": (fg.jit(lambda x: x + 1), np.array([np.nan]), r"; its operand 0 had nan already$"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("_quiet")
+@pytest.mark.parametrize("name", MADE_NAN)
+def test_nan_is_an_error(name):
+    function, x, message = MADE_NAN[name]
+    function(x)  # compiled before, where it is
+    with debug_nans(), pytest.raises(FloatingPointError, match=message) as error:
+        function(x)
+    assert "test_settings.py:" in str(error.value)
+    function(x)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_the_whole_message():
+    with debug_nans(), pytest.raises(FloatingPointError) as error:
+        fg.jit(log_sum)(MINUS)
+    line = log_sum.__code__.co_firstlineno + 2
+    assert str(error.value) == (
+        "`log` of float64[2] gave nan in its result of type float64[2], first at index (1,), at "
+        f"test_settings.py:{line} (in log_sum): return fnp.sum(fnp.log(y))"
+    )
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_nan_that_reaches_no_result_is_none():
+    def safe(x):
+        return fnp.where(x > 0, fnp.log(fnp.where(x > 0, x, 1.0)), 0.0)
+
+    def half_safe(x):
+        return fnp.where(x > 0, fnp.log(x), 0.0)
+
+    with debug_nans():
+        np.testing.assert_array_equal(fg.jit(half_safe)(MINUS), [0.0, 0.0])
+        assert fg.grad(safe)(-1.0) == 0.0
+        assert fg.jit(lambda x: (x, fnp.log(-x))[0])(1.0) == 1.0
+        np.testing.assert_array_equal(fg.jit(lambda x: x)(np.array([np.nan])), [np.nan])
+        with pytest.raises(FloatingPointError, match="`sqrt` of"):
+            fg.grad(lambda x: fnp.where(x > 0, fnp.sqrt(x), 0.0))(-1.0)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_infinities():
+    with debug_infs():
+        with pytest.raises(FloatingPointError, match=r"`exp` of float64\[\] gave inf"):
+            fg.jit(fnp.exp)(1000.0)
+        with pytest.raises(FloatingPointError, match=r"`divide` .* gave inf .*backward pass"):
+            fg.grad(lambda x: fnp.sqrt(x))(0.0)
+        assert np.isnan(fg.jit(fnp.log)(-1.0))
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_results_are_the_same_and_of_their_own():
+    f = fg.jit(lambda x, y: (x, x, fnp.broadcast_to(y, (2, 2)), x[:1], 3, fnp.sin(x) * y))
+    x, y = np.arange(2.0), np.float64(2.0)
+    expected = f(x, y)
+    with debug_nans():
+        found = f(x, y)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert type(a) is type(b)
+        assert not np.shares_memory(a, x)
+    assert not np.shares_memory(found[0], found[1])
+    assert found[2].flags.writeable
+
+
+# Switching jit off
+
+
+def test_disable_jit():
+    runs = []
+
+    @fg.jit
+    def f(x):
+        runs.append(float(x))
+        if x > 0:
+            return x
+        return -x
+
+    with disable_jit():
+        assert f(2.0) == 2.0
+        assert f(-2.0) == 2.0
+        assert fg.grad(f)(-2.0) == -1.0
+        with disable_jit(False), pytest.raises(fg.ConcretizationError):
+            f(2.0)
+    assert runs == [2.0, -2.0, -2.0]
+    with pytest.raises(fg.ConcretizationError):
+        f(2.0)
+
+
+def test_disable_jit_in_loops_and_branches():
+    seen = []
+
+    def note(x):
+        seen.append(float(x))
+        return x + 1
+
+    with disable_jit():
+        fg.jit(lambda x: scan(lambda c, a: (note(c), a), x, np.zeros(2)))(1.0)
+        while_loop(lambda x: float(x) < 5, note, 3.0)
+        cond(True, note, lambda x: x, 5.0)
+    assert seen == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+# Logs
+
+
+def messages(caplog, *switches):
+    """Return what is logged, without times."""
+    assert all(r.name == "fungrad" and r.levelno == logging.WARNING for r in caplog.records)
+    found = [re.sub(r"in \d+\.\d ms", "in T ms", r.getMessage()) for r in caplog.records]
+    caplog.clear()
+    return found
+
+
+def test_log_compiles(caplog):
+    @fg.jit
+    def f(x, y=None):
+        return 2 * x
+
+    f(1.0)
+    assert messages(caplog) == []
+    with log_compiles():
+        f(np.ones(10))
+        f(np.ones(10))
+        assert messages(caplog) == ["compiled jit(f) for float64[10] in T ms"]
+        f(np.ones(2, np.float32), {"a": 1, "b": np.float32(2)})
+        assert messages(caplog) == ["compiled jit(f) for float32[2], int64[]*, float32[] in T ms"]
+        fg.grad(lambda x: fnp.sum(f(x)))(np.ones(11))
+        assert messages(caplog) == ["traced jit(f) for float64[11] in T ms"]
+        fg.jit(lambda: 1)()
+        assert messages(caplog) == ["compiled jit(<lambda>) for no arrays in T ms"]
+
+
+def g(x, n, *, scale=1.0):
+    return x["w"] * n * scale if isinstance(x, dict) else x * n * scale
+
+
+W3, W4 = {"w": np.ones(3)}, {"w": np.ones(4)}
+
+EXPLAINED = {
+    "a shape": (((W3, 1), {}), ((W4, 1), {}), "argument x['w'] went from float64[3] to float64[4]"),
+    "a dtype": (
+        ((W3, 1), {}),
+        (({"w": np.ones(3, np.float32)}, 1), {}),
+        "argument x['w'] went from float64[3] to float32[3]",
+    ),
+    "a weak type": (
+        ((W3, 1), {"scale": 2.0}),
+        ((W3, 1), {"scale": np.float64(2.0)}),
+        "argument scale was a Python float, and is float64[] now",
+    ),
+    "a strong type": (
+        ((np.float32(1), 1), {}),
+        ((1.0, 1), {}),
+        "argument x was float32[], and is a Python float now",
+    ),
+    "a tree": (
+        ((W3, 1), {}),
+        ((W3 | {"b": 1}, 1), {}),
+        "the structure of argument x changed from {'w': *} to {'b': *, 'w': *}",
+    ),
+    "a static argument": (((W3, 2), {}), ((W3, 3), {}), "static argument n changed from 2 to 3"),
+    "a static one by keyword": (
+        ((W3,), {"n": 2}),
+        ((W3,), {"n": 3}),
+        "static argument n changed from 2 to 3",
+    ),
+    "an argument more": (
+        ((W3, 1), {}),
+        ((W3, 1), {"scale": 1}),
+        "argument scale was not given before",
+    ),
+    "an argument less": (((W3, 1), {"scale": 1}), ((W3, 1), {}), "argument scale was given before"),
+    "by keyword": (
+        ((W3, 1), {}),
+        ((), {"x": W3, "n": 1}),
+        "arguments are passed by keyword that were passed by position, or the reverse",
+    ),
+    "two things": (
+        ((W3, 1), {}),
+        ((W4, 2), {}),
+        "static argument n changed from 1 to 2; argument x['w'] went from float64[3] to float64[4]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_explanations(name, caplog):
+    (args, kwargs), (new_args, new_kwargs), message = EXPLAINED[name]
+    f = fg.jit(g, static_argnums=1)
+    f(*args, **kwargs)
+    with explain_cache_misses():
+        f(*args, **kwargs)
+        assert messages(caplog) == []
+        f(*new_args, **new_kwargs)
+    assert messages(caplog) == [f"retraced jit(g): {message}"]
+
+
+def test_the_nearest_call_is_compared_with(caplog):
+    f = fg.jit(lambda x, y: x + y)
+    f(np.ones(3), np.ones(3))
+    f(np.ones((2, 4)), np.ones(4))
+    f(np.ones((5, 1)), np.ones((5, 1)))
+    with explain_cache_misses():
+        f(np.ones((3, 4)), np.ones(4))
+    assert messages(caplog) == [
+        "retraced jit(<lambda>): argument x went from float64[2,4] to float64[3,4]"
+    ]
+
+
+def test_many_differences_are_counted(caplog):
+    f = fg.jit(lambda tree: tree)
+    f([1.0] * 9)
+    with explain_cache_misses():
+        f([1] * 9)
+    [text] = messages(caplog)
+    assert text.endswith("argument tree[3] went from float64[]* to int64[]*; and 5 more")
+
+
+def test_first_calls_and_new_functions_are_told_apart(caplog):
+    with explain_cache_misses(), log_compiles():
+        for i in range(2):
+            fg.jit(lambda x: x + i)(1.0)  # noqa: B023
+    line = sys._getframe().f_lineno - 1
+    assert messages(caplog) == [
+        "traced jit(<lambda>): this is its first call",
+        "compiled jit(<lambda>) for float64[]* in T ms",
+        f"traced jit(<lambda>): it is a new function, made at test_settings.py:{line} as another was before. Each "
+        "call of jit has programs of its own: jit the function once, outside of the loop",
+        "compiled jit(<lambda>) for float64[]* in T ms",
+    ]
+
+
+def test_closures_over_tracers_are_explained(caplog):
+    with explain_cache_misses():
+        fg.grad(lambda x: fg.jit(lambda y: x * y)(x))(1.0)
+    assert messages(caplog) == [
+        "jit(<lambda>) is traced anew in each call: it uses traced values of the function around it that "
+        "are not its arguments. Pass them as arguments"
+    ]
+
+
+def test_named_axes_are_explained(caplog):
+    f = fg.jit(lambda x: 2 * x)
+    with explain_cache_misses():
+        fg.vmap(f, axis_name="i")(np.ones(2))
+        fg.vmap(f, axis_name="i")(np.ones(3))
+    assert messages(caplog)[1] == (
+        "retraced jit(<lambda>): the named axes of vmap around it changed from {'i': 2} to {'i': 3}"
+    )
+
+
+# Leaks
+
+
+def test_leaks():
+    kept = []
+
+    def leaking(x):
+        y = 2 * x
+        kept.append(y)
+        return y
+
+    with pytest.raises(fg.LeakedTracerError) as error, checking_leaks():
+        fg.jit(leaking)(1.0)
+    line = leaking.__code__.co_firstlineno + 1
+    assert str(error.value) == (
+        "a tracer of type float64[] of `jit(leaking)`, which has returned, is still referenced from somewhere; it "
+        f"was computed at test_settings.py:{line} (in leaking): y = 2 * x. Look for a global, an attribute or a "
+        "list that it was stored in, and return the value from the function instead."
+    )
+    with checking_leaks():  # what leaked before is no fault of the block
+        fg.grad(fg.jit(lambda x: fnp.sin(x) * x))(1.0)
+        fg.vmap(fg.grad(lambda x: x * x))(np.ones(2))
+    with pytest.raises(fg.LeakedTracerError, match="argument"), checking_leaks():
+        fg.grad(lambda x: kept.append(x) or x * x)(1.0)
+    with pytest.raises(KeyError), checking_leaks():  # the first error is the one to tell
+        fg.jit(lambda x: kept.append(x) or {}["missing"])(1.0)
+
+
+# The process
+
+
+@pytest.fixture
+def _restored():
+    before = {name: getattr(process_settings, name) for name in vars(process_settings)}
+    yield
+    for name, value in before.items():
+        setattr(process_settings, name, value)
+
+
+@pytest.mark.usefixtures("_restored")
+def test_settings_of_the_process_are_those_of_all_threads():
+    f = fg.jit(lambda x: float(x))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with disable_jit(), pytest.raises(fg.ConcretizationError):
+            pool.submit(f, 1.0).result()
+        config.update("jax_disable_jit", True)
+        assert pool.submit(f, 1.0).result() == 1.0
+        assert config.jax_disable_jit
+        assert config.disable_jit
+        with disable_jit(False):
+            assert not config.disable_jit
+            config.update("disable_jit", True)
+            assert config.disable_jit
+        config.update("disable_jit", False)
+        with pytest.raises(fg.ConcretizationError):
+            pool.submit(f, 1.0).result()
+
+
+@pytest.mark.usefixtures("_restored", "_quiet")
+def test_compiled_programs_heed_the_process_too():
+    f = fg.jit(fnp.log)
+    f(-1.0)
+    config.update("debug_nans", True)
+    with pytest.raises(FloatingPointError):
+        f(-1.0)
+    with pytest.raises(FloatingPointError):
+        fg.jit(fnp.log)(-1.0)
+    config.update("debug_nans", False)
+    assert np.isnan(f(-1.0))
+
+
+def test_config():
+    assert repr(config).startswith("Config(disable_jit=False, debug_nans=False")
+    assert config.jax_enable_x64
+    config.update("jax_enable_x64", True)
+    for call, kind, message in [
+        (
+            lambda: config.update("jax_enable_x64", False),
+            AttributeError,
+            "fungrad.config: float64 cannot be switched off, as arrays have the dtypes that NumPy gives them; make "
+            "float32 arrays for single precision",
+        ),
+        (
+            lambda: config.update("jax_check_tracer_leaks", True),
+            AttributeError,
+            "fungrad.config has no 'jax_check_tracer_leaks': use the context manager fungrad.checking_leaks()",
+        ),
+        (
+            lambda: config.nothing,
+            AttributeError,
+            "fungrad.config has no 'nothing'; it has disable_jit, debug_nans, debug_infs, log_compiles, "
+            "explain_cache_misses",
+        ),
+        (
+            lambda: config.update("debug_nans", 1),
+            TypeError,
+            "fungrad.config: debug_nans is True or False, not 1",
+        ),
+        (
+            lambda: setattr(config, "debug_nans", True),
+            AttributeError,
+            "write fungrad.config.update('debug_nans', True)",
+        ),
+    ]:
+        with pytest.raises(kind) as error:
+            call()
+        assert str(error.value) == message
+
+
+def test_environment_variables():
+    code = "from fungrad.settings import config; print(config.debug_nans, config.disable_jit, config.log_compiles)"
+    environment = os.environ | {"FUNGRAD_DEBUG_NANS": "1", "FUNGRAD_DISABLE_JIT": "0"}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "True False False\n"
