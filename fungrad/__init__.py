@@ -47,6 +47,7 @@ import fungrad.numpy as numpy
 import fungrad.scipy as scipy
 import fungrad.tree as tree
 import fungrad.tree_util as tree_util
+from fungrad.core.checks import CheckError
 from fungrad.core.config import checking
 from fungrad.core.errors import (
     ConcretizationError,
@@ -99,6 +100,7 @@ _HOME = {name: module for module, names in _LAZY.items() for name in names}
 
 __all__ = [
     "ArrayType",
+    "CheckError",
     "ConcretizationError",
     "Equation",
     "Expr",

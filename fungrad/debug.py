@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-import pdb
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -171,10 +170,13 @@ def callback(
     [np.float64(1.0), np.float64(2.0)]
     """
     if callback is None:
-        return functools.partial(globals()["callback"], **kwargs)
+        return functools.partial(_callback, **kwargs)
     check_callable(callback, "debug.callback")
     act("debug.callback", callback, args, kwargs)
     return None
+
+
+_callback = callback  # within, the name is that of its first parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +200,11 @@ class Stop:
 
 
 def _open(debugger: Callable[[FrameType], Any] | None, frame: FrameType) -> None:
-    (pdb.Pdb().set_trace if debugger is None else debugger)(frame)
+    if debugger is None:
+        import pdb  # few programs need it
+
+        debugger = pdb.Pdb().set_trace
+    debugger(frame)
 
 
 def breakpoint(

@@ -302,7 +302,9 @@ def test_breakpoint_opens_pdb(monkeypatch, capsys):
 
 
 def test_breakpoint_takes_a_function():
-    with pytest.raises(TypeError, match=r"debug.breakpoint takes a function, not 'web' of type str"):
+    with pytest.raises(
+        TypeError, match=r"debug.breakpoint takes a function, not 'web' of type str"
+    ):
         debug.breakpoint(backend="web")
 
 

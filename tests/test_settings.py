@@ -57,6 +57,9 @@ MADE_NAN = {
     "jit of grad": (fg.jit(fg.grad(norm)), np.zeros(2), r"`multiply` .* gave nan .*backward pass.*fnp.sqrt"),
     "in the derivative": (lambda x: fg.jvp(norm, (x,), (x,)), np.zeros(2), r"gave nan .*derivative.*fnp.sqrt"),
     "a value asked for": (fg.grad(lambda x: x if fnp.log(x) > 0 else -x), -1.0, r"`log` of float64\[\] gave nan"),
+    "a value of a jitted function": (
+        fg.grad(lambda x: x if fg.jit(log_sum)(x) > 0 else -x), -1.0, r"`log` of float64\[\] gave nan .*log\(y\)"
+    ),
     "loop": (fg.jit(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
     "gradient of a loop": (fg.grad(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
     "NaN that is given": (fg.jit(lambda x: x + 1), np.array([np.nan]), r"; its operand 0 had nan already$"),

@@ -20,16 +20,19 @@ from fungrad.core.expr import Expr
 from fungrad.core.pretty import variable_names
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
-from fungrad.primitives.dynamic import DynamicSlice
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast, add, mul, sub
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Reshape, Slice, index_source
+from fungrad.primitives.shaping import Broadcast, Reshape, Slice
 from fungrad.primitives.ufunc import Function
 
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
 `np.add(a, b)` at every size."""
 
+
+SLICES = Slice, DynamicSlice
+UPDATES = UpdateSlice, DynamicUpdateSlice
 
 OPERATORS: dict[Primitive, str] = {add: "+", sub: "-", mul: "*"}
 
@@ -144,7 +147,7 @@ class _Writer:
     def _find_fused(self) -> None:
         """Find the equations that disappear in indexing: ``x[3]`` for a slice and a reshape."""
         equations = self.expr.equations
-        slices = {e.outputs[0] for e in equations if isinstance(e.primitive, Slice)}
+        slices = {e.outputs[0] for e in equations if isinstance(e.primitive, SLICES)}
         reshapes = {}
         for primitive, inputs, outputs in equations:
             if isinstance(primitive, Reshape):
@@ -154,28 +157,20 @@ class _Writer:
                     self.indexing[v] = outputs[0]
                 if self.uses[outputs[0]] == 1 and _leading_units(before, shape):
                     reshapes[outputs[0]] = v
-            elif isinstance(primitive, UpdateSlice) and inputs[1] in reshapes:
+            elif isinstance(primitive, UPDATES) and inputs[1] in reshapes:
                 self.units[inputs[1]] = reshapes[inputs[1]]
 
     def _index(
         self, primitive: Primitive, inputs: tuple[int, ...], out: int, source: Source | None
     ) -> None:
         """Write ``x[3, 1:2]``: a slice of which the axes of length 1 are dropped."""
-        (v,) = inputs
-        if v in self.lazy:
-            self._materialize(v, source)
+        for w in inputs:
+            if w in self.lazy:
+                self._materialize(w, source)
+        v, *starts = inputs
         name = self._bound(v) if v in self.expr.constants else self._name(v)
-        assert isinstance(primitive, Slice)
-        index = ", ".join(
-            str(start) if n == 1 else index_source((slice(start, stop, step),))
-            for n, start, stop, step in zip(
-                primitive.abstract_eval(self.types[v]).shape,
-                primitive.start,
-                primitive.stop,
-                primitive.step,
-                strict=True,
-            )
-        )
+        assert isinstance(primitive, SLICES)
+        index = primitive.element_source(self.types[v].shape, *[self._name(w) for w in starts])
         copied = ".copy()" if out in self.copied else ""
         name_out = self._name(self.indexing[out])
         self._line(f"{name_out} = {name}[{index}]{copied}", (primitive, source))
@@ -198,8 +193,7 @@ class _Writer:
                 v, view = inputs[0], outputs[0]
                 end = overwritten.get(v, len(equations))
                 small = 4 * self.types[view].size <= self.types[v].size
-                taken = isinstance(primitive, (Slice, DynamicSlice))
-                if taken and small and read_until[view] > end:
+                if isinstance(primitive, SLICES) and small and read_until[view] > end:
                     self.copied.add(view)
                 else:
                     read_until[v] = max(read_until[v], read_until[view])

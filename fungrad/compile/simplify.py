@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -205,6 +206,15 @@ def is_one(value: Any) -> bool:
     return value is not None and value.dtype.kind in "iuf" and bool(value == 1)
 
 
+def _pruned(equation: Equation, used: Sequence[bool]) -> Equation:
+    primitive, inputs, outputs = equation
+    found = primitive.pruned(used)
+    if found is None:
+        return equation
+    smaller, operands, results = found
+    return Equation(smaller, tuple([inputs[i] for i in operands]), tuple([outputs[i] for i in results]))
+
+
 def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
     """Drop the equations and constants that no output depends on.
 
@@ -215,8 +225,10 @@ def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
     for equation, source in zip(
         reversed(expr.equations), reversed([s for _, s in expr.located()]), strict=True
     ):
-        kept_for_effect = effects and equation.primitive.effect
-        if kept_for_effect or any(v in needed for v in equation.outputs):
+        used = [v in needed for v in equation.outputs]
+        if any(used) or (effects and equation.primitive.effect):
+            if not all(used):
+                equation = _pruned(equation, used)
             needed.update(equation.inputs)
             kept.append((equation, source))
     kept.reverse()

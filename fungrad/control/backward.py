@@ -13,13 +13,13 @@ from fungrad.compile.lower import Program
 from fungrad.control.mapped import one_by_one
 from fungrad.control.programs import NotTraced, OfPrograms, shared, try_to_close
 from fungrad.control.rules import (
-    Site,
     SymbolicZero,
     closed_over,
     fitting,
     mapped_and_summed,
     shown_type,
 )
+from fungrad.control.sites import Site
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.paths import NAMESPACE

@@ -83,16 +83,24 @@ def _by_path(structure: tree.TreeDef, types: Sequence[ArrayType]) -> dict[str, A
 
 
 def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
-    """Return the type to start a carry with: a Python number becomes what the loop makes of it."""
-    if takes.weak and takes.shape == returns.shape:
-        return returns.update(dtype=np.result_type(takes.dtype, returns.dtype))
-    return takes
+    """Return the type to start a carry with: a Python number becomes what the loop makes of it.
+
+    What stays a Python number stays weak.
+    """
+    if not takes.weak or takes.shape != returns.shape:
+        return takes
+    number = takes.dtype if returns.weak else takes.dtype.type(0).item()  # gives way (NEP 50)
+    return returns.update(dtype=np.result_type(number, returns.dtype))
 
 
 ADVICE = (
     "Start the loop with arrays of the types it makes: write 0.0 instead of 0, or convert with "
     ".astype(...) or fungrad.numpy.broadcast_to, before the loop or at the end of its body."
 )
+
+
+ROUNDS = 4
+"""How often a step is traced to find what becomes of Python numbers that the loop starts with."""
 
 
 def close_loop(
@@ -107,17 +115,18 @@ def close_loop(
     Python numbers that start a loop are given the type the loop makes of them.
     """
     types = carry.types
-    # With weak types first, if there are any, to see what becomes of them.
-    for weak in (True, False) if any(t.weak for t in types) else (False,):
-        if not weak:
-            types = [t.update(weak=False) for t in types]
-        found = try_to_close(label, step, carry.rebuilt(types), *rows, weak=weak)
+    for _ in range(ROUNDS):
+        found = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True)
         if isinstance(found, NotTraced):
             return found
         structure = found.structure.children()[0]
         returned = list(found.program.expr.output_types[: structure.num_leaves])
-        if structure == carry.structure and weak:
-            types = list(map(promoted, types, returned))
+        if structure != carry.structure:
+            break
+        again = list(map(promoted, types, returned))
+        if again == types:
+            break
+        types = again
     check_same(
         f"{label}: the carry must keep its structure, shapes and dtypes",
         ("takes", "returns"),

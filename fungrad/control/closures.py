@@ -47,6 +47,7 @@ def closure_convert(
     Examples
     --------
     >>> import fungrad as fg
+    >>> from fungrad.custom_derivatives import closure_convert
     >>> def f(a):
     ...     converted, found = closure_convert(lambda x: a * x, 1.0)
     ...     return converted(3.0, *found)
@@ -125,6 +126,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     Examples
     --------
     >>> import fungrad as fg
+    >>> from fungrad.custom_derivatives import custom_gradient
     >>> @custom_gradient
     ... def square(x):
     ...     return x ** 2, lambda g: (g * x,)

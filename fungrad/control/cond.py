@@ -15,6 +15,7 @@ from fungrad.control.analysis import (
     moves,
     quiet,
     reaches,
+    rearranged,
     series_of,
     widened,
     with_series,
@@ -23,7 +24,7 @@ from fungrad.control.carry import as_type, check_same, leaves_of
 from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
@@ -114,6 +115,14 @@ class Cond(OfPrograms):
         found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
         return (None, *[next(found) if flag else None for flag in linear])
 
+    def pruned(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        results = [i for i, flag in enumerate(used) if flag]
+        inputs = range(len(self.branches[0].expr.inputs))
+        branches = tuple([rearranged(branch, inputs, results) for branch in self.branches])
+        return shared(Cond, branches), range(len(inputs) + 1), results
+
     def batch(self, size: int, batched: tuple[bool, ...], which: Any, *operands: Any) -> Any:
         flags = batched[1:]
         if not batched[0]:
@@ -145,8 +154,10 @@ def _along(flag: Any, x: Any) -> Any:
 
 
 class _Split(NamedTuple):
-    """Branches in two. All of `forward` return, after the outputs, the residuals of all branches: zeros where
-    they are those of another. All of `linear` take these, the operands in `kept`, and the tangents.
+    """Branches in two.
+
+    All of `forward` return, after the outputs, the residuals of all branches: zeros where they are those
+    of another. All of `linear` take these, the operands in `kept`, and the tangents.
     """
 
     forward: tuple[Program, ...]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.lower import Program
+from fungrad.control.analysis import quiet, reads
 from fungrad.control.programs import (
     NotTraced,
     OfPrograms,
@@ -19,10 +20,8 @@ from fungrad.control.programs import (
     try_to_close,
 )
 from fungrad.control.rules import (
-    CustomFunction,
     Lazy,
     Pushforward,
-    Site,
     SymbolicZero,
     Unusable,
     check_results,
@@ -32,17 +31,15 @@ from fungrad.control.rules import (
     for_outputs,
     given_tangents,
     is_zero,
-    may_move,
-    of_trace,
     pair,
     record_at_values,
     run_rule,
     shown_type,
-    top_trace,
     tracing_rule,
     values_below,
     zero_like,
 )
+from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
@@ -166,7 +163,7 @@ class custom_jvp(CustomFunction):
 
     >>> import fungrad as fg
     >>> import fungrad.numpy as fnp
-    >>> from fungrad.control.custom_jvp import custom_jvp
+    >>> from fungrad.custom_derivatives import custom_jvp
     >>> @custom_jvp
     ... def log1pexp(x):
     ...     return fnp.log1p(fnp.exp(x))
@@ -205,7 +202,7 @@ class custom_jvp(CustomFunction):
         Examples
         --------
         >>> import fungrad as fg
-        >>> from fungrad.control.custom_jvp import custom_jvp
+        >>> from fungrad.custom_derivatives import custom_jvp
         >>> double = custom_jvp(lambda x: 2 * x)
         >>> _ = double.defjvp(lambda primals, tangents: (double(*primals), 20 * tangents[0]))
         >>> print(fg.grad(double)(1.0))
@@ -227,7 +224,7 @@ class custom_jvp(CustomFunction):
         Examples
         --------
         >>> import fungrad as fg
-        >>> from fungrad.control.custom_jvp import custom_jvp
+        >>> from fungrad.custom_derivatives import custom_jvp
         >>> product = custom_jvp(lambda x, y: x * y)
         >>> product.defjvps(lambda t, out, x, y: t * y, lambda t, out, x, y: x * t)
         >>> print(fg.grad(product)(2.0, 3.0))
@@ -272,7 +269,7 @@ class custom_jvp(CustomFunction):
         if trace is None:
             return self.fun(*args)
         if trace.values is None or trace.order > 1:
-            return self._as_program(args)
+            return self._as_program(trace, args)
         return self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
@@ -288,11 +285,9 @@ class custom_jvp(CustomFunction):
 
         closed = close(f"the rule of {self.label}", tangents_to_all, *site.tangents)
         n = structure[0].num_leaves
-        results = some_outputs(closed.program, 0, n)
+        results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
-        expr = results.expr
-        read = {v for equation in expr.equations for v in equation.inputs} | {*expr.outputs}
-        if read & {*expr.inputs[len(closed.captured) :]}:
+        if any(reads(results.expr)[len(closed.captured) :]):
             raise TypeError(
                 f"the rule of {self.label} must compute the result from the primals alone; it depends on the "
                 "tangents"
@@ -304,7 +299,7 @@ class custom_jvp(CustomFunction):
         )
         return tree.unflatten(structure[0], found)
 
-    def _as_program(self, args: tuple[Any, ...]) -> Any:
+    def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, may_move)
 
@@ -313,7 +308,7 @@ class custom_jvp(CustomFunction):
 
         closed = close(self.label, function, *site.types)
         rule, captured = (
-            (shared(Lazy, self, site), ()) if deep_enough() else self.trace_rule(site, closed)
+            (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
         )
         call = shared(
             CustomJVP,

@@ -17,23 +17,19 @@ from fungrad.control.programs import (
     try_to_close,
 )
 from fungrad.control.rules import (
-    CustomFunction,
     Lazy,
-    Site,
     Unusable,
     check_results,
     closed_over,
     deep_enough,
     for_outputs,
-    may_move,
-    of_trace,
     pair,
     record_at_values,
     run_rule,
-    top_trace,
     tracing_rule,
     values_below,
 )
+from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
@@ -184,7 +180,7 @@ class custom_vjp(CustomFunction):
 
     >>> import fungrad as fg
     >>> import fungrad.numpy as fnp
-    >>> from fungrad.control.custom_vjp import custom_vjp
+    >>> from fungrad.custom_derivatives import custom_vjp
     >>> @custom_vjp
     ... def clipped(x, bound):
     ...     return x
@@ -232,7 +228,7 @@ class custom_vjp(CustomFunction):
         Examples
         --------
         >>> import fungrad as fg
-        >>> from fungrad.control.custom_vjp import custom_vjp
+        >>> from fungrad.custom_derivatives import custom_vjp
         >>> product = custom_vjp(lambda x, y: x * y)
         >>> product.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: (res[1] * g, res[0] * g))
         >>> print(fg.grad(product)(2.0, 3.0))
@@ -260,7 +256,7 @@ class custom_vjp(CustomFunction):
         if trace is None:
             return self.fun(*args)
         if trace.values is None:
-            return self._as_program(args)
+            return self._as_program(trace, args)
         return self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
@@ -273,7 +269,7 @@ class custom_vjp(CustomFunction):
         found = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
         return tree.unflatten(structures[0], found)
 
-    def _as_program(self, args: tuple[Any, ...]) -> Any:
+    def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, may_move)
 
@@ -282,7 +278,7 @@ class custom_vjp(CustomFunction):
 
         closed = close(self.label, function, *site.types)
         rule, captured = (
-            (shared(Lazy, self, site), ()) if deep_enough() else self.trace_rule(site, closed)
+            (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
         )
         counts = (len(closed.captured), len(captured))
         call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)

@@ -10,13 +10,10 @@ from fungrad.compile.lower import Program
 from fungrad.control.loops import map as loop
 from fungrad.control.programs import OfPrograms, close
 from fungrad.control.rules import (
-    CustomFunction,
-    Site,
-    may_move,
     pair,
     shown_type,
-    top_trace,
 )
+from fungrad.control.sites import CustomFunction, Site, may_move, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, place_of_use, primitive

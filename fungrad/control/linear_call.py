@@ -121,6 +121,7 @@ def linear_call(
     Examples
     --------
     >>> import fungrad as fg
+    >>> from fungrad.custom_derivatives import linear_call
     >>> def f(x):
     ...     return linear_call(lambda r, x: x / r, lambda r, ct: 100 * ct / r, 2.0, x)
     >>> print(f(8.0), *fg.linear_transpose(f, 8.0)(1.0))

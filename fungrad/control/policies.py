@@ -36,29 +36,33 @@ __all__ = [
 Policy = Callable[..., bool]
 
 
-def everything_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+def everything_saveable(primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
     """Keep everything that the backward pass needs, as if there were no `checkpoint`.
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> f = checkpoint(lambda x: x ** 3, policy=everything_saveable)  # doctest: +SKIP
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, saved_residuals
+    >>> def kept(policy):
+    ...     return len(saved_residuals(checkpoint(lambda x: fnp.sin(fnp.sin(x)), policy=policy), 1.0))
+    >>> kept(everything_saveable), kept(nothing_saveable)
+    (2, 1)
     """
     return True
 
 
-def nothing_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+def nothing_saveable(primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
     """Keep nothing but the operands, as without a policy."""
     return False
 
 
-def dots_saveable(primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+def dots_saveable(primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
     """Keep the results of matrix products and convolutions, which take long to compute."""
     return isinstance(primitive, (DotGeneral, Convolution))
 
 
 def dots_with_no_batch_dims_saveable(
-    primitive: Primitive, *types: ArrayType, **params: Any
+    primitive: Primitive, /, *types: ArrayType, **params: Any
 ) -> bool:
     """Keep the results of matrix products, but not of stacks of them.
 
@@ -83,7 +87,7 @@ class _ByName:
     names: frozenset[str]
     others: bool = False
 
-    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
         return isinstance(primitive, Named) and (primitive.label in self.names) is not self.others
 
 
@@ -93,7 +97,7 @@ class _AnythingExcept:
 
     excluded: frozenset[str]
 
-    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
         return not (isinstance(primitive, Named) and primitive.label in self.excluded)
 
 
@@ -109,7 +113,7 @@ class _Either:
         """The names that both exclude."""
         return excluded_names(self.first) & excluded_names(self.second)
 
-    def __call__(self, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
         return any(
             allows(policy, primitive, *types, **params) for policy in (self.first, self.second)
         )
@@ -122,11 +126,13 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     --------
     >>> import numpy as np
     >>> import fungrad.numpy as fnp
-    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, print_saved_residuals
+    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, saved_residuals
     >>> def f(x):
     ...     h = checkpoint_name(fnp.sin(x), "h")
     ...     return fnp.sum(fnp.cos(h) * x)
-    >>> print_saved_residuals(checkpoint(f, policy=save_only_these_names("h")), np.ones(3))
+    >>> kept = saved_residuals(checkpoint(f, policy=save_only_these_names("h")), np.ones(3))
+    >>> [source.split(",")[0] for _, source in kept]
+    ['from the argument x', "named 'h'"]
     """
     return _ByName(_names(names_which_can_be_saved, "save_only_these_names"))
 
@@ -159,7 +165,7 @@ def _names(names: tuple[str, ...], what: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def allows(policy: Policy, primitive: Primitive, *types: ArrayType, **params: Any) -> bool:
+def allows(policy: Policy, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
     """Ask a policy; raise a TypeError if it answers anything but yes or no."""
     answer = policy(primitive, *types, **params)
     if not isinstance(answer, bool):

@@ -1,4 +1,4 @@
-"""What functions with rules of their own share: one call of them, and how a rule is applied.
+"""How a rule is applied: what functions with rules of their own share.
 
 Where the arguments have values (under `grad`, `vjp`, `jvp`), the rule is run at the call, on the values one
 level down: these are arrays, or tracers of an enclosing transform. So rules may look at values like any
@@ -13,27 +13,25 @@ be traced for ever; below the depth to which the open transforms can differentia
 from __future__ import annotations
 
 import contextvars
-import dataclasses
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.control.sites import Site
 from fungrad.core import tree
+from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import place_of_use, primitive
-from fungrad.core.trace import Trace, current_trace, record_expr, trace_of
+from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
-from fungrad.transforms.call import as_operand, check_callable, name_of
-from fungrad.transforms.jit import exactly
+from fungrad.transforms.call import as_operand, name_of
 from fungrad.transforms.linearize import or_zeros, push_forward, tangent_type
 
 
@@ -45,12 +43,15 @@ class SymbolicZero:
     Examples
     --------
     >>> import numpy as np
+    >>> from fungrad.custom_derivatives import SymbolicZero
     >>> SymbolicZero.from_primal_value(np.ones((2, 3)))
     SymbolicZero(float64[2,3])
     """
 
-    def __init__(self, type: ArrayType) -> None:
-        self.type = type
+    __array_ufunc__ = None  # so that NumPy's operators say at once that they do not take it
+
+    def __init__(self, aval: ArrayType) -> None:
+        self.aval = aval
 
     @classmethod
     def from_primal_value(cls, value: Any) -> SymbolicZero:
@@ -61,203 +62,23 @@ class SymbolicZero:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the zeros."""
-        return self.type.shape
+        return self.aval.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the zeros."""
-        return self.type.dtype
+        return self.aval.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Read by whatever would compute with it, so an error."""
+        raise TypeError(
+            f"nothing can be computed with {self}: treat such tangents apart, or define the rule without "
+            "symbolic_zeros=True"
+        )
 
     def __repr__(self) -> str:
-        return f"SymbolicZero({self.type})"
-
-
-@dataclasses.dataclass(frozen=True)
-class Site:
-    """One call: which leaves of the arguments are operands, and everything else, as it was given.
-
-    Attributes
-    ----------
-    args
-        The arguments that rules get apart from the others (`nondiff_argnums`), by position.
-    positions
-        The positions of the other arguments.
-    structure
-        The structure of the other arguments, which is a tuple.
-    leaves
-        Their leaves; in the place of an operand its type.
-    at
-        Which leaves are operands.
-    perturbed
-        Which of the operands the call may be differentiated by.
-    exact
-        What tells apart parameters that are equal, such as 1 and True.
-    """
-
-    args: tuple[tuple[int, Any], ...]
-    positions: tuple[int, ...]
-    structure: tree.TreeDef
-    leaves: tuple[Any, ...]
-    at: tuple[int, ...]
-    perturbed: tuple[bool, ...]
-    exact: Any
-
-    @property
-    def static(self) -> tuple[Any, ...]:
-        """The arguments that rules get apart from the others."""
-        return tuple([x for _, x in self.args])
-
-    @property
-    def types(self) -> tuple[ArrayType, ...]:
-        """The types of the operands."""
-        return tuple([self.leaves[i] for i in self.at])
-
-    @property
-    def moving(self) -> tuple[int, ...]:
-        """Which of the operands can have tangents."""
-        return tuple([i for i, t in enumerate(self.types) if t.inexact])
-
-    @property
-    def tangents(self) -> tuple[ArrayType, ...]:
-        """The types of the tangents of operands that can have one."""
-        return tuple([tangent_type(t) for t in self.types if t.inexact])
-
-    def with_leaves(self, operands: Sequence[Any]) -> list[Any]:
-        """Return the leaves with `operands` in their places."""
-        leaves = list(self.leaves)
-        for i, x in zip(self.at, operands, strict=True):
-            leaves[i] = x
-        return leaves
-
-    def arguments(self, operands: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the arguments that have derivatives."""
-        return self.unflatten(self.with_leaves(operands))
-
-    def unflatten(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Return `leaves`, one for each, as the arguments that have derivatives."""
-        return tuple(tree.unflatten(self.structure, leaves))
-
-    def call(self, arguments: Sequence[Any]) -> list[Any]:
-        """Return all arguments in the order of the call."""
-        found: list[Any] = [None] * (len(self.args) + len(self.positions))
-        for i, x in (*self.args, *zip(self.positions, arguments, strict=True)):
-            found[i] = x
-        return found
-
-
-class CustomFunction:
-    """Base of the decorators that give a function rules of its own."""
-
-    kind: str
-
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        nondiff_argnums: int | Iterable[int] = (),
-        nondiff_argnames: str | Iterable[str] = (),
-    ) -> None:
-        check_callable(fun, self.kind)
-        functools.update_wrapper(self, fun, updated=())
-        self.fun = fun
-        self.label = f"{self.kind} function {name_of(fun)}"
-        try:
-            self._signature: inspect.Signature | None = inspect.signature(fun)
-        except (TypeError, ValueError):
-            self._signature = None
-        self.nondiff_argnums = self._positions(nondiff_argnums, nondiff_argnames)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind to an instance, so that methods can have rules."""
-        return self if instance is None else functools.partial(self, instance)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<{self.label}>"
-
-    def _positions(
-        self, argnums: int | Iterable[int], argnames: str | Iterable[str]
-    ) -> frozenset[int]:
-        numbers: set[int] = {argnums} if isinstance(argnums, int) else set(argnums)
-        names = [argnames] if isinstance(argnames, str) else list(argnames)
-        known = list(self._signature.parameters) if self._signature else []
-        for name in names:
-            if name not in known:
-                raise ValueError(
-                    f"{self.label}: nondiff_argnames has {name!r}, but its parameters are {known}"
-                )
-            numbers.add(known.index(name))
-        wrong = [i for i in numbers if i < 0]
-        if wrong:
-            raise ValueError(f"{self.label}: nondiff_argnums must count from 0, got {wrong}")
-        return frozenset(numbers)
-
-    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments by position, with the defaults of those that are left out."""
-        if self._signature is None:
-            if kwargs:
-                raise TypeError(
-                    f"{self.label} has no signature to find the places of keyword arguments by, got "
-                    f"{sorted(kwargs)}: pass them by position"
-                )
-            return args
-        bound = self._signature.bind(*args, **kwargs)
-        kinds = {name: p.kind for name, p in self._signature.parameters.items()}
-        by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-        wrong = [name for name in bound.arguments if kinds[name] in by_name]
-        if wrong:
-            raise TypeError(
-                f"{self.label}: rules get their arguments by position, so none can be passed that the "
-                f"function takes by name only; got {wrong}"
-            )
-        bound.apply_defaults()
-        return bound.args
-
-    def argument_name(self, position: int) -> str:
-        """Return how to speak of an argument in messages."""
-        names = list(self._signature.parameters) if self._signature else []
-        return f"`{names[position]}`" if position < len(names) else str(position)
-
-    def leaf_names(self, site: Site) -> list[str]:
-        """Return how to speak of the leaves of the arguments: ``params['w']``."""
-        shown = site.unflatten([object()] * len(site.leaves))
-        return [
-            self.argument_name(position) + path
-            for position, argument in zip(site.positions, shown, strict=True)
-            for path, _ in tree.leaves_with_paths(argument)
-        ]
-
-    def site(
-        self, args: tuple[Any, ...], is_operand: Callable[[Any], bool]
-    ) -> tuple[Site, list[Any]]:
-        """Return the description of a call and its operands."""
-        static = tuple([(i, x) for i, x in enumerate(args) if i in self.nondiff_argnums])
-        positions = tuple([i for i in range(len(args)) if i not in self.nondiff_argnums])
-        leaves, structure = tree.flatten(tuple([args[i] for i in positions]))
-        at = tuple([i for i, x in enumerate(leaves) if is_operand(x)])
-        operands = [as_operand(leaves[i]) for i in at]
-        for i, x in zip(at, operands, strict=True):
-            leaves[i] = tangent_type(type_of(x))
-        perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
-        exact = exactly((*[x for _, x in static], *leaves))
-        return Site(static, positions, structure, tuple(leaves), at, perturbed, exact), operands
-
-
-def top_trace(args: Any) -> Trace | None:
-    """Return the innermost trace that leaves of `args` belong to; None if there is none."""
-    return trace_of(tree.leaves(args))
-
-
-def of_trace(trace: Trace) -> Callable[[Any], bool]:
-    """Return the test for tracers of `trace`."""
-    return lambda x: type(x) is Tracer and x.owner is trace
-
-
-def may_move(x: Any) -> bool:
-    """Whether a leaf is an operand where nothing has a value: it is traced, or has derivatives."""
-    return type(x) is Tracer or (is_array(x) and type_of(x).inexact)
+        return f"SymbolicZero({self.aval})"
 
 
 def values_below(trace: Trace, operands: Sequence[Tracer]) -> list[Any]:
@@ -281,7 +102,9 @@ def zero_like(x: Any, symbolic: bool) -> Any:
     if not is_array(x):
         return np.zeros((), float0)
     type_ = type_of(x)
-    return np.zeros(type_.shape, type_.dtype if type_.inexact else float0)[()]
+    if not type_.inexact:
+        return np.zeros(type_.shape, float0)[()]
+    return as_result(namespace((x,)).zeros(type_.shape, type_.dtype))
 
 
 def is_zero(x: Any) -> bool:
@@ -348,32 +171,31 @@ class tracing_rule:
         _depth.reset(self._token)
 
 
-def deep_enough() -> bool:
-    """Whether no transform around this line can differentiate as often as rules are nested here.
+def deep_enough(trace: Trace) -> bool:
+    """Whether no transform can differentiate a call that is recorded in `trace` as often as rules are nested.
 
-    What is made now can still be differentiated more often later, by transforms of the program.
+    Those that can are open around it and have values. What is recorded can still be differentiated more often
+    later, if it becomes part of a jitted function.
     """
-    # Each nested rule is being traced, so it is among the open traces itself.
-    return _depth.get() >= open_traces() - _depth.get()
-
-
-def open_traces() -> int:
-    """Return how many traces are open around the line that runs, each as often as it differentiates."""
-    count, trace = 0, current_trace.get()
-    while trace is not None:
-        count, trace = count + max(trace.order, 1), trace.outer
-    return count
+    count = 0
+    outer: Trace | None = trace
+    while outer is not None:
+        count += outer.values is not None
+        outer = outer.outer
+    return _depth.get() >= max(count, 1)
 
 
 class Lazy:
-    """A rule to be traced when it is needed, for a batch if `maps` says so.
+    """A rule to be traced when it is needed.
 
     Parameters
     ----------
-    trace
-        Traces the rule; returns it and what it closes over. Equal by identity of the function.
+    owner
+        The function whose rule it is.
+    site
+        The call that it is the rule of.
     maps
-        The batches: for each the size, and which of the operands of the rule are batched.
+        The batches it is mapped over: for each the size, and which of the operands of the call are batched.
     """
 
     def __init__(

@@ -217,7 +217,10 @@ class Scan(OfPrograms):
         loop = scan_of(body, self.counts, self.length, self.reverse)
         found = loop(*operands)
         before = prelude(*operands[:c])
-        consts, rows, order_c, order_r = [], [], [], []
+        consts: list[Any] = []
+        rows: list[Any] = []
+        order_c: list[int] = []
+        order_r: list[int] = []
         for position, (kind, i) in enumerate(origins):
             if kind == "row":
                 rows.append(operands[i])
@@ -241,7 +244,6 @@ class Scan(OfPrograms):
         parts: _Parts,
     ) -> Sequence[Any]:
         """Run the loop over tangents alone."""
-        c, k = self.counts
         t_consts, t_carries, t_xs = self._given(tangents, moving)
         _, step, consts, rows = parts
         # `step` takes constants, tangents of all three kinds, rows; their places as a body takes them:
@@ -297,6 +299,21 @@ class Scan(OfPrograms):
         loop = scan_of(body, (len(consts), len(still)), self.length, self.reverse)
         found = loop(*[operands[i] for i in [*consts, *still, *xs]])
         return list(found[len(still) :])
+
+    def pruned(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        c, k = self.counts
+        results = [*range(k), *[i for i in range(k, len(used)) if used[i]]]
+        if len(results) == len(used):
+            return None
+        inputs = range(len(self.body.expr.inputs))
+        body = rearranged(self.body, inputs, results)
+        # Carries stay, read or not.
+        kept = [i for i, read in zip(inputs, reads(body.expr)) if read or c <= i < c + k]
+        counts = (sum(i < c for i in kept), k)
+        body = rearranged(body, kept, range(len(results)))
+        return scan_of(body, counts, self.length, self.reverse), kept, results
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         flags = fixpoint(self.body.expr, batched, self._carries, derivatives=False)
@@ -405,9 +422,9 @@ def _split_step(
 def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
     """Return the variables that depend on `inputs`."""
     varies = set(inputs)
-    for primitive, ins, outputs in expr.equations:
-        if primitive.effect or any(v in varies for v in ins):
-            varies.update(outputs)
+    for equation in expr.equations:
+        if equation.primitive.effect or any(v in varies for v in equation.inputs):
+            varies.update(equation.outputs)
     return varies
 
 

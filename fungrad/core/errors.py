@@ -12,17 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 
+Place = tuple[types.CodeType, int]
+"""A code object and the offset of an instruction in it."""
+
+
 class InDerivative(NamedTuple):
     """The source of an equation that a rule of differentiation made of the one at `source`."""
 
-    source: tuple[types.CodeType, int] | int | None
+    source: Place | int | None
     backward: bool
     """Whether it is of the backward pass."""
 
 
-Source = tuple[types.CodeType, int] | int | InDerivative
-"""Where an equation was recorded: a code object and the offset of an instruction in it, or, in a
-program that traces of the same structure share, the number of the equation in the trace."""
+Source = Place | int | InDerivative
+"""Where an equation was recorded: a place, or, in a program that traces of the same structure share,
+the number of the equation in the trace."""
 
 places: contextvars.ContextVar[Sequence[Source | None]] = contextvars.ContextVar(
     "places", default=()
@@ -122,7 +126,7 @@ def is_internal(frame: types.FrameType) -> bool:
     return name is not None and (name[:8] == "fungrad." or name == "fungrad")
 
 
-def user_source(depth: int = 1) -> Source | None:
+def user_source(depth: int = 1) -> Place | None:
     """Return the place of the innermost frame that is not of fungrad, NumPy or SciPy."""
     frame: types.FrameType | None = sys._getframe(depth)
     while frame is not None:

@@ -46,18 +46,18 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     last = last_uses(expr)
     for number, (equation, source) in enumerate(expr.located()):
         primitive, inputs, outputs = equation
+        operands = [values[v] for v in inputs]
         if inputs or trace is None or primitive.effect:
-            results = bind(primitive, [values[v] for v in inputs], source)
+            results = bind(primitive, operands, source)
         else:
             at = home(primitive.axis_names, trace) or trace
             results = at.record(primitive, (), source)
-        if primitive.multiple_results:
-            for v, result in zip(outputs, results, strict=True):
-                values[v] = result
-        else:
-            values[outputs[0]] = results
+        if not primitive.multiple_results:
+            results = (results,)
+        for v, result in zip(outputs, results, strict=True):
+            values[v] = result
         if watch is not None:
-            watch.see(number, equation, source, values)
+            watch.see(number, equation, source, operands, results)
         for v in inputs:
             if last[v] == number:
                 values[v] = None

@@ -315,24 +315,30 @@ class Trace:
             source = self.sources[self.done]
             program = primitive.callee
             known: list[Any] = []  # kept only when all went well
+            watch = Watch() if watched else None
             if program is None:
-                results = _saved(primitive, [values[v] for v in inputs], source)
+                operands = [values[v] for v in inputs]
+                results = _saved(primitive, operands, source)
                 known += results
+                if watch is not None:
+                    watch.see(0, equation, source, operands, results)
+                    watch.conclude(outputs)
             else:
                 own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
                 own.update(program.constants)
-                for equation, place in program.located():
-                    found = _saved(equation.primitive, [own[v] for v in equation.inputs], place)
-                    own.update(zip(equation.outputs, found, strict=False))
+                for number, (step, place) in enumerate(program.located()):
+                    operands = [own[v] for v in step.inputs]
+                    found = _saved(step.primitive, operands, place)
+                    own.update(zip(step.outputs, found, strict=False))
                     known += found
+                    if watch is not None:
+                        watch.see(number, step, place, operands, found)
+                if watch is not None:
+                    watch.conclude(program.outputs)
                 results = [own[v] for v in program.outputs]
             self.known.extend(known)
             self.known_equations += 1 if program is None else len(program.equations)
             values.update(zip(outputs, results, strict=False))
-            if watched:
-                watch = Watch()
-                watch.see(0, equation, source, values)
-                watch.conclude(outputs)
             self.done += 1
 
     def structure(self, outputs: Sequence[int]) -> Hashable:
@@ -427,7 +433,7 @@ def perform(
 def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
     """Return the results of a primitive as a sequence, followed by what its derivative will need."""
     results = bind(primitive.saving or primitive, operands, source)
-    return results if primitive.multiple_results else (results,)  # type: ignore[no-any-return]
+    return results if primitive.multiple_results else (results,)
 
 
 def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:

@@ -168,7 +168,7 @@ class Tracer:
     def _check_not_assigned(self) -> None:
         """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
         source = user_source()
-        if isinstance(source, tuple) and source[0].co_code[source[1]] == _STORE_SUBSCR:
+        if source is not None and source[0].co_code[source[1]] == _STORE_SUBSCR:
             raise LostDerivativeError(
                 f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
                 "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "

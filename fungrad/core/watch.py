@@ -6,7 +6,7 @@ error if an output of the program has one that came of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +36,11 @@ class Watch:
         number: int,
         equation: tuple[Primitive, tuple[int, ...], tuple[int, ...]],
         source: Source | None,
-        values: Sequence[Any] | Mapping[int, Any],
+        operands: Sequence[Any],
+        results: Sequence[Any],
     ) -> None:
-        """Look at the results of an equation that has been run."""
+        """Look at what an equation, the one of that number, gave. There may be more results than it names."""
         primitive, inputs, outputs = equation
-        operands = [values[v] for v in inputs]
         if self._settings.divisions_checked and primitive.name in DIVISIONS:
             divisor = operands[1]
             if type(divisor) is not Tracer and not namespace((divisor,)).all(divisor):
@@ -48,11 +48,11 @@ class Watch:
                 report(
                     "div", ZeroDivisionError(f"division by zero in `{primitive.name}`, at {where}")
                 )
-        for v in outputs:
-            kind = fault(values[v], self._settings)
+        for v, result in zip(outputs, results, strict=False):
+            kind = fault(result, self._settings)
             if kind is not None:
                 earlier = [self._origins[w] for w in inputs if w in self._origins]
-                message = _message(kind, primitive, operands, source, values[v], self._settings)
+                message = _message(kind, primitive, operands, source, result, self._settings)
                 self._origins[v] = min(earlier) if earlier else (number, kind, message)
 
     def conclude(self, outputs: Sequence[int]) -> None:

@@ -15,6 +15,7 @@ import fungrad.numpy as fnp
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, axes_of, no_such_option
+from fungrad.lax.places import positions_along
 from fungrad.primitives import contraction
 from fungrad.primitives.elementwise import Cast
 
@@ -285,7 +286,7 @@ def ragged_dot(
     if types[2].dtype.kind not in "iu":
         raise TypeError(f"lax.ragged_dot: group_sizes must be integers, got {types[2]}")
     stop = fnp.cumsum(sizes)
-    row = np.arange(types[0].shape[0])[:, None]
+    row = positions_along((types[0].shape[0], 1), 0, sizes)
     member = fnp.logical_and(row >= stop - sizes, row < stop)  # (m, g)
     zero = np.zeros((), types[0].dtype)[()]
     spread = fnp.where(member[:, :, None], x[:, None, :], zero)  # (m, g, k)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
-from fungrad.core.types import type_of
+from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, axis_of, integers_of, no_such_option
 from fungrad.primitives import shaping
 
@@ -113,9 +114,15 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
     """
     no_such_option("full", sharding=sharding)
     value = array_of("full", "fill_value", fill_value)
+    return _filled("full", integers_of("full", "shape", shape), value, dtype, value)
+
+
+def _filled(name: str, shape: Shape, value: Any, dtype: Any, near: Any) -> Any:
+    """Return an array of one value on the device of `near`."""
     if np.ndim(value):
-        raise TypeError(f"lax.full: fill_value must be a scalar, got {type_of(value)}")
-    return fnp.full(integers_of("full", "shape", shape), value, dtype)
+        raise TypeError(f"lax.{name}: fill_value must be a scalar, got {type_of(value)}")
+    xp = namespace((near,))
+    return (fnp if xp is np else xp).full(shape, value, dtype)
 
 
 @api_boundary
@@ -149,9 +156,9 @@ def full_like(
     """
     no_such_option("full_like", sharding=sharding)
     like = type_of(x)
-    return full(
-        like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype
-    )
+    lengths = like.shape if shape is None else integers_of("full_like", "shape", shape)
+    value = array_of("full_like", "fill_value", fill_value)
+    return _filled("full_like", lengths, value, like.dtype if dtype is None else dtype, x)
 
 
 @api_boundary

@@ -12,15 +12,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of
-from fungrad.lax.places import (
-    Axes,
-    GatherScatterMode,
-    arrangement,
-    check_distinct,
-    indices_of,
-    paired_axes,
-    windows_at,
-)
+from fungrad.lax.places import Axes, GatherScatterMode, layout_of, windows_at
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.shaping import Broadcast
@@ -120,50 +112,30 @@ def gather(
     x = array_of("gather", "operand", operand)
     shape = np.shape(x)
     sizes = integers_of("gather", "slice_sizes", slice_sizes)
-    numbers = dimension_numbers
-    mapped = axes_of("gather", "start_index_map", numbers.start_index_map, len(shape))
-    indices = indices_of("gather", start_indices, mapped)
-    stack = tuple(np.shape(indices)[:-1])
-    batching = paired_axes(
-        "gather",
-        x,
-        indices,
-        numbers.operand_batching_dims,
-        numbers.start_indices_batching_dims,
-    )
-    collapsed = axes_of("gather", "collapsed_slice_dims", numbers.collapsed_slice_dims, len(shape))
-    dropped = collapsed + tuple(batching)
-    check_distinct("gather", "collapsed_slice_dims and operand_batching_dims", dropped)
-    check_distinct("gather", "start_index_map and operand_batching_dims", mapped + tuple(batching))
+    layout = layout_of("gather", x, start_indices, dimension_numbers, GatherDimensionNumbers)
+    stack, lacking = layout.stack, layout.lacking
     if len(sizes) != len(shape) or any(
-        not 0 <= size <= n or (a in dropped and size != 1)
+        not 0 <= size <= n or (a in lacking and size != 1)
         for a, (size, n) in enumerate(zip(sizes, shape, strict=True))
     ):
         raise ValueError(
-            f"lax.gather: slice_sizes {sizes} must fit into {type_of(x)}, with length 1 along the axes {dropped} "
+            f"lax.gather: slice_sizes {sizes} must fit into {type_of(x)}, with length 1 along the axes {lacking} "
             "that the result lacks"
-        )
-    kept = [a for a in range(len(shape)) if a not in dropped]
-    ndim = len(stack) + len(kept)
-    offsets = axes_of("gather", "offset_dims", numbers.offset_dims, ndim)
-    if list(offsets) != sorted(offsets) or len(offsets) != len(kept):
-        raise ValueError(
-            f"lax.gather: offset_dims must be {len(kept)} ascending axes of the result, got {offsets}"
         )
     # The default is not that of the mode's own `from_any`, in JAX either.
     how = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
-    windows = windows_at(shape, indices, sizes, mapped, batching, how)
+    windows = windows_at(shape, sizes, layout, how)
     order = windows.order(len(shape))
     lead = fnp.transpose(x, order)
     if windows.moving:
         found = Gather(unique_indices and windows.sure)(lead, *windows.places)
     else:
         found = Broadcast(stack + shape, tuple(range(len(stack))))(lead)
-    found = fnp.reshape(found, stack + tuple(sizes[a] for a in order if a not in dropped))
+    found = fnp.reshape(found, stack + tuple(sizes[a] for a in order if a not in lacking))
     if windows.inside is not None:
-        inside = fnp.reshape(windows.inside, stack + (1,) * len(kept))
+        inside = fnp.reshape(windows.inside, stack + (1,) * len(layout.kept))
         found = fnp.where(inside, found, _fill(fill_value, type_of(x).dtype))
-    return fnp.transpose(found, arrangement(len(stack), [a for a in order if a in kept], offsets))
+    return fnp.transpose(found, layout.arrangement(order))
 
 
 def _fill(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -75,6 +75,86 @@ class GatherScatterMode(enum.Enum):
         return modes[mode]
 
 
+class Layout(NamedTuple):
+    """Which axes of an operand, of indices and of windows belong together.
+
+    Attributes
+    ----------
+    indices
+        The array of indices.
+    stack
+        Its shape, without the axis that indices lie along.
+    mapped
+        The axis of the operand that each element of an index is for.
+    batching
+        For axes of the operand that go together with axes of the indices, these.
+    lacking, kept
+        The axes of the operand along which windows have length 1 and are dropped, and the others.
+    offsets
+        Where the axes of windows are among those of all windows; the others are those of the indices.
+    """
+
+    indices: Any
+    stack: Shape
+    mapped: Axes
+    batching: dict[int, int]
+    lacking: Axes
+    kept: list[int]
+    offsets: Axes
+
+    def arrangement(self, order: Axes) -> Axes:
+        """Return the permutation that takes the axes of indices, then those of windows, to their places.
+
+        The axes of windows are in the given `order` of those of the operand.
+        """
+        kept = [a for a in order if a in self.kept]
+        first = len(self.stack)
+        of_windows = {
+            place: first + kept.index(a) for a, place in zip(self.kept, self.offsets, strict=True)
+        }
+        of_stack = iter(range(first))
+        return tuple(
+            of_windows[i] if i in of_windows else next(of_stack) for i in range(first + len(kept))
+        )
+
+
+def layout_of(name: str, x: Any, indices: Any, numbers: Any, kind: type) -> Layout:
+    """Return the layout that dimension numbers, a named tuple of the type `kind`, give; check them."""
+    if not isinstance(numbers, kind):
+        raise TypeError(
+            f"lax.{name}: dimension_numbers must be a lax.{kind.__name__}, got {numbers!r}"
+        )
+    named: list[tuple[str, Any]] = list(numbers._asdict().items())
+    offset, lack, map_, batch, of_indices = named
+    ndim = np.ndim(x)
+    mapped = axes_of(name, *map_, ndim)
+    index = array_of(name, "indices", indices)
+    type_ = type_of(index)
+    if type_.dtype.kind not in "iu" or not type_.shape or type_.shape[-1] != len(mapped):
+        raise TypeError(
+            f"lax.{name}: indices must be integers with a last axis of length {len(mapped)}, one for each axis in "
+            f"{mapped}, got {type_}"
+        )
+    mine, others = axes_of(name, *batch, ndim), axes_of(name, *of_indices, type_.ndim - 1)
+    if [np.shape(x)[a] for a in mine] != [type_.shape[a] for a in others]:
+        raise ValueError(
+            f"lax.{name}: axes {mine} of the operand, {type_of(x)}, and axes {others} of the indices, {type_}, "
+            "go together and must have equal lengths"
+        )
+    lacking = axes_of(name, *lack, ndim) + mine
+    for what, axes in ((lack[0], lacking), (map_[0], mapped + mine)):
+        if len({*axes}) < len(axes):
+            raise ValueError(f"lax.{name}: {what} and {batch[0]} name an axis twice: {axes}")
+    kept = [a for a in range(ndim) if a not in lacking]
+    offsets = axes_of(name, *offset, type_.ndim - 1 + len(kept))
+    if list(offsets) != sorted(offsets) or len(offsets) != len(kept):
+        raise ValueError(
+            f"lax.{name}: {offset[0]} must be {len(kept)} ascending axes, one for each axis of windows, got {offsets}"
+        )
+    batching = dict(zip(mine, others, strict=True))
+    return Layout(index, type_.shape[:-1], mapped, batching, lacking, kept, offsets)
+
+
 class Windows(NamedTuple):
     """Where windows are: the axes they move along, index arrays for these, and which are inside.
 
@@ -92,31 +172,11 @@ class Windows(NamedTuple):
         return (*self.moving, *[a for a in range(ndim) if a not in self.moving])
 
 
-def indices_of(name: str, indices: Any, mapped: Axes) -> Any:
-    """Return the array of indices, checked: along its last axis it has one for each mapped axis."""
-    found = array_of(name, "indices", indices)
-    type_ = type_of(found)
-    if type_.dtype.kind not in "iu" or not type_.shape or type_.shape[-1] != len(mapped):
-        raise TypeError(
-            f"lax.{name}: indices must be integers with a last axis of length {len(mapped)}, one for each axis in "
-            f"{mapped}, got {type_}"
-        )
-    return found
-
-
 def windows_at(
-    shape: Shape,
-    indices: Any,
-    sizes: Sequence[int],
-    mapped: Axes,
-    batching: dict[int, int],
-    mode: GatherScatterMode,
+    shape: Shape, sizes: Sequence[int], layout: Layout, mode: GatherScatterMode
 ) -> Windows:
-    """Return the places of windows of `sizes` in an array of `shape`.
-
-    `batching` gives the axis of the indices for each axis of the array that goes together with one.
-    """
-    stack = tuple(np.shape(indices)[:-1])
+    """Return the places of windows of `sizes` in an array of `shape`."""
+    indices, stack, batching = layout.indices, layout.stack, layout.batching
     moving = tuple(
         a
         for a, (n, size) in enumerate(zip(shape, sizes, strict=True))
@@ -124,7 +184,7 @@ def windows_at(
     )
     whole = (*stack, *[sizes[a] for a in moving])
     inside, first = None, {}
-    for k, a in enumerate(mapped):
+    for k, a in enumerate(layout.mapped):
         first[a], here = _start(indices[..., k], shape[a] - sizes[a], mode)
         inside = here if inside is None else fnp.logical_and(inside, here)
     sure = mode is GatherScatterMode.PROMISE_IN_BOUNDS
@@ -132,7 +192,7 @@ def windows_at(
         inside, sure = None, True
     places = []
     for k, a in enumerate(moving):
-        place = _counting(whole, batching.get(a, len(stack) + k), indices)
+        place = positions_along(whole, batching.get(a, len(stack) + k), indices)
         if a in first:
             place = place + Broadcast(whole, tuple(range(len(stack), len(whole))))(first[a])
         places.append(place)
@@ -152,41 +212,10 @@ def _start(index: Any, limit: int, mode: GatherScatterMode) -> tuple[Any, Any]:
     return fnp.clip(start, 0, limit), inside
 
 
-def _counting(shape: Shape, axis: int, near: Any) -> Any:
+def positions_along(shape: Shape, axis: int, near: Any) -> Any:
     """Return the positions along an axis, recorded where `near` is, or on its device."""
     numbers = counting(shape, axis, near)
     return numbers if type(numbers) is Tracer else namespace((near,)).asarray(numbers)
-
-
-def check_distinct(name: str, what: str, axes: Axes) -> None:
-    if len({*axes}) < len(axes):
-        raise ValueError(f"lax.{name}: {what} name an axis twice: {axes}")
-
-
-def paired_axes(name: str, x: Any, indices: Any, batching: Any, of_indices: Any) -> dict[int, int]:
-    """Return the axes of the indices that go together with axes of the operand."""
-    mine = axes_of(name, "operand_batching_dims", batching, np.ndim(x))
-    others = axes_of(name, "the indices' batching dims", of_indices, np.ndim(indices) - 1)
-    if [np.shape(x)[a] for a in mine] != [np.shape(indices)[a] for a in others]:
-        raise ValueError(
-            f"lax.{name}: axes {mine} of the operand, {type_of(x)}, and axes {others} of the indices, "
-            f"{type_of(indices)}, go together and must have equal lengths"
-        )
-    return dict(zip(mine, others, strict=True))
-
-
-def arrangement(stack: int, kept: list[int], offsets: Axes) -> Axes:
-    """Return the permutation that takes (indices' axes, axes `kept` of windows) to those of the result.
-
-    The axes of windows go to `offsets`, in ascending order.
-    """
-    of_window = {
-        place: stack + kept.index(a) for place, a in zip(offsets, sorted(kept), strict=True)
-    }
-    of_stack = iter(range(stack))
-    return tuple(
-        of_window[i] if i in of_window else next(of_stack) for i in range(stack + len(kept))
-    )
 
 
 def inverse_of(permutation: Axes) -> Axes:

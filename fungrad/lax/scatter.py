@@ -11,17 +11,8 @@ import fungrad.numpy as fnp
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, axes_of, check_same_dtypes, integers_of, number_of
-from fungrad.lax.places import (
-    GatherScatterMode,
-    Windows,
-    arrangement,
-    check_distinct,
-    indices_of,
-    inverse_of,
-    paired_axes,
-    windows_at,
-)
+from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.places import GatherScatterMode, Windows, inverse_of, layout_of, windows_at
 from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.primitives.shaping import pad
 
@@ -84,34 +75,15 @@ def _target(
 ) -> _Target:
     x = array_of(name, "operand", operand)
     shape = np.shape(x)
-    mapped = axes_of(
-        name, "scatter_dims_to_operand_dims", numbers.scatter_dims_to_operand_dims, len(shape)
-    )
-    indices = indices_of(name, indices, mapped)
-    stack = tuple(np.shape(indices)[:-1])
-    batching = paired_axes(
-        name, x, indices, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims
-    )
-    inserted = axes_of(name, "inserted_window_dims", numbers.inserted_window_dims, len(shape))
-    dropped = inserted + tuple(batching)
-    check_distinct(name, "inserted_window_dims and operand_batching_dims", dropped)
-    check_distinct(
-        name, "scatter_dims_to_operand_dims and operand_batching_dims", mapped + tuple(batching)
-    )
-    kept = [a for a in range(len(shape)) if a not in dropped]
-    ndim = len(stack) + len(kept)
-    if len(updates_shape) != ndim:
+    layout = layout_of(name, x, indices, numbers, ScatterDimensionNumbers)
+    stack, offsets = layout.stack, layout.offsets
+    if len(updates_shape) != len(stack) + len(offsets):
         raise ValueError(
-            f"lax.{name}: updates must have {ndim} axes, {len(stack)} of the indices and {len(kept)} of windows, got "
+            f"lax.{name}: updates must have {len(stack)} axes of the indices and {len(offsets)} of windows, got "
             f"shape {updates_shape}"
         )
-    offsets = axes_of(name, "update_window_dims", numbers.update_window_dims, ndim)
-    if list(offsets) != sorted(offsets) or len(offsets) != len(kept):
-        raise ValueError(
-            f"lax.{name}: update_window_dims must be {len(kept)} ascending axes of the updates, got {offsets}"
-        )
     sizes = [1] * len(shape)
-    for a, place in zip(kept, offsets, strict=True):
+    for a, place in zip(layout.kept, offsets, strict=True):
         sizes[a] = updates_shape[place]
     found = tuple(n for i, n in enumerate(updates_shape) if i not in offsets)
     if found != stack or any(size > n for size, n in zip(sizes, shape, strict=True)):
@@ -119,9 +91,9 @@ def _target(
             f"lax.{name}: updates of shape {updates_shape} do not fit: their axes {offsets} must fit into those of "
             f"{type_of(x)}, and the others must be {stack}, those of the indices"
         )
-    windows = windows_at(shape, indices, sizes, mapped, batching, GatherScatterMode.from_any(mode))
+    windows = windows_at(shape, sizes, layout, GatherScatterMode.from_any(mode))
     order = windows.order(len(shape))
-    axes = arrangement(len(stack), [a for a in order if a in kept], offsets)
+    axes = layout.arrangement(order)
     lead = fnp.transpose(x, order)
     if not windows.moving:  # every window is the whole array: one axis to move along
         zeros = np.zeros(stack, np.int64)

@@ -45,6 +45,15 @@ class DynamicSlice(Primitive):
     def expression(self, x: str, *starts: str) -> str:
         return f"{x}[{_index_source(self, starts)}]"
 
+    def element_source(self, shape: Shape, *starts: str) -> str:
+        """Return the index that takes the slice of an array of `shape` without its axes of length 1."""
+        index = ["0" if n == 1 else ":" for n in shape]
+        for axis, size, first in zip(
+            self.axes, self.sizes, _first_source(self, starts), strict=True
+        ):
+            index[axis] = first if size == 1 else f"(_i := {first}):_i + {size}"
+        return ", ".join(index)
+
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
         into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add")
         return (into(zeros_like(x), ct, *starts), *[None] * len(starts))
@@ -164,12 +173,19 @@ def _index(op: Any, starts: Sequence[Any]) -> tuple[slice, ...]:
 
 
 def _index_source(op: Any, starts: Sequence[str]) -> str:
-    """Return the source text of what `_index` returns; written out, it costs a third."""
+    """Return the source text of what `_index` returns, written out, so that nothing is called."""
     index = [":"] * (max(op.axes, default=-1) + 1)
-    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
-        counted = f"_i + {size + limit} if (_i := int({start})) < 0 else _i"
-        index[axis] = f"(_i := min(max({counted}, 0), {limit})):_i + {size}"
+    for axis, size, first in zip(op.axes, op.sizes, _first_source(op, starts), strict=True):
+        index[axis] = f"(_i := {first}):_i + {size}"
     return ", ".join(index) or "()"
+
+
+def _first_source(op: Any, starts: Sequence[str]) -> list[str]:
+    """Return the source text of where the slice starts, for each of the axes."""
+    return [
+        f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
+        for size, limit, start in zip(op.sizes, op.limits, starts, strict=True)
+    ]
 
 
 def _places(op: Any, size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:

@@ -274,6 +274,15 @@ class Slice(Primitive):
     def expression(self, x: str) -> str:
         return f"{x}[{index_source(self._index())}]"
 
+    def element_source(self, shape: Shape) -> str:
+        """Return the index that takes the slice of an array of `shape` without its axes of length 1."""
+        return ", ".join(
+            str(start)
+            if len(range(start, stop, step)) == 1
+            else index_source((slice(start, stop, step),))
+            for start, stop, step in zip(self.start, self.stop, self.step, strict=True)
+        )
+
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         low, high = [], []
         for start, step, n, length in zip(self.start, self.step, x.shape, ct.shape, strict=True):

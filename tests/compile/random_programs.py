@@ -14,6 +14,7 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.cumulative import CumSum
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.shaping import (
     Broadcast,
@@ -101,7 +102,7 @@ LAST = -1
 
 
 def _elements(rng: np.random.Generator, pick: Any, types: list[ArrayType]) -> list[Any]:
-    """Return the equations of ``x[i]``, ``x[i] = y``, ``x[i] += y`` or ``x[1:]``, of what they come from."""
+    """Return the equations of ``x[i]``, ``x[i] = y``, ``x[i] += y`` or ``x[1:]``, also at places that are operands."""
     arrays = [v for v, t in enumerate(types) if t.size and t.ndim]
     if not arrays:
         return []
@@ -113,6 +114,16 @@ def _elements(rng: np.random.Generator, pick: Any, types: list[ArrayType]) -> li
     stop = (*(i + 1 for i in at), *t.shape[axes:])
     step = (1,) * t.ndim
     rest = t.shape[axes:]
+    starts = [w for w, u in enumerate(types) if not u.shape and u.dtype.kind == "i"]
+    if starts and rng.random() < 0.5:
+        size = int(rng.integers(1, t.shape[0] + 1))
+        where = (0,), (size,), (t.shape[0] - size,)
+        into = DynamicUpdateSlice(*where, pick(["set", "add"]))
+        read = DynamicSlice(*where), (v, pick(starts))
+        write = into, (v, LAST, pick(starts))
+        return [[read], [read, write], [read, (pick([e.neg, e.sin]), (LAST,)), write]][
+            int(rng.integers(3))
+        ]
     if rng.random() < 0.4:
         return [(Slice(start, stop, step), (v,)), (Reshape(rest), (LAST,))]
     values = [w for w, u in enumerate(types) if (u.shape, u.dtype) == (rest, t.dtype)]

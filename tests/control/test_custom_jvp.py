@@ -1,12 +1,14 @@
 """`custom_jvp`: functions whose rule is right agree with plain ones under every transform; the rule is what is used."""
 
 import functools
+import pickle
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import debug
 from fungrad.control.custom_jvp import custom_jvp
 from fungrad.control.loops import scan
 from fungrad.control.rules import SymbolicZero
@@ -271,6 +273,7 @@ def test_methods():
         def call_jvp(self, primals, tangents):
             return self.call(*primals), 10 * self.scale * tangents[0]
 
+    assert pickle.loads(pickle.dumps(log1pexp)) is log1pexp
     model = Model(3.0)
     assert model.call(2.0) == 6.0
     assert fg.grad(model.call)(2.0) == 30.0
@@ -337,6 +340,35 @@ def test_constants_made_in_rules():
         return fnp.ones(3) * x, out + 0 * grid
 
     check_agreement(f, lambda x: x * fnp.ones(3), (2.0,))
+
+
+def test_symbolic_zeros_cannot_be_computed_with():
+    zero = SymbolicZero.from_primal_value(A)
+    assert repr(zero) == "SymbolicZero(float64[3])"
+    for compute in [
+        lambda: A * zero,
+        lambda: zero + 1,
+        lambda: fg.grad(lambda x: (x * zero)[0])(A),
+    ]:
+        with pytest.raises(TypeError, match="SymbolicZero"):
+            compute()
+
+
+def test_effects_of_rules(capsys):
+    @custom_jvp
+    def f(x):
+        return x * 2
+
+    @f.defjvp
+    def _(primals, tangents):
+        debug.print("{} {}", primals[0], tangents[0])
+        return primals[0] * 2, tangents[0] * 2
+
+    for g in (f, fg.jit(f)):
+        assert fg.grad(g)(3.0) == 2.0
+        assert capsys.readouterr().out == ""  # no tangent has a value in reverse mode
+        assert fg.jvp(g, (3.0,), (5.0,)) == (6.0, 10.0)
+        assert capsys.readouterr().out == "3.0 5.0\n"
 
 
 ERRORS = {

@@ -1,17 +1,20 @@
 """`custom_vjp`: functions whose rule is right agree with plain ones in reverse mode; forward mode is an error."""
 
 import functools
+import sys
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import debug
 from fungrad.control.cond import cond
 from fungrad.control.custom_jvp import custom_jvp
 from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
 from fungrad.control.loops import scan
 from fungrad.control.rules import SymbolicZero
+from tests.backends.fake_cupy import make_module
 
 A = np.array([0.3, -1.2, 2.0])
 
@@ -212,6 +215,50 @@ def test_in_loops_and_branches():
 
     check_reverse(chosen(affine), chosen(plain_affine), (A, A))
     check_reverse(chosen(affine), chosen(plain_affine), (A, -A), vmap=False)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_on_cupy(monkeypatch, jitted):
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    forward = custom_jvp(lambda x, y, n: x * y * n)
+    forward.defjvp(lambda p, t: (p[0] * p[1] * p[2], t[0] * p[1] * p[2] + p[0] * p[2] * t[1]))
+    on_values = custom_vjp(lambda x: x * 2.0)
+    on_values.defvjp(lambda x: (x * 2.0, x), lambda x, g: (2 * g if float(g[0]) > 0 else g,))
+
+    def loss(x, y):
+        z = affine(forward(x, y, 2), y) + forward(y, x, 3) + on_values(x)
+        return (z * np.array([1.0, 2.0, 3.0])).sum()
+
+    def plain(x, y):
+        z = plain_affine(2 * x * y, y) + 3 * x * y + 2 * x
+        return (z * np.array([1.0, 2.0, 3.0])).sum()
+
+    for argnums in (0, (0, 1)):
+        gradient = fg.jit(fg.grad(loss, argnums)) if jitted else fg.grad(loss, argnums)
+        found = gradient(cupy.asarray(A), cupy.asarray(A + 1))
+        for x, y in zip(fg.tree.leaves(found), fg.tree.leaves(fg.grad(plain, argnums)(A, A + 1))):
+            assert isinstance(x, cupy.ndarray)
+            np.testing.assert_allclose(x.get(), y)
+
+
+def test_effects_of_rules(capsys):
+    @custom_vjp
+    def f(x):
+        return x * 2
+
+    def fwd(x):
+        debug.print("fwd {}", x)
+        return x * 2, None
+
+    def bwd(_, g):
+        debug.print("bwd {}", g)
+        return (g * 2,)
+
+    f.defvjp(fwd, bwd)
+    for g in (fg.grad(f), fg.jit(fg.grad(f)), fg.grad(fg.jit(f))):
+        assert g(3.0) == 2.0
+        assert capsys.readouterr().out == "fwd 3.0\nbwd 1.0\n"
 
 
 # Rules that say something else than the derivative

@@ -1,10 +1,13 @@
 """Products by the names of `jax.lax`."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import fungrad as fg
 from fungrad import lax
+from tests.backends import fake_cupy
 from tests.numpy.checker import check_function
 
 X, Y = np.arange(1.0, 7).reshape(2, 3), np.arange(3.0, 15).reshape(3, 4) / 5
@@ -49,6 +52,24 @@ CASES = [
 @pytest.mark.parametrize(("f", "oracle", "args"), CASES)
 def test_function(f, oracle, args):
     check_function(f, oracle, args, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n in TABLE if n != "ragged_dot"])
+def test_on_a_gpu(name, monkeypatch):
+    fake = fake_cupy.make_module()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    f, oracle, calls = TABLE[name]
+    found = f(*[fake.asarray(x) for x in calls[0]])
+    assert type(found) is fake_cupy.ndarray
+    np.testing.assert_allclose(found.get(), oracle(*calls[0]))
+
+
+def test_ragged_dot_on_a_gpu(monkeypatch):
+    fake = fake_cupy.make_module()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    x, y = np.ones((3, 2)), np.arange(8.0).reshape(2, 2, 2)
+    found = lax.ragged_dot(*[fake.asarray(a) for a in (x, y, np.array([1, 2]))])
+    np.testing.assert_array_equal(found.get(), [x[0] @ y[0], x[1] @ y[1], x[2] @ y[1]])
 
 
 def test_sums_are_computed_in_the_wider_dtype():

@@ -277,6 +277,25 @@ def test_dynamic_updates_are_written_into_what_dies():
     )
 
 
+def test_elements_are_read_and_written_without_reshapes():
+    def f(x, i):
+        y = fnp.sin(x)
+        row = lax.dynamic_index_in_dim(y, i, keepdims=False)
+        return lax.dynamic_update_index_in_dim(y, fnp.cos(row), i, 0)
+
+    assert source_of(f, np.ones((5, 3)), 2) == (
+        "def program(a, b):\n"
+        "    c = np.sin(a)\n"
+        "    d = c[min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4), :]\n"
+        "    e = np.cos(d)\n"
+        "    c[(_i := min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4)):_i + 1] = e\n"
+        "    del d, e\n"
+        "    return [c]\n"
+    )
+    element = source_of(lambda x, i: lax.dynamic_slice(x, (i,), (1,)).reshape(()), np.ones(5), 2)
+    assert "c = a[min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4)]\n" in element
+
+
 def test_an_argument_is_not_written_into():
     def f(x, u, i):
         return lax.dynamic_update_slice(x, u, (i,))
@@ -357,11 +376,16 @@ ERRORS = [
     (lambda: lax.gather(X, ONE * 1.0, ROWS, (1, 4)), TypeError, r"must be integers .* got float64"),
     (lambda: lax.gather(X, ONE[0, 0], ROWS, (1, 4)), TypeError, "a last axis of length 1"),
     (lambda: lax.gather(X, ONE, ROWS, (2, 4)), ValueError, r"length 1 along the axes \(0,\)"),
+    (
+        lambda: lax.gather(X, ONE, OF_ROWS, (1, 4)),
+        TypeError,
+        "must be a lax.GatherDimensionNumbers",
+    ),
     (lambda: lax.gather(X, ONE, ROWS, (1, 5)), ValueError, "must fit into float64"),
     (
         lambda: lax.gather(X, ONE, lax.GatherDimensionNumbers((), (0,), (0,)), (1, 4)),
         ValueError,
-        r"offset_dims must be 1 ascending axes of the result, got \(\)",
+        r"offset_dims must be 1 ascending axes, .* got \(\)",
     ),
     (
         lambda: lax.gather(
@@ -386,7 +410,7 @@ ERRORS = [
     (
         lambda: lax.scatter(X, ONE, X[0], OF_ROWS),
         ValueError,
-        "updates must have 2 axes, 1 of the ind",
+        r"must have 1 axes of the indices and 1 of windows, got shape \(4,\)",
     ),
     (lambda: lax.scatter(X, ONE, X, OF_ROWS), ValueError, r"the others must be \(1,\)"),
     (

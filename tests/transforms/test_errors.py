@@ -642,7 +642,7 @@ def test_errors_on_values_name_the_user_s_line(transform):
         g = transform(first_log)
         for _ in range(3):
             error = caught(lambda: g(0.0), FloatingPointError)
-            assert f"test_errors.py:{line_of(first_log)} (in first_log)" in notes(error)
+            assert f"test_errors.py:{line_of(first_log)} (in first_log" in notes(error)
             assert "log" in notes(error)
 
 
@@ -651,7 +651,7 @@ def test_functions_that_share_a_program_have_lines_of_their_own():
         for _ in range(3):
             for f in (first_log, second_log):
                 error = caught(lambda: fg.grad(f)(0.0), FloatingPointError)  # noqa: B023
-                assert f"(in {f.__name__})" in notes(error)
+                assert f"(in {f.__name__}, backward pass)" in notes(error)
 
 
 def test_errors_of_forced_values_name_the_user_s_line():
@@ -818,16 +818,14 @@ def test_jitted_methods_hint_at_a_static_self():
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("scan", "`for`"),
-        ("lax", r"fungrad\.numpy\.where"),
+        ("scan", r"fungrad\.lax"),
+        ("io_callback", r"fungrad\.experimental"),
         ("random", r"numpy\.random outside"),
-        ("custom_vjp", "stop_gradient"),
-        ("checkpoint", "as it is"),
         ("nn", "softmax"),
     ],
 )
 def test_what_is_not_there_yet(name, advice):
-    with pytest.raises(AttributeError, match=f"no '{name}' yet.*{advice}"):
+    with pytest.raises(AttributeError, match=f"no '{name}'.*{advice}"):
         getattr(fg, name)
 
 

@@ -1,0 +1,216 @@
+"""One call of a function that has rules of its own: which of its arguments are operands."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fungrad.core import tree
+from fungrad.core.trace import Trace, trace_of
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.jit import exactly
+from fungrad.transforms.linearize import tangent_type
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One call: which leaves of the arguments are operands, and everything else, as it was given.
+
+    Attributes
+    ----------
+    args
+        The arguments that rules get apart from the others (`nondiff_argnums`), by position.
+    positions
+        The positions of the other arguments.
+    structure
+        The structure of the other arguments, which is a tuple.
+    leaves
+        Their leaves; in the place of an operand its type.
+    at
+        Which leaves are operands.
+    perturbed
+        Which of the operands the call may be differentiated by.
+    exact
+        What tells apart parameters that are equal, such as 1 and True.
+    """
+
+    args: tuple[tuple[int, Any], ...]
+    positions: tuple[int, ...]
+    structure: tree.TreeDef
+    leaves: tuple[Any, ...]
+    at: tuple[int, ...]
+    perturbed: tuple[bool, ...]
+    exact: Any
+
+    @property
+    def static(self) -> tuple[Any, ...]:
+        """The arguments that rules get apart from the others."""
+        return tuple([x for _, x in self.args])
+
+    @property
+    def types(self) -> tuple[ArrayType, ...]:
+        """The types of the operands."""
+        return tuple([self.leaves[i] for i in self.at])
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Which of the operands can have tangents."""
+        return tuple([i for i, t in enumerate(self.types) if t.inexact])
+
+    @property
+    def tangents(self) -> tuple[ArrayType, ...]:
+        """The types of the tangents of operands that can have one."""
+        return tuple([tangent_type(t) for t in self.types if t.inexact])
+
+    def with_leaves(self, operands: Sequence[Any]) -> list[Any]:
+        """Return the leaves with `operands` in their places."""
+        leaves = list(self.leaves)
+        for i, x in zip(self.at, operands, strict=True):
+            leaves[i] = x
+        return leaves
+
+    def arguments(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments that have derivatives."""
+        return self.unflatten(self.with_leaves(operands))
+
+    def unflatten(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return `leaves`, one for each, as the arguments that have derivatives."""
+        return tuple(tree.unflatten(self.structure, leaves))
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return all arguments in the order of the call."""
+        found: list[Any] = [None] * (len(self.args) + len(self.positions))
+        for i, x in (*self.args, *zip(self.positions, arguments, strict=True)):
+            found[i] = x
+        return found
+
+
+class CustomFunction:
+    """Base of the decorators that give a function rules of its own."""
+
+    kind: str
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Iterable[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+    ) -> None:
+        check_callable(fun, self.kind)
+        functools.update_wrapper(self, fun, updated=())
+        self.fun = fun
+        self.label = f"{self.kind} function {name_of(fun)}"
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(fun)
+        except (TypeError, ValueError):
+            self._signature = None
+        self.nondiff_argnums = self._positions(nondiff_argnums, nondiff_argnames)
+        parameters = self._signature.parameters.values() if self._signature else ()
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self._plain = len(parameters) if all(p.kind in by_position for p in parameters) else -1
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle by name, as functions are, if that name leads here."""
+        module, name = sys.modules.get(self.__module__), getattr(self, "__qualname__", "")
+        return name if getattr(module, name, None) is self else super().__reduce_ex__(protocol)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, so that methods can have rules."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.label}>"
+
+    def _positions(
+        self, argnums: int | Iterable[int], argnames: str | Iterable[str]
+    ) -> frozenset[int]:
+        numbers: set[int] = {argnums} if isinstance(argnums, int) else set(argnums)
+        names = [argnames] if isinstance(argnames, str) else list(argnames)
+        known = list(self._signature.parameters) if self._signature else []
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"{self.label}: nondiff_argnames has {name!r}, but its parameters are {known}"
+                )
+            numbers.add(known.index(name))
+        wrong = [i for i in numbers if i < 0]
+        if wrong:
+            raise ValueError(f"{self.label}: nondiff_argnums must count from 0, got {wrong}")
+        return frozenset(numbers)
+
+    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by position, with the defaults of those that are left out."""
+        if len(args) == self._plain and not kwargs:
+            return args  # the commonest call: binding takes longer than some functions do
+        if self._signature is None:
+            if kwargs:
+                raise TypeError(
+                    f"{self.label} has no signature to find the places of keyword arguments by, got "
+                    f"{sorted(kwargs)}: pass them by position"
+                )
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        kinds = {name: p.kind for name, p in self._signature.parameters.items()}
+        by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        wrong = [name for name in bound.arguments if kinds[name] in by_name]
+        if wrong:
+            raise TypeError(
+                f"{self.label}: rules get their arguments by position, so none can be passed that the "
+                f"function takes by name only; got {wrong}"
+            )
+        bound.apply_defaults()
+        return bound.args
+
+    def argument_name(self, position: int) -> str:
+        """Return how to speak of an argument in messages."""
+        names = list(self._signature.parameters) if self._signature else []
+        return f"`{names[position]}`" if position < len(names) else str(position)
+
+    def leaf_names(self, site: Site) -> list[str]:
+        """Return how to speak of the leaves of the arguments: ``params['w']``."""
+        shown = site.unflatten([object()] * len(site.leaves))
+        return [
+            self.argument_name(position) + path
+            for position, argument in zip(site.positions, shown, strict=True)
+            for path, _ in tree.leaves_with_paths(argument)
+        ]
+
+    def site(
+        self, args: tuple[Any, ...], is_operand: Callable[[Any], bool]
+    ) -> tuple[Site, list[Any]]:
+        """Return the description of a call and its operands."""
+        static = tuple([(i, x) for i, x in enumerate(args) if i in self.nondiff_argnums])
+        positions = tuple([i for i in range(len(args)) if i not in self.nondiff_argnums])
+        leaves, structure = tree.flatten(tuple([args[i] for i in positions]))
+        at = tuple([i for i, x in enumerate(leaves) if is_operand(x)])
+        operands = [as_operand(leaves[i]) for i in at]
+        for i, x in zip(at, operands, strict=True):
+            leaves[i] = tangent_type(type_of(x))
+        perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
+        exact = exactly((*[x for _, x in static], *leaves))
+        return Site(static, positions, structure, tuple(leaves), at, perturbed, exact), operands
+
+
+def top_trace(args: Any) -> Trace | None:
+    """Return the innermost trace that leaves of `args` belong to; None if there is none."""
+    return trace_of(tree.leaves(args))
+
+
+def of_trace(trace: Trace) -> Callable[[Any], bool]:
+    """Return the test for tracers of `trace`."""
+    return lambda x: type(x) is Tracer and x.owner is trace
+
+
+def may_move(x: Any) -> bool:
+    """Whether a leaf is an operand where nothing has a value: it is traced, or has derivatives."""
+    return type(x) is Tracer or (is_array(x) and type_of(x).inexact)
