@@ -42,8 +42,9 @@ format: $(VENV)/.dev ## format the code and apply the safe fixes
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
-docs-grid: $(VENV)/.test ## write the tables of docs/numpy.md from the calls that the tests run
+docs-grid: $(VENV)/.test ## write the tables of docs/numpy.md and docs/lax.md
 	$(VENV)/bin/python -m tests.numpy.grid
+	$(VENV)/bin/python -m tests.lax.page
 
 bench: $(PEERS_VENV)/.peers ## run the benchmarks beside JAX, autograd and plain NumPy
 	$(PEERS_VENV)/bin/python -m benchmarks

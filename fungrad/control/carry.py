@@ -116,9 +116,10 @@ def close_loop(
     """
     types = carry.types
     for _ in range(ROUNDS):
-        found = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True)
-        if isinstance(found, NotTraced):
-            return found
+        closed = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True)
+        if isinstance(closed, NotTraced):
+            return closed
+        found = closed
         structure = found.structure.children()[0]
         returned = list(found.program.expr.output_types[: structure.num_leaves])
         if structure != carry.structure:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import derivative, moves, quiet, reaches, rearranged
-from fungrad.control.policies import Policy, allows, excluded_names, parameters
+from fungrad.control.policies import Policy, allows, check_policy, excluded_names, parameters
 from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.config import jit_disabled
@@ -292,7 +292,7 @@ def checkpoint(
         Accepted for JAX's sake. The second run is never joined with the first.
     policy
         Which values within `fun` may be kept all the same: one of `checkpoint_policies`, or any function
-        ``policy(primitive, *types, **params)`` that returns True or False for the results of a primitive. By default
+        ``policy(prim, *types, **params)`` that returns True or False for the results of a primitive. By default
         none is.
     static_argnums, static_argnames
         Arguments, by position or by name, that are handed to `fun` as they are: flags, settings, functions.
@@ -333,10 +333,8 @@ def checkpoint(
     """
     check_callable(fun, "checkpoint")
     label = f"checkpoint({name_of(fun)})"
-    if policy is not None and not callable(policy):
-        raise TypeError(
-            f"{label}: policy must be one of fungrad.checkpoint_policies, or a function; got {policy!r}"
-        )
+    if policy is not None:
+        check_policy(policy, f"{label}: policy")
     if concrete:
         raise NotImplementedError(
             f"{label}: concrete=True is not supported; name the arguments whose values `fun` looks at in "

@@ -12,7 +12,6 @@ from fungrad.compile.lower import Program
 from fungrad.control.analysis import quiet, reads
 from fungrad.control.programs import (
     NotTraced,
-    OfPrograms,
     close,
     mapped,
     shared,
@@ -21,11 +20,11 @@ from fungrad.control.programs import (
 )
 from fungrad.control.rules import (
     Lazy,
+    OfFunction,
     Pushforward,
     SymbolicZero,
     Unusable,
     check_results,
-    closed_over,
     deep_enough,
     fitting,
     for_outputs,
@@ -42,18 +41,17 @@ from fungrad.control.rules import (
 from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import name_of
 from fungrad.transforms.linearize import tangent_type
 from fungrad.transforms.stop import stop_gradient
-from fungrad.transforms.transpose import pull_back
 
 
 @primitive
-class CustomJVP(OfPrograms):
+class CustomJVP(OfFunction):
     """A call of a function whose derivative is that of the program `rule`.
 
     The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
@@ -67,23 +65,6 @@ class CustomJVP(OfPrograms):
     counts: tuple[int, int]
 
     name = "custom_jvp"
-    pushes = True
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple(map(tangent_type, self.function.expr.output_types))
-
-    def __repr__(self) -> str:
-        """Show what is called."""
-        return f"custom_jvp[{self.called}]"
-
-    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
-        """Return what the function closes over, what its rule does, and the arguments."""
-        f, r = self.counts
-        return operands[:f], operands[f : f + r], operands[f + r :]
-
-    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, _, arguments = self._split(operands)
-        return tuple(self.function(*captured, *arguments))
 
     def push(
         self,
@@ -92,30 +73,21 @@ class CustomJVP(OfPrograms):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        _, captured, arguments = self._split(operands)
-        if any(t is not None for t in tangents[: sum(self.counts)]):
-            raise TypeError(closed_over(self.called))
+        _, captured, arguments = self.split(operands)
+        self.check_closed(tangents)
         rule = self.rule
         if not isinstance(rule, Program):
             made, captured = rule.traced()
             rule = made.program
-        moved = given_tangents(self._split(tangents)[2], [type_of(x) for x in arguments])
+        moved = given_tangents(self.split(tangents)[2], [type_of(x) for x in arguments])
         found = run_rule(rule.expr, [*captured, *arguments, *moved])
         types = self.function.expr.output_types
         n = len(types)
         return (found[:n] if known is None else known), for_outputs(found[n:], types)
 
-    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self._split(operands)
-        if any(isinstance(x, Linear) for x in others):
-            raise self.missing("transpose")
-        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
-        cts = iter(pull_back(self.function.expr, given, ct))
-        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
-
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self._split(batched)
-        types = [type_of(x) for x in self._split(operands)[2]]
+        captured, others, arguments = self.split(batched)
+        types = [type_of(x) for x in self.split(operands)[2]]
         moving = [b for b, t in zip(arguments, types, strict=True) if t.inexact]
         function = mapped(self.function, size, (*captured, *arguments))
         if isinstance(self.rule, Program):

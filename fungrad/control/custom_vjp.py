@@ -10,7 +10,6 @@ from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, Pullback, trace_backward
 from fungrad.control.programs import (
     NotTraced,
-    OfPrograms,
     close,
     mapped,
     shared,
@@ -18,9 +17,9 @@ from fungrad.control.programs import (
 )
 from fungrad.control.rules import (
     Lazy,
+    OfFunction,
     Unusable,
     check_results,
-    closed_over,
     deep_enough,
     for_outputs,
     pair,
@@ -32,13 +31,11 @@ from fungrad.control.rules import (
 from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.transforms.call import name_of
-from fungrad.transforms.linearize import tangent_type
-from fungrad.transforms.transpose import pull_back
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +80,7 @@ class _Rule(NamedTuple):
 
 
 @primitive
-class CustomVJP(OfPrograms):
+class CustomVJP(OfFunction):
     """A call of a function whose derivative in reverse mode is that of `rule`.
 
     The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
@@ -96,23 +93,6 @@ class CustomVJP(OfPrograms):
     counts: tuple[int, int]
 
     name = "custom_vjp"
-    pushes = True
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple(map(tangent_type, self.function.expr.output_types))
-
-    def __repr__(self) -> str:
-        """Show what is called."""
-        return f"custom_vjp[{self.called}]"
-
-    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
-        """Return what the function closes over, what its rule does, and the arguments."""
-        f, r = self.counts
-        return operands[:f], operands[f : f + r], operands[f + r :]
-
-    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, _, arguments = self._split(operands)
-        return tuple(self.function(*captured, *arguments))
 
     def push(
         self,
@@ -121,29 +101,20 @@ class CustomVJP(OfPrograms):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        _, captured, arguments = self._split(operands)
-        if any(t is not None for t in tangents[: sum(self.counts)]):
-            raise TypeError(closed_over(self.called))
+        _, captured, arguments = self.split(operands)
+        self.check_closed(tangents)
         rule = self.rule
         if not isinstance(rule, _Rule):
             rule, captured = rule.traced()
         n, _ = rule.captured
         found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
         outs, residuals = found[: rule.results], found[rule.results :]
-        moved = rule.backward.tangents([*captured[n:], *residuals], self._split(tangents)[2], ())
+        moved = rule.backward.tangents([*captured[n:], *residuals], self.split(tangents)[2], ())
         types = self.function.expr.output_types
         return (outs if known is None else known), for_outputs(moved, types)
 
-    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self._split(operands)
-        if any(isinstance(x, Linear) for x in others):
-            raise self.missing("transpose")
-        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
-        cts = iter(pull_back(self.function.expr, given, ct))
-        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
-
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self._split(batched)
+        captured, others, arguments = self.split(batched)
         function = mapped(self.function, size, (*captured, *arguments))
         rule = self.rule.mapped(size, others, arguments)
         call = shared(CustomVJP, self.called, function, rule, self.counts)

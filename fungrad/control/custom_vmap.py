@@ -8,22 +8,18 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.loops import map as loop
-from fungrad.control.programs import OfPrograms, close
-from fungrad.control.rules import (
-    pair,
-    shown_type,
-)
+from fungrad.control.programs import close
+from fungrad.control.rules import OfFunction, pair, shown_type
 from fungrad.control.sites import CustomFunction, Site, may_move, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.primitive import Linear, place_of_use, primitive
+from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import type_of
 from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import name_of
-from fungrad.transforms.linearize import push_forward, tangent_type
-from fungrad.transforms.transpose import pull_back
+from fungrad.transforms.linearize import push_forward
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,29 +74,16 @@ class _Rule:
 
 
 @primitive
-class CustomVmap(OfPrograms):
-    """A call of a function with a batch rule of its own.
+class CustomVmap(OfFunction):
+    """A call of a function with a batch rule of its own; its derivative is that of the function.
 
-    The operands are what the function closes over, `captured` in number, and its arguments. Every other rule
-    is that of the program of the function.
+    The rule gets the arguments alone.
     """
 
     called: str
     function: Program
     rule: _Rule
-    captured: int
-
-    pushes = True
-
-    def __repr__(self) -> str:
-        """Show what is called."""
-        return f"custom_vmap[{self.called}]"
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple(map(tangent_type, self.function.expr.output_types))
-
-    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        return tuple(self.function(*operands))
+    counts: tuple[int, int]
 
     def push(
         self,
@@ -112,19 +95,14 @@ class CustomVmap(OfPrograms):
         found, moved = push_forward(self.function.expr, operands, tangents)
         return (found if known is None else known), moved
 
-    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        given = [None if isinstance(x, Linear) else x for x in operands]
-        cts = iter(pull_back(self.function.expr, given, ct))
-        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
-
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        n = self.captured
-        if any(batched[:n]):
+        captured, _, flags = self.split(batched)
+        if any(captured):
             raise TypeError(
                 f"the custom_vmap function `{self.called}` closes over a value that is mapped over, which its rule "
                 f"does not get; pass it as an argument. It was called at {place_of_use()}"
             )
-        return tuple(self.rule(size, batched[n:], operands[n:], self.abstract_eval()))
+        return tuple(self.rule(size, flags, self.split(operands)[2], self.abstract_eval()))
 
 
 class custom_vmap(CustomFunction):
@@ -216,7 +194,7 @@ class custom_vmap(CustomFunction):
 
         closed = close(self.label, function, *site.types)
         rule = _Rule(self.vmap_rule, f"the vmap rule of {self.label}", site, closed.structure)
-        call = CustomVmap(name_of(self.fun), closed.program, rule, len(closed.captured))
+        call = CustomVmap(name_of(self.fun), closed.program, rule, (len(closed.captured), 0))
         return tree.unflatten(closed.structure, bind(call, [*closed.captured, *operands]))
 
 

@@ -1,10 +1,10 @@
 """What `checkpoint` may keep: functions that say yes or no to the results of a primitive.
 
-A policy is called as ``policy(primitive, *types, **params)``: with the primitive, the types of its operands and its
+A policy is called as ``policy(prim, *types, **params)``: with the primitive, the types of its operands and its
 parameters. It returns whether its results may be kept for the backward pass; what is neither kept nor an
 operand of the checkpointed function is computed again there. Any function of this kind will do:
 
->>> def small_results(primitive, *types, **params):
+>>> def small_results(prim, *types, **params):
 ...     return all(t.size < 1000 for t in types)
 """
 
@@ -149,9 +149,8 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Return the policy that keeps what one of two keeps."""
-    for name, policy in (("policy_1", policy_1), ("policy_2", policy_2)):
-        if not callable(policy):
-            raise TypeError(f"save_from_both_policies: {name} must be a policy, got {policy!r}")
+    check_policy(policy_1, "save_from_both_policies: policy_1")
+    check_policy(policy_2, "save_from_both_policies: policy_2")
     return _Either(policy_1, policy_2)
 
 
@@ -171,10 +170,27 @@ def allows(policy: Policy, primitive: Primitive, /, *types: ArrayType, **params:
     if not isinstance(answer, bool):
         name = getattr(policy, "__name__", repr(policy))
         raise TypeError(
-            f"checkpoint: the policy {name} must return True or False, got {answer!r}. Those that are made of names "
-            "or of other policies are to be called first: save_only_these_names('a', 'b')."
+            f"checkpoint: the policy {name} must return True or False, whether the results of `{primitive}` may be "
+            f"kept; got {answer!r}"
         )
     return answer
+
+
+def check_policy(policy: Any, label: str) -> None:
+    """Raise a TypeError unless `policy` is one."""
+    makers = [
+        save_only_these_names,
+        save_any_names_but_these,
+        save_anything_except_these_names,
+        save_from_both_policies,
+    ]
+    if policy in makers:
+        of = "policies" if policy is save_from_both_policies else "names"
+        raise TypeError(f"{label}: {policy.__name__} makes a policy of {of}: call it first")
+    if not callable(policy):
+        raise TypeError(
+            f"{label} must be one of fungrad.checkpoint_policies, or a function; got {policy!r}"
+        )
 
 
 def parameters(primitive: Primitive) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.primitive import Linear, place_of_use, primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_of
@@ -33,6 +33,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.transforms.call import as_operand, name_of
 from fungrad.transforms.linearize import or_zeros, push_forward, tangent_type
+from fungrad.transforms.transpose import pull_back
 
 
 class SymbolicZero:
@@ -243,6 +244,49 @@ def closed_over(name: str) -> str:
 
 
 # Applying rules
+
+
+class OfFunction(OfPrograms):
+    """A call of a function that has a rule: everything but what the rule is for.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments.
+    """
+
+    called: str
+    function: Program
+    counts: tuple[int, int]
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.function.expr.output_types))
+
+    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+        """Return what the function closes over, what its rule does, and the arguments."""
+        f, r = self.counts
+        return operands[:f], operands[f : f + r], operands[f + r :]
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, _, arguments = self.split(operands)
+        return tuple(self.function(*captured, *arguments))
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self.split(operands)
+        if any(isinstance(x, Linear) for x in others):
+            raise self.missing("transpose")
+        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
+        cts = iter(pull_back(self.function.expr, given, ct))
+        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
+
+    def check_closed(self, tangents: Sequence[Any]) -> None:
+        """Raise a TypeError if what the function or its rule closes over has a tangent."""
+        if any(t is not None for t in tangents[: sum(self.counts)]):
+            raise TypeError(closed_over(self.called))
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"{self.name}[{self.called}]"
 
 
 def run_rule(expr: Expr, arguments: Sequence[Any]) -> list[Any]:

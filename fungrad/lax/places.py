@@ -118,7 +118,7 @@ class Layout(NamedTuple):
         )
 
 
-def layout_of(name: str, x: Any, indices: Any, numbers: Any, kind: type) -> Layout:
+def layout_of(name: str, x: Any, indices: Any, numbers: Any, kind: type[Any]) -> Layout:
     """Return the layout that dimension numbers, a named tuple of the type `kind`, give; check them."""
     if not isinstance(numbers, kind):
         raise TypeError(
@@ -192,10 +192,12 @@ def windows_at(
         inside, sure = None, True
     places = []
     for k, a in enumerate(moving):
-        place = positions_along(whole, batching.get(a, len(stack) + k), indices)
+        parts = []
         if a in first:
-            place = place + Broadcast(whole, tuple(range(len(stack), len(whole))))(first[a])
-        places.append(place)
+            parts.append(Broadcast(whole, tuple(range(len(stack), len(whole))))(first[a]))
+        if a not in first or sizes[a] != 1:
+            parts.append(positions_along(whole, batching.get(a, len(stack) + k), indices))
+        places.append(sum(parts[1:], parts[0]))
     return Windows(moving, places, inside, sure)
 
 

@@ -219,6 +219,7 @@ def convert(trace: Trace, x: Any, dtype: np.dtype[Any], weak: bool = False) -> T
     if type(x) in PYTHON_SCALARS:
         # NumPy's own conversion: raises OverflowError for integers that do not fit.
         x = np.asarray(x, dtype)[()] if dtype.kind in "iu" else dtype.type(x)
+        x = x.item() if weak else x  # among weak operands a Python number stays one
     elif x.dtype != dtype:
         x = x.astype(dtype)
     return trace.lift(x)

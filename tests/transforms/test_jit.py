@@ -149,6 +149,9 @@ def test_python_numbers_stay_weak():
     assert fg.jit(lambda c, n: c * n)(2.0, np.ones(2, np.int8)).dtype == np.float64
     g = fg.jit(fg.grad(lambda c, x: fnp.sum(c * x), (0, 1)))(2.0, x)
     assert (g[0].dtype, g[1].dtype) == (np.float64, np.float32)
+    # Also of another kind: Python makes a float of an integer.
+    mixed = lambda n, x: (0.5 / (n + 1) * x, n * 0.5 * x, (n / 2) * x, (1 - 0.5j * n) * x)
+    assert [r.dtype for r in fg.jit(mixed)(2, x)] == [r.dtype for r in mixed(2, x)]
 
 
 # Static arguments

@@ -1,6 +1,7 @@
 """Loops that minimize, and the derivatives they are made of."""
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -146,8 +147,9 @@ def maml(w, x, y):
 @functools.partial(jax.jit, static_argnames=("steps", "method"))
 def power_series(x, *, steps, method="scan"):
     if method == "scan":
+        powers = jnp.arange(1, steps + 1, dtype=x.dtype)
         body = lambda c, k: ((c[0] + c[1], c[1] * x / k), None)
-        return lax.scan(body, (jnp.zeros_like(x), jnp.ones_like(x)), jnp.arange(1, steps + 1))[0][0]
+        return lax.scan(body, (jnp.zeros_like(x), jnp.ones_like(x)), powers)[0][0]
     body = lambda k, c: (c[0] + c[1], c[1] * x / (k + 1))
     return lax.fori_loop(0, steps, body, (jnp.zeros_like(x), jnp.ones_like(x)))[0]
 
@@ -184,8 +186,8 @@ def sinkhorn(cost, width):
 
     def step(potentials, _):
         f, g = potentials
-        f = -width * logsumexp((g[None] - cost) / width, axis=1) - jnp.log(n)
-        g = -width * logsumexp((f[:, None] - cost) / width, axis=0) - jnp.log(m)
+        f = -width * logsumexp((g[None] - cost) / width, axis=1) - math.log(n)
+        g = -width * logsumexp((f[:, None] - cost) / width, axis=0) - math.log(m)
         return (f, g), None
 
     zeros = (jnp.zeros_like(cost[:, 0]), jnp.zeros_like(cost[0]))
