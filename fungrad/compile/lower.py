@@ -123,25 +123,29 @@ class Program:
             return lambda *arguments: evaluate(self.expr, arguments)
         if len(self.expr.equations) > CHUNK and xp is np:
             return evaluator(self.expr)
-        source = self.source
-        bindings = {"np": xp, **source.bindings}
-        if xp is not np:
-            bindings |= {
-                name: xp.asarray(value)
-                for name, value in source.bindings.items()
-                if isinstance(value, (np.ndarray, np.generic))
-            }
-        exec(compile(source.text, "<fungrad program>", "exec"), bindings)
-        function = bindings["program"]
+        return run_source(self.source, xp)
 
-        def run(*arguments: Any) -> list[Any]:
-            try:
-                return function(*arguments)  # type: ignore[no-any-return]
-            except Exception as error:
-                _explain(error, source, function.__code__)
-                raise
 
-        return run
+def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:
+    """Return the function that `source` defines, for arrays of the library `xp`."""
+    bindings = {"np": xp, **source.bindings}
+    if xp is not np:
+        bindings |= {
+            name: xp.asarray(value)
+            for name, value in source.bindings.items()
+            if isinstance(value, (np.ndarray, np.generic))
+        }
+    exec(compile(source.text, "<fungrad program>", "exec"), bindings)
+    function = bindings["program"]
+
+    def run(*arguments: Any) -> list[Any]:
+        try:
+            return function(*arguments)  # type: ignore[no-any-return]
+        except Exception as error:
+            _explain(error, source, function.__code__)
+            raise
+
+    return run
 
 
 def _explain(error: Exception, source: PythonSource, code: Any) -> None:

@@ -48,11 +48,15 @@ class PythonSource(NamedTuple):
         The constants and primitives that `text` refers to, by name.
     lines
         For each line of `text`, from the first, the primitive it calls and where that was recorded.
+    parameters, results
+        The names of what ``program`` takes and the expressions of what it returns.
     """
 
     text: str
     bindings: dict[str, Any]
     lines: list[tuple[Primitive, Source | None] | None]
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
 
 
 def python_source(
@@ -77,7 +81,7 @@ class _Writer:
         self.fresh = _safe_names()
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
         self.primitives: dict[Primitive, str] = {}
-        self.donated = bool(donated)
+        self.donated = frozenset(donated)
         self.borrowed = frozenset(borrowed)
         self.root = list(range(len(expr.types)))  # the variable whose memory a view shows
         self.owned = {expr.inputs[i] for i in donated}  # roots that may be overwritten
@@ -96,7 +100,7 @@ class _Writer:
         expr = self.expr
         self._find_roots()
         parameters = [self._name(v) for v in expr.inputs]
-        self.given = set(parameters) if not self.donated else set()
+        self.given = {n for i, n in enumerate(parameters) if i not in self.donated}
         for v, value in expr.constants.items():
             self.names[v] = self._constant(value)
         for equation in expr.equations:
@@ -133,7 +137,8 @@ class _Writer:
         self._line(f"return [{', '.join(results)}]", None)
         head = f"def program({', '.join(parameters)}):"
         text = "\n".join([head, *(f"    {line}" for line in self.body)]) + "\n"
-        return PythonSource(text, self.bindings, [None, *self.lines])
+        lines = [None, *self.lines]
+        return PythonSource(text, self.bindings, lines, tuple(parameters), tuple(results))
 
     def _free(self, number: int, outputs: tuple[int, ...]) -> None:
         """Delete the names of arrays that no later equation reads."""

@@ -212,7 +212,9 @@ def _pruned(equation: Equation, used: Sequence[bool]) -> Equation:
     if found is None:
         return equation
     smaller, operands, results = found
-    return Equation(smaller, tuple([inputs[i] for i in operands]), tuple([outputs[i] for i in results]))
+    return Equation(
+        smaller, tuple([inputs[i] for i in operands]), tuple([outputs[i] for i in results])
+    )
 
 
 def without_dead_code(expr: Expr, effects: bool = True) -> Expr:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import derivative, moves, quiet, reaches, rearranged
-from fungrad.control.policies import Policy, allows, check_policy, excluded_names, parameters
+from fungrad.control.policies import Policy, alternatives, check_policy, kept_by
 from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.config import jit_disabled
@@ -233,17 +233,13 @@ def _computed_again(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, li
     What has an effect is never run again: its results are kept.
     """
     given = {*expr.inputs, *expr.constants}
-    allowed: set[int] = set()
+    allowed = set[int]().union(*[kept_by(part, expr) for part in alternatives(policy)])
     names: dict[int, int] = {}  # values that have a name under which they are kept
-    excluded = excluded_names(policy)
     for p, inputs, outputs in expr.equations:
-        types = [expr.types[v] for v in inputs]
-        if p.effect or (policy is not None and allows(policy, p, *types, **parameters(p))):
+        if p.effect:
             allowed.update(outputs)
-            if isinstance(p, Named) and inputs[0] not in given:
-                names[inputs[0]] = outputs[0]
-        elif isinstance(p, Named) and p.label in excluded:
-            allowed.discard(inputs[0])  # whatever computes it
+        if isinstance(p, Named) and outputs[0] in allowed and inputs[0] not in given:
+            names[inputs[0]] = outputs[0]
     saved: set[int] = set()
     pending: set[int] = set()
 

@@ -22,6 +22,7 @@ from fungrad.control.analysis import (
 )
 from fungrad.control.carry import as_type, check_same, leaves_of
 from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
+from fungrad.control.while_loop import along
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, Primitive, primitive
@@ -29,7 +30,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, select
-from fungrad.primitives.shaping import Broadcast, expand, full
+from fungrad.primitives.shaping import expand, full
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 from fungrad.transforms.transpose import pull_back
@@ -115,9 +116,7 @@ class Cond(OfPrograms):
         found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
         return (None, *[next(found) if flag else None for flag in linear])
 
-    def pruned(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         results = [i for i, flag in enumerate(used) if flag]
         inputs = range(len(self.branches[0].expr.inputs))
         branches = tuple([rearranged(branch, inputs, results) for branch in self.branches])
@@ -137,7 +136,7 @@ class Cond(OfPrograms):
         for i in reversed(range(len(results) - 1)):
             takes = equal(which, full(ArrayType((size,), which.dtype), i))
             chosen_results = [
-                select(_along(takes, x), x, y)
+                select(along(takes, x), x, y)
                 for x, y in zip(results[i], chosen_results, strict=True)
             ]
         return tuple(chosen_results)
@@ -146,11 +145,6 @@ class Cond(OfPrograms):
 def _any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
     """Return the positions at which any of the lists is true."""
     return [i for i, column in enumerate(zip(*flags, strict=True)) if any(column)]
-
-
-def _along(flag: Any, x: Any) -> Any:
-    """Return `flag`, of one axis, for each element of the rows of `x`."""
-    return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
 
 
 class _Split(NamedTuple):

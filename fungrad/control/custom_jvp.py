@@ -274,11 +274,7 @@ class custom_jvp(CustomFunction):
     def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, may_move)
-
-        def function(*values: Any) -> Any:
-            return self.fun(*site.call(site.arguments(values)))
-
-        closed = close(self.label, function, *site.types)
+        closed = self.closed(site)
         rule, captured = (
             (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
         )

@@ -10,7 +10,6 @@ from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, Pullback, trace_backward
 from fungrad.control.programs import (
     NotTraced,
-    close,
     mapped,
     shared,
     try_to_close,
@@ -243,11 +242,7 @@ class custom_vjp(CustomFunction):
     def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, may_move)
-
-        def function(*values: Any) -> Any:
-            return self.fun(*site.call(site.arguments(values)))
-
-        closed = close(self.label, function, *site.types)
+        closed = self.closed(site)
         rule, captured = (
             (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
         )

@@ -188,11 +188,7 @@ class custom_vmap(CustomFunction):
         if trace is None or trace.values is not None:
             return self.fun(*args)
         site, operands = self.site(args, may_move)
-
-        def function(*values: Any) -> Any:
-            return self.fun(*site.call(site.arguments(values)))
-
-        closed = close(self.label, function, *site.types)
+        closed = self.closed(site)
         rule = _Rule(self.vmap_rule, f"the vmap rule of {self.label}", site, closed.structure)
         call = CustomVmap(name_of(self.fun), closed.program, rule, (len(closed.captured), 0))
         return tree.unflatten(closed.structure, bind(call, [*closed.captured, *operands]))

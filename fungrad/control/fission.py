@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fungrad.compile.loop import Loop
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.programs import OfPrograms
@@ -48,7 +49,7 @@ class Cut:
     before: Expr
     """From the rows to `computed`, which the other parts need."""
     computed: tuple[int, ...]
-    chain: Program
+    chain: Loop
     """From the carries that are no sums, and `chain_in`, to the next carries, and `chain_out`."""
     chain_fixed: tuple[int, ...]
     """Which of `fixed` it takes."""
@@ -111,17 +112,11 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
         [*[fixed[i] for i in chain_fixed], *stepped, *chain_in],
         [*next_carries, *chain_out],
     )
-    first = len(chain_fixed)
     return Cut(
         prelude=Program(_part(body, parts[FIXED], body.inputs[:c], invariant), at_once=True),
         before=_part(body, parts[ROW], [*fixed, *rows], computed),
         computed=tuple(computed),
-        chain=Program(
-            of_chain,
-            donated=range(first, first + len(stepped)),
-            at_once=True,
-            borrowed=range(len(stepped), len(of_chain.outputs)),
-        ),
+        chain=Loop(of_chain, len(chain_fixed), len(stepped)),
         chain_fixed=tuple(chain_fixed),
         chain_in=tuple(chain_in),
         chain_out=tuple(chain_out),
@@ -231,13 +226,12 @@ class Plan:
         The carries are the loop's own, and may be overwritten.
         """
         parts = self.parts
-        step = parts.chain.compiled(xp)
+        steps = parts.chain.steps(xp)
         fixed = [*consts, *parts.prelude(*consts)]
         chain_fixed = [fixed[i] for i in parts.chain_fixed]
         last = list(carries)
         chained = [i for i in range(len(last)) if i not in parts.sums]
         state = [last[i] for i in chained]
-        k = len(state)
         for start, stop in reversed(self.bounds) if reverse else self.bounds:
             size = stop - start
             values = dict(zip(parts.rows, [x[start:stop] for x in xs], strict=True))
@@ -249,13 +243,8 @@ class Plan:
             values.update(zip(parts.chain_out, given, strict=True))
             if reverse:
                 taken, given = [[x[::-1] for x in arrays] for arrays in (taken, given)]
-            if k or given:
-                rows: Iterable[Any] = zip(*taken, strict=True) if taken else itertools.repeat(())
-                for i, row in zip(range(size), rows, strict=False):
-                    found = step(*chain_fixed, *state, *row)
-                    state = found[:k]
-                    for array, y in zip(given, found[k:]):
-                        array[i] = y
+            if state or given:
+                state = steps(chain_fixed, state, taken, given, size)
             after = self.after[size].compiled(xp)(*fixed, *[values[v] for v in parts.after_in])
             for array, y in zip(results, after):
                 array[start:stop] = y

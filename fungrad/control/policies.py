@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
@@ -102,21 +103,13 @@ class _AnythingExcept:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Either:
-    """Says yes where one of two policies does."""
+class _AnyOf:
+    """Says yes where one of several policies does."""
 
-    first: Policy
-    second: Policy
-
-    @property
-    def excluded(self) -> frozenset[str]:
-        """The names that both exclude."""
-        return excluded_names(self.first) & excluded_names(self.second)
+    policies: tuple[Policy, ...]
 
     def __call__(self, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
-        return any(
-            allows(policy, primitive, *types, **params) for policy in (self.first, self.second)
-        )
+        return any(allows(policy, primitive, *types, **params) for policy in self.policies)
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
@@ -151,7 +144,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Return the policy that keeps what one of two keeps."""
     check_policy(policy_1, "save_from_both_policies: policy_1")
     check_policy(policy_2, "save_from_both_policies: policy_2")
-    return _Either(policy_1, policy_2)
+    return _AnyOf((*alternatives(policy_1), *alternatives(policy_2)))
 
 
 def _names(names: tuple[str, ...], what: str) -> frozenset[str]:
@@ -162,6 +155,25 @@ def _names(names: tuple[str, ...], what: str) -> frozenset[str]:
                 f"{type(name).__name__}"
             )
     return frozenset(names)
+
+
+def alternatives(policy: Policy | None) -> tuple[Policy, ...]:
+    """Return the policies of which one has to say yes."""
+    if policy is None:
+        return ()
+    return policy.policies if isinstance(policy, _AnyOf) else (policy,)
+
+
+def kept_by(policy: Policy, expr: Expr) -> set[int]:
+    """Return the results of equations that a policy allows to keep."""
+    kept: set[int] = set()
+    for primitive, inputs, outputs in expr.equations:
+        types = [expr.types[v] for v in inputs]
+        if allows(policy, primitive, *types, **parameters(primitive)):
+            kept.update(outputs)
+        elif isinstance(policy, _AnythingExcept) and isinstance(primitive, Named):
+            kept.discard(inputs[0])  # the same array without its name
+    return kept
 
 
 def allows(policy: Policy, primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
@@ -196,11 +208,6 @@ def check_policy(policy: Any, label: str) -> None:
 def parameters(primitive: Primitive) -> dict[str, Any]:
     """Return the static parameters of a primitive by name."""
     return {f.name: getattr(primitive, f.name) for f in dataclasses.fields(primitive)}  # type: ignore[arg-type]
-
-
-def excluded_names(policy: Policy | None) -> frozenset[str]:
-    """Return the names of results that a policy does not keep, whatever computes them."""
-    return getattr(policy, "excluded", frozenset())
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fungrad.compile.loop import Loop
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.analysis import (
@@ -84,14 +85,11 @@ class Scan(OfPrograms):
         chunks = shared(_Planned, self.body, c, k, self.length).plan
         if chunks is not None:
             return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
-        step = shared(_step, self.body, c, k).compiled(xp)
-        order = range(self.length)
-        for i in reversed(order) if self.reverse else order:
-            found = step(*consts, *carries, *[x[i] for x in xs])
-            carries = found[:k]
-            for row, y in zip(rows, found[k:]):
-                row[i] = y
-        return (*carries, *rows)
+        run = shared(Loop, self.body.expr, c, k).steps(xp)
+        taken, given = [
+            [x[::-1] for x in arrays] if self.reverse else arrays for arrays in (xs, rows)
+        ]
+        return (*run(consts, carries, taken, given, self.length), *rows)
 
     def push(
         self,
@@ -300,9 +298,7 @@ class Scan(OfPrograms):
         found = loop(*[operands[i] for i in [*consts, *still, *xs]])
         return list(found[len(still) :])
 
-    def pruned(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         c, k = self.counts
         results = [*range(k), *[i for i in range(k, len(used)) if used[i]]]
         if len(results) == len(used):
@@ -357,12 +353,6 @@ class _Planned:
 
     def __init__(self, body: Program, c: int, k: int, n: int) -> None:
         self.plan = plan(body, c, k, n)
-
-
-def _step(body: Program, c: int, k: int) -> Program:
-    """Return `body` as it is run in a loop: it may overwrite carries, rows of results are copied at once."""
-    outputs = range(k, len(body.expr.outputs))
-    return Program(body.expr, donated=range(c, c + k), at_once=True, borrowed=outputs)
 
 
 class _Split(NamedTuple):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
@@ -199,6 +200,14 @@ class CustomFunction:
         perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
         exact = exactly((*[x for _, x in static], *leaves))
         return Site(static, positions, structure, tuple(leaves), at, perturbed, exact), operands
+
+    def closed(self, site: Site) -> Closure:
+        """Trace the function, without its rules, for a call."""
+
+        def function(*values: Any) -> Any:
+            return self.fun(*site.call(site.arguments(values)))
+
+        return close(self.label, function, *site.types)
 
 
 def top_trace(args: Any) -> Trace | None:

@@ -142,27 +142,25 @@ class While(OfPrograms):
         )
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        c, b = self.counts
         of_cond, of_body, carries = self._split(operands)
         b_cond, b_body, b_carries = self._split(batched)
         flags = fixpoint(self.body.expr, [*b_body, *b_carries], self._carries, derivatives=False)
         now = flags[self._carries]
         (varies,) = reaches(self.cond.expr, [*b_cond, *now])
-        if varies:  # some calls go on when others are done: those keep what they have
-            now = [True] * len(now)
-            cond = mapped(self.cond, size, [*b_cond, *now], [True])
-            body = mapped(self.body, size, [*b_body, *now])
-            cond, body = shared(_while_any, cond, body, c, b)
-            constants = [*of_cond, *of_cond, *of_body]
-        else:
-            cond = mapped(self.cond, size, [*b_cond, *now], [False])
-            body = mapped(self.body, size, [*b_body, *now], now)
-            constants = [*of_cond, *of_body]
+        now = [varies or flag for flag in now]
+        cond = mapped(self.cond, size, [*b_cond, *now], [varies])
+        body = mapped(self.body, size, [*b_body, *now], now)
         start = [
             expand(size, x, was) if is_ else x
             for x, was, is_ in zip(carries, b_carries, now, strict=True)
         ]
-        found = shared(While, cond, body, (c, len(constants) - c))(*constants, *start)
+        if varies:
+            (running,) = cond(*of_cond, *start)
+            cond, body = shared(_while_any, cond, body, len(of_cond), len(of_body))
+            loop = shared(While, cond, body, (0, sum(self.counts)))
+            found = loop(*of_cond, *of_body, running, *start)[1:]
+        else:
+            found = shared(While, cond, body, self.counts)(*of_cond, *of_body, *start)
         return tuple([expand(size, x, is_) for x, is_ in zip(found, now, strict=True)])
 
 
@@ -174,30 +172,33 @@ def _at_once(program: Program, constants: int, carries: int) -> Program:
 def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, Program]:
     """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
 
-    The body takes the constants of `cond` too.
+    Which ones go on is the first carry. The body takes the constants of `cond` too.
     """
     types = cond.expr.input_types
+    running_type = cond.expr.output_types[0]
 
-    def go_on(*arguments: Any) -> list[Any]:
-        return [ReduceOr((0,))(cond(*arguments)[0])]
+    def go_on(running: Any, *carries: Any) -> list[Any]:
+        return [ReduceOr((0,))(running)]
 
     def step(*arguments: Any) -> list[Any]:
-        of_cond, of_body, carries = arguments[:c], arguments[c : c + b], arguments[c + b :]
-        (running,) = cond(*of_cond, *carries)
-        found = body(*of_body, *carries)
-        return [
-            select(
-                Broadcast(x.shape, tuple(range(1, x.ndim)))(running) if x.ndim > 1 else running,
-                x,
-                old,
-            )
-            for x, old in zip(found, carries, strict=True)
+        of_cond, of_body, rest = arguments[:c], arguments[c : c + b], arguments[c + b :]
+        running, *carries = rest
+        found = [
+            select(along(running, x), x, old)
+            for x, old in zip(body(*of_body, *carries), carries, strict=True)
         ]
+        return [*cond(*of_cond, *found), *found]
 
+    steps = [*types[:c], *body.expr.input_types[:b], running_type, *types[c:]]
     return (
-        Program(record_expr("while_loop", go_on, types)),
-        Program(record_expr("while_loop", step, [*types[:c], *body.expr.input_types])),
+        Program(record_expr("while_loop", go_on, [running_type, *types[c:]])),
+        Program(record_expr("while_loop", step, steps)),
     )
+
+
+def along(flag: Any, x: Any) -> Any:
+    """Return `flag`, of one axis, for each element of the rows of `x`."""
+    return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
 
 
 @api_boundary

@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-
 Place = tuple[types.CodeType, int]
 """A code object and the offset of an instruction in it."""
 

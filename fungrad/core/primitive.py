@@ -189,9 +189,7 @@ class Primitive(InternedValue):
         """
         raise self.missing("batch")
 
-    def pruned(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         """Return the primitive that computes the results in `used`; None if this one is as good.
 
         With it come the positions of the operands it takes and of the results it gives.

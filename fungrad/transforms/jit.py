@@ -419,7 +419,10 @@ def jit(
         the key: a new value compiles anew. They must be hashable. One of the two is enough: the other follows
         from the signature.
     donate_argnums, donate_argnames
-        Arguments whose memory the program may overwrite to save allocations; do not use them afterwards.
+        Arguments whose memory the program may use, for what it computes and for its results. NumPy cannot delete an
+        array that has a name: one that was donated can still be read, but what it holds is undefined, and it may
+        share memory with a result. Nothing is overwritten if one of them is read-only, no NumPy array, or shares
+        memory with another argument, nor in calls that are traced.
     inline
         Whether a call under another transform records the equations of `fun` instead of one call.
     keep_unused, device, backend
@@ -436,6 +439,8 @@ def jit(
         At tracing, if `fun` asks for the value of a traced array, as a Python `if` does.
     TypeError
         If a static argument is not hashable.
+    ValueError
+        If an argument is both static and donated, or there is no such argument.
 
     Examples
     --------
@@ -453,6 +458,11 @@ def jit(
     <BLANKLINE>
     >>> f.cache_info().misses
     1
+    >>> step = fg.jit(lambda w, g: w - 0.1 * g, donate_argnums=0)
+    >>> w, g = np.ones(3), np.ones(3)
+    >>> new = step(w, g)  # from here on, `w` is not to be used
+    >>> new, np.shares_memory(new, w)
+    (array([0.9, 0.9, 0.9]), True)
     """
     if fun is None:
         return functools.partial(
@@ -464,15 +474,38 @@ def jit(
             inline=inline,
         )
     check_callable(fun, "jit")
-    static = _resolve(fun, _integers(static_argnums), _strings(static_argnames), "static_argnums")
-    donate = _resolve(fun, _integers(donate_argnums), _strings(donate_argnames), "donate_argnums")
+    static = _resolve(
+        fun,
+        _integers(static_argnums, "static_argnums"),
+        _strings(static_argnames),
+        "static_argnums",
+    )
+    donate = _resolve(
+        fun,
+        _integers(donate_argnums, "donate_argnums"),
+        _strings(donate_argnames),
+        "donate_argnums",
+    )
+    both = [*sorted({*static[0]} & {*donate[0]}), *sorted(static[1] & donate[1])]
+    if both:
+        raise ValueError(
+            f"jit: the argument {both[0]!r} of {name_of(fun)} is both static and donated; what is static is no "
+            "array, so there is no memory to give away"
+        )
     return Jitted(fun, *static, *donate, inline)
 
 
-def _integers(x: int | Iterable[int] | None) -> tuple[int, ...]:
+def _integers(x: int | Iterable[int] | None, what: str) -> tuple[int, ...]:
     if x is None:
         return ()
-    return (x,) if isinstance(x, int) else tuple(x)
+    numbers = (x,) if isinstance(x, int) else tuple(x)
+    for i in numbers:
+        if not isinstance(i, (int, np.integer)):
+            raise TypeError(
+                f"jit: {what} takes positions of arguments, as integers; got {i!r}. Names go into "
+                f"{what.replace('nums', 'names')}."
+            )
+    return numbers
 
 
 def _strings(x: str | Iterable[str] | None) -> frozenset[str]:

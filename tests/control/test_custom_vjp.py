@@ -217,6 +217,30 @@ def test_in_loops_and_branches():
     check_reverse(chosen(affine), chosen(plain_affine), (A, -A), vmap=False)
 
 
+@pytest.mark.parametrize("kind", [custom_jvp, custom_vjp])
+def test_rules_of_programs_that_are_mapped_and_differentiated_later(kind):
+    """The rules of the calls in the rules of a jitted function are traced when they are needed."""
+    x = np.linspace(0.1, 1.0, 6).reshape(2, 3)
+    f = kind(lambda x: fnp.log1p(fnp.exp(x)))
+    if kind is custom_jvp:
+        f.defjvp(lambda p, t: (f(*p), t[0] * (1 - fnp.exp(-f(*p)))))
+    else:
+        f.defvjp(lambda x: (f(x), x), lambda x, g: (g * (1 - fnp.exp(-f(x))),))
+
+    def third(function):
+        first = fg.grad(lambda x: (function(x) * x).sum())
+        second = fg.grad(lambda x: (first(x) * x).sum())
+        return fg.grad(lambda x: (second(x) * x).sum())
+
+    reference = third(lambda x: fnp.log1p(fnp.exp(x)))(x)
+    for mapped in [
+        fg.vmap(fg.vmap(fg.jit(f))),
+        fg.jit(fg.vmap(fg.vmap(fg.jit(f)))),
+        fg.vmap(fg.jit(fg.vmap(f))),
+    ]:
+        np.testing.assert_allclose(third(mapped)(x), reference)
+
+
 @pytest.mark.parametrize("jitted", [False, True])
 def test_on_cupy(monkeypatch, jitted):
     cupy = make_module()

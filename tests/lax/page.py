@@ -86,10 +86,10 @@ TypeError: lax.exp takes floating-point or complex numbers, got x: int64[3]. Con
 `round` goes away from zero at a half unless told otherwise.
 
 ```python
->>> int(lax.div(-7, 2)), int(fnp.floor_divide(-7, 2))
-(-4, -4)
->>> lax.div(np.array([-7]), np.array([2])), lax.rem(np.array([-7]), np.array([4]))
-(array([-3]), array([-3]))
+>>> lax.div(np.array([-7]), 2), np.array([-7]) // 2
+(array([-3]), array([-4]))
+>>> lax.rem(np.array([-7]), 4), np.array([-7]) % 4
+(array([-3]), array([1]))
 >>> lax.round(np.array([0.5, 1.5])), fnp.round(np.array([0.5, 1.5]))
 (array([1., 2.]), array([0., 2.]))
 
