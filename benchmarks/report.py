@@ -30,7 +30,8 @@ def table(result: Result) -> str:
     for name, reason in result.left_out.items():
         lines.append(f"- left out: {name} ({reason})")
     for target, measured, met in result.targets():
-        lines.append(f"- {describe(target, measured)}: {'met' if met else 'MISSED'}")
+        said = describe(target, measured, result.workload.unit)
+        lines.append(f"- {said}: {'met' if met else 'MISSED'}")
     return "\n".join(lines) + "\n"
 
 
@@ -39,8 +40,8 @@ def _table_lines(result: Result) -> list[str]:
     rows = [
         [
             name,
-            duration(timing.median),
-            duration(timing.least),
+            quantity(timing.median, result.workload.unit),
+            quantity(timing.least, result.workload.unit),
             f"{timing.spread:.0%}",
             times(result.ratio(name)),
             "" if timing.first is None else duration(timing.first),
@@ -70,20 +71,32 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e9:.0f} ns"
 
 
+def quantity(value: float, unit: str) -> str:
+    """Return what was measured with a unit: a time, a size, a number of things."""
+    if unit == "seconds":
+        return duration(value)
+    for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if unit == "bytes" and value >= size:
+            return f"{value / size:.3g} {prefix}B"
+    return f"{value:.0f} {unit}"
+
+
 def times(ratio: float) -> str:
     """Return a ratio with two digits or more after the point where it needs them."""
     return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
-def describe(target: Target, measured: float) -> str:
+def describe(target: Target, measured: float, unit: str = "seconds") -> str:
     """Return what was promised and what was measured, as a sentence."""
     if target.of is None:
-        return f"{target.contender} takes at most {duration(target.limit)}: {duration(measured)}"
+        limit, found = (quantity(value, unit) for value in (target.limit, measured))
+        return f"{target.contender} takes at most {limit}: {found}"
     if target.limit > 1:
         promise = f"{target.contender} takes at most {target.limit:g} times what {target.of} takes"
         return f"{promise}: {times(measured)} times"
-    speed = "faster than" if target.limit == 1 else f"at least {1 / target.limit:g}x faster than"
-    return f"{target.contender} is {speed} {target.of}: {times(1 / measured)}x"
+    better = "faster" if unit == "seconds" else "smaller"
+    by = f"{better} than" if target.limit == 1 else f"at least {1 / target.limit:g}x {better} than"
+    return f"{target.contender} is {by} {target.of}: {times(1 / measured)}x"
 
 
 def as_json(results: Sequence[Result], setting: Setting, quick: bool) -> dict[str, Any]:
@@ -101,7 +114,7 @@ def _workload_as_json(result: Result) -> dict[str, Any]:
         "name": result.workload.name,
         "measures": result.workload.measures,
         "blas_threads": result.workload.blas_threads,
-        "seconds": {
+        result.workload.unit: {
             name: {
                 "median": timing.median,
                 "min": timing.least,

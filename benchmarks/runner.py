@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,9 @@ def _run(workload: Workload, setting: Setting, effort: Effort) -> Result:
         first = {}
     else:
         check_answers(workload, answers)
+    if workload.rounds is not None:
+        least = min(effort.least_rounds, workload.rounds)
+        effort = replace(effort, rounds=min(effort.rounds, workload.rounds), least_rounds=least)
     result.timings = time_interleaved(calls, effort, first=first, self_timed=workload.self_timed)
     return result
 

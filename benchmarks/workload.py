@@ -64,7 +64,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Target:
-    """A promise about medians: `contender` takes at most `limit` times what `of` takes.
+    """A promise about medians: `contender` takes at most `limit` times what `of` takes: time, or memory.
 
     Attributes
     ----------
@@ -106,7 +106,11 @@ class Workload:
     rtol : float
         How closely, relatively, all contenders' answers must agree.
     self_timed : bool
-        The callables measure themselves and return seconds; there is no answer to compare.
+        The callables measure themselves and return a number; there is no answer to compare.
+    unit : str
+        Of what: `"seconds"`, `"bytes"` or, where something is counted, its name.
+    rounds : int, optional
+        How many samples of each contender are enough.
     blas_threads : int, optional
         How many threads NumPy's matrix products may use, where that is not left to NumPy. It says
         nothing about JAX, which has its own.
@@ -118,4 +122,6 @@ class Workload:
     targets: tuple[Target, ...] = ()
     rtol: float = 1e-9
     self_timed: bool = False
+    unit: str = "seconds"
+    rounds: int | None = None
     blas_threads: int | None = None

@@ -77,14 +77,14 @@ class Loop(Program):
             if target:
                 lines.append((f"    {_tuple(target)} = {given}", None))
         lines.append(
-            (f"    for {_tuple(['_i', *names[c + k :]])} in zip(range(_n), *_rows):", None)
+            (f"    for {_tuple(['_step', *names[c + k :]])} in zip(range(_n), *_rows):", None)
         )
         body = source.text.splitlines()[1:-1]  # without the head and the return
         lines += [
             (f"    {line}", origin) for line, origin in zip(body, source.lines[1:], strict=False)
         ]
         lines += [
-            (f"        {a}[_i] = {y}", None) for a, y in zip(stored, returned[k:], strict=True)
+            (f"        {a}[_step] = {y}", None) for a, y in zip(stored, returned[k:], strict=True)
         ]
         if carries != returned[:k]:
             lines.append((f"        {_tuple(carries)} = {_tuple(returned[:k])}", None))

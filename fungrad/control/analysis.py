@@ -8,7 +8,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
-from fungrad.control.programs import shared
+from fungrad.control.programs import OfPrograms, shared
 from fungrad.core.axes import name_in_batch
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
@@ -16,6 +16,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 from fungrad.transforms.taylor import jet_expr
+from fungrad.transforms.transpose import pull_back
 
 
 def reaches(expr: Expr, flags: Sequence[bool]) -> list[bool]:
@@ -135,7 +136,24 @@ def quiet(program: Program) -> Program:
 
 
 def _quiet(program: Program) -> Program:
-    return Program(without_dead_code(program.expr, effects=False))
+    expr = without_dead_code(program.expr, effects=False)
+    equations = [e._replace(primitive=_without_effects(e.primitive)) for e in expr.equations]
+    return Program(dataclasses.replace(expr, equations=tuple(equations)))
+
+
+def _without_effects(parameter: Any) -> Any:
+    """Return a primitive whose programs have no effects; a parameter of one likewise."""
+    if isinstance(parameter, Program):
+        return quiet(parameter)
+    if isinstance(parameter, OfPrograms) and parameter.effect:
+        fields = dataclasses.fields(parameter)  # type: ignore[arg-type]
+        return shared(
+            type(parameter), *[_without_effects(getattr(parameter, f.name)) for f in fields]
+        )
+    if isinstance(parameter, tuple):
+        found = map(_without_effects, parameter)
+        return type(parameter)(*found) if hasattr(parameter, "_fields") else tuple(found)
+    return parameter
 
 
 def derivative(program: Program, moving: Sequence[int], alive: Sequence[int]) -> Program:
@@ -159,7 +177,35 @@ def _derivative(program: Program, moving: tuple[int, ...], alive: tuple[int, ...
         return [or_zeros(found.get(i), tangent_type(expr.output_types[i])) for i in alive]
 
     types = [*expr.input_types, *[tangent_type(expr.input_types[i]) for i in moving]]
-    return Program(without_dead_code(record_expr("derivative", tangents, types), effects=False))
+    return quiet(Program(record_expr("derivative", tangents, types)))
+
+
+def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[int]) -> Program:
+    """Return the program backwards.
+
+    It takes the inputs that are not `linear` and the cotangents of the outputs `present`; it returns the
+    cotangents of the linear inputs. It has no effects.
+    """
+    return shared(_transposed_by, program, tuple(linear), tuple(present))
+
+
+def _transposed_by(program: Program, linear: tuple[bool, ...], present: tuple[int, ...]) -> Program:
+    expr = quiet(program).expr
+    types = [tangent_type(t) for t in expr.input_types]
+
+    def backward(*arguments: Any) -> list[Any]:
+        given = iter(arguments)
+        values = [None if flag else next(given) for flag in linear]
+        cts: list[Any] = [None] * len(expr.outputs)
+        for i in present:
+            cts[i] = next(given)
+        found = pull_back(expr, values, cts)
+        wrt = [t for t, flag in zip(types, linear, strict=True) if flag]
+        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
+
+    known = [t for t, flag in zip(types, linear, strict=True) if not flag]
+    cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    return Program(record_expr("transpose", backward, [*known, *cotangents]))
 
 
 def widened(program: Program, types: Sequence[ArrayType], positions: Sequence[int]) -> Program:

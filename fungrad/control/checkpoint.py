@@ -5,11 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
-from fungrad.control.analysis import derivative, moves, quiet, reaches, rearranged
+from fungrad.control.analysis import (
+    derivative,
+    moves,
+    reaches,
+    reads,
+    rearranged,
+    series_of,
+    transposed_by,
+    with_series,
+)
 from fungrad.control.policies import Policy, alternatives, check_policy, kept_by
 from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
@@ -20,18 +30,16 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import bind, current_trace, record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import expand, full
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
 from fungrad.transforms.linearize import (
-    jvp_expr,
     linearize_expr,
     or_zeros,
     push_forward,
     tangent_type,
 )
-from fungrad.transforms.transpose import pull_back
 
 
 @primitive
@@ -70,11 +78,10 @@ class Checkpoint(OfPrograms):
         if not alive:
             return known[:n] if known else self(*operands), [None] * n
         if joint and known is None:
-            both = checkpoint_of(shared(_with_tangents, self.program, moving, alive), self.policy)
-            found = both(*operands, *given)
-            results, t_out = found[:n], found[n:]
-        else:
-            results, t_out = self._push_apart(operands, moving, alive, given, known)
+            paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
+            series = self.push_series(paths, 1, False)
+            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
+        results, t_out = self._push_apart(operands, moving, alive, given, known)
         moved: list[Any] = [None] * n
         for i, t in zip(alive, t_out, strict=True):
             moved[i] = t
@@ -102,6 +109,23 @@ class Checkpoint(OfPrograms):
         kept = [*[operands[i] for i in parts.operands], *[found[i] for i in parts.saved]]
         return found[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
 
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        expr = self.program.expr
+        flags = [len(path) > 1 for path in paths]
+        moving = [i for i, flag in enumerate(flags) if flag]
+        alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
+        both = checkpoint_of(with_series(self.program, moving, alive, order, again), self.policy)
+        operands = [path[0] for path in paths]
+        terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
+        found = both(*operands, *itertools.chain(*terms))
+        rest = iter(found[len(expr.outputs) :])
+        results = [[x] for x in found[: len(expr.outputs)]]
+        for i in alive:
+            results[i] += itertools.islice(rest, order)
+        return results
+
     @functools.cached_property
     def _inexact(self) -> tuple[int, ...]:
         """The operands that can have tangents."""
@@ -117,17 +141,24 @@ class Checkpoint(OfPrograms):
             parts = shared(_split, self.program, self.policy, self._inexact, (), ())
         except MissingRuleError:
             return (
-                None  # by some operands there is no derivative; what others need is computed again
+                None  # not by all operands; what the derivative by others needs is computed again
             )
         return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        linear = tuple([isinstance(x, Linear) for x in operands])
-        present = tuple([i for i, c in enumerate(ct) if c is not None])
-        backward = checkpoint_of(shared(_transposed, self.program, linear, present), self.policy)
+        linear = [isinstance(x, Linear) for x in operands]
+        present = [i for i, c in enumerate(ct) if c is not None]
+        backward = checkpoint_of(transposed_by(self.program, linear, present), self.policy)
         known = [x for x in operands if not isinstance(x, Linear)]
         found = iter(backward(*known, *[ct[i] for i in present]))
         return tuple([next(found) if flag else None for flag in linear])
+
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        results = [i for i, flag in enumerate(used) if flag]
+        program = rearranged(self.program, range(len(self.program.expr.inputs)), results)
+        operands = [i for i, read in enumerate(reads(program.expr)) if read]
+        program = rearranged(program, operands, range(len(results)))
+        return checkpoint_of(program, self.policy), operands, results
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         out = reaches(self.program.expr, batched)
@@ -139,35 +170,6 @@ class Checkpoint(OfPrograms):
 def checkpoint_of(program: Program, policy: Policy | None) -> Checkpoint:
     """Return the call of `program`, the same object for the same program and policy."""
     return shared(Checkpoint, program, policy)
-
-
-def _with_tangents(program: Program, moving: tuple[int, ...], alive: tuple[int, ...]) -> Program:
-    """Return the program with, after its outputs, the tangents of those in `alive`."""
-    found = Program(jvp_expr(program.expr, moving))
-    n = len(program.expr.outputs)
-    inexact = [i for i, t in enumerate(program.expr.output_types) if t.inexact]
-    outputs = [*range(n), *[n + inexact.index(i) for i in alive]]
-    return rearranged(found, range(len(found.expr.inputs)), outputs)
-
-
-def _transposed(program: Program, linear: tuple[bool, ...], present: tuple[int, ...]) -> Program:
-    """Return the program backwards: from what it knows and cotangents to those of linear operands."""
-    expr = quiet(program).expr
-    types = expr.input_types
-
-    def backward(*arguments: Any) -> list[Any]:
-        given = iter(arguments)
-        values = [None if flag else next(given) for flag in linear]
-        cts: list[Any] = [None] * len(expr.outputs)
-        for i in present:
-            cts[i] = next(given)
-        found = pull_back(expr, values, cts)
-        wrt = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if flag]
-        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
-
-    known = [t for t, flag in zip(types, linear, strict=True) if not flag]
-    cotangents = [tangent_type(expr.output_types[i]) for i in present]
-    return Program(record_expr("checkpoint", backward, [*known, *cotangents]))
 
 
 class _Split(NamedTuple):

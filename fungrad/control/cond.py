@@ -13,10 +13,10 @@ from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
     derivative,
     moves,
-    quiet,
     reaches,
     rearranged,
     series_of,
+    transposed_by,
     widened,
     with_series,
 )
@@ -33,7 +33,6 @@ from fungrad.primitives.elementwise import Cast, clamp, equal, select
 from fungrad.primitives.shaping import expand, full
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
-from fungrad.transforms.transpose import pull_back
 
 
 @primitive
@@ -109,9 +108,7 @@ class Cond(OfPrograms):
     def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
         linear = tuple([isinstance(x, Linear) for x in operands])
         present = tuple([i for i, c in enumerate(ct) if c is not None])
-        backward = tuple(
-            [shared(_transposed_branch, branch, linear, present) for branch in self.branches]
-        )
+        backward = tuple([transposed_by(branch, linear, present) for branch in self.branches])
         known = [x for x in operands if not isinstance(x, Linear)]
         found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
         return (None, *[next(found) if flag else None for flag in linear])
@@ -210,28 +207,6 @@ def _split_branches(
     return _Split(
         tuple([forward_of(j) for j in every]), tuple([linear_of(j) for j in every]), tuple(kept)
     )
-
-
-def _transposed_branch(
-    branch: Program, linear: tuple[bool, ...], present: tuple[int, ...]
-) -> Program:
-    """Return the branch backwards: from what it knows and cotangents to those of linear operands."""
-    expr = quiet(branch).expr
-    types = expr.input_types
-
-    def backward(*arguments: Any) -> list[Any]:
-        given = iter(arguments)
-        values = [None if flag else next(given) for flag in linear]
-        cts: list[Any] = [None] * len(expr.outputs)
-        for i in present:
-            cts[i] = next(given)
-        found = pull_back(expr, values, cts)
-        wrt = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if flag]
-        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
-
-    known = [tangent_type(t) for t, flag in zip(types, linear, strict=True) if not flag]
-    cotangents = [tangent_type(expr.output_types[i]) for i in present]
-    return Program(record_expr("cond", backward, [*known, *cotangents]))
 
 
 _NO_OPERAND = object()

@@ -67,7 +67,7 @@ def _name_of_captured(x: Any) -> str:
 def _names(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     """Return how the user would write the leaves of the arguments: ``params['w'][0]``."""
     try:
-        bound = inspect.signature(fun).bind(*args, **kwargs)
+        bound = inspect.signature(fun).bind_partial(*args)
         positional = _positional_names(bound)
     except (TypeError, ValueError):
         positional = [f"args[{i}]" for i in range(len(args))]

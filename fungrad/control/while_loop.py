@@ -90,7 +90,7 @@ class While(OfPrograms):
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
         paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
-        series = self.push_series(paths, 1, not joint)
+        series = self.push_series(paths, 1, known is not None or not joint)
         t_out = [s[1] if len(s) > 1 else None for s in series]
         results = [s[0] for s in series] if joint else known or self(*operands)
         return results, t_out

@@ -11,6 +11,7 @@ until Python asks for a value; then all pending equations are run once and their
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import sys
@@ -94,6 +95,7 @@ class Trace:
         "open",
         "order",
         "rewriting",
+        "sizes",
         "source",
         "sources",
         "types",
@@ -135,8 +137,13 @@ class Trace:
         self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> (variable, the object itself)
         self._held: list[np.ndarray[Any, Any]] = []
         self._constants: Constants | None = None
+        self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
+        outer = None if self.rewriting else current_trace.get()
+        while outer is not None:
+            self.sizes[outer.level] = len(outer.types)
+            outer = outer.outer
         self._token = current_trace.set(self if self.ambient else current_trace.get())
         return self
 
@@ -370,6 +377,21 @@ class Trace:
             captured=len(leading),
             sources=tuple(self.sources),
         )
+
+    def maker(self, variable: int) -> tuple[Primitive | None, tuple[int, ...]]:
+        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+        equations = self.equations
+        n = len(equations)
+
+        def first(i: int) -> int:  # equations without results stand where the next with one does
+            while i < n and not equations[i][2]:
+                i += 1
+            return equations[i][2][0] if i < n else len(self.types)
+
+        i = bisect.bisect_right(range(n), variable, key=first) - 1
+        if i < 0 or equations[i][2] != (variable,):
+            return None, ()
+        return equations[i][:2]
 
     def origin(self, variable: int) -> str:
         """Say where a variable was made."""

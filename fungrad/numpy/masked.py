@@ -8,14 +8,12 @@ it is assigned through the same mask or reduced. Anything else is the error that
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError, hide_internals
-from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, where
@@ -145,19 +143,11 @@ def _same(x: Any, y: Tracer) -> bool:
             if not _equal(values[v], values[w]):
                 return False
             continue
-        (p, of_v), (q, of_w) = _maker(trace, v), _maker(trace, w)
+        (p, of_v), (q, of_w) = trace.maker(v), trace.maker(w)
         if p is None or p is not q:
             return False
         pending += zip(of_v, of_w, strict=True)
     return True
-
-
-def _maker(trace: Trace, v: int) -> tuple[Any, tuple[int, ...]]:
-    """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
-    i = bisect.bisect_left(trace.equations, v, key=lambda equation: equation[2][0])
-    if i == len(trace.equations) or trace.equations[i][2] != (v,):
-        return None, ()
-    return trace.equations[i][:2]
 
 
 def _equal(x: Any, y: Any) -> bool:

@@ -18,7 +18,6 @@ are what creation functions make, as ``zeros(())``; their `memory` is always set
 
 from __future__ import annotations
 
-import bisect
 import functools
 import weakref
 from typing import Any, NamedTuple
@@ -153,8 +152,14 @@ def own(result: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def same_array(x: Tracer) -> Tracer:
-    """Return another tracer of the same value, for functions that return a copy."""
-    return Tracer(x.owner, x.variable, x.type)
+    """Return another tracer of the same value, for functions that return a copy.
+
+    It belongs to the innermost trace, so that it can be changed there.
+    """
+    copy = Tracer(x.owner, x.variable, x.type)
+    current = current_trace.get()
+    inner = current is not None and not current.rewriting and current.level > x.owner.level
+    return current.lift(copy) if current is not None and inner else copy
 
 
 REARRANGING = (Slice, Reshape, Permute, Reverse, Broadcast)
@@ -162,14 +167,12 @@ REARRANGING = (Slice, Reshape, Permute, Reverse, Broadcast)
 
 def _steps(x: Tracer, result: Tracer) -> Steps | None:
     """Return the primitives that made `result` of `x`; None if NumPy would have made a copy."""
-    equations = x.owner.equations
     steps: list[Primitive] = []
     v = result.variable
     while v != x.variable:
-        i = bisect.bisect_left(equations, v, key=lambda equation: equation[2][0])
-        if i == len(equations) or equations[i][2] != (v,):
+        primitive, inputs = x.owner.maker(v)
+        if primitive is None:
             return None
-        primitive, inputs, _ = equations[i]
         if not isinstance(primitive, REARRANGING) and primitive not in (e.real, e.imag):
             return None
         steps.append(primitive)
@@ -230,12 +233,31 @@ def check_writable(x: Tracer) -> None:
             "one write to. Write to a copy, x.copy(), instead."
         )
     current = current_trace.get()
-    if current is not trace:
+    if current is not trace and not _adopted(x, current):
         inner = f"`{current.label}`" if current else "another thread"
         raise TypeError(
             f"at {here()}\nan array made in `{trace.label}` is changed in place inside of {inner}. Transformed "
             "functions are pure: make the array inside, or return the new one."
         )
+
+
+def _adopted(x: Tracer, current: Trace | None) -> bool:
+    """Make `x`, with all that share its memory, arrays of the innermost trace, if they were made in it.
+
+    What is made of arrays of an enclosing trace alone is computed there, though the user made it here.
+    """
+    memory = getattr(x, "memory", None)
+    root = memory.root if type(memory) is View else x
+    views = getattr(root, "memory", None)
+    shown = [r() for r in views.references] if type(views) is Views else []
+    family = [root, *[view for view in shown if view is not None]]
+    start = current.sizes.get(x.owner.level) if current is not None else None
+    if current is None or start is None or any(t.variable < start for t in family):
+        return False
+    for t in family:
+        t.variable = current.capture(Tracer(t.owner, t.variable, t.type))
+        t.owner = current
+    return True
 
 
 def assign(x: Tracer, new: Tracer) -> None:

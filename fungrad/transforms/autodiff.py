@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.backend import namespace
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -56,15 +57,27 @@ class _Traced:
             *output_variables(trace, [self.aux_leaves[i] for i in self.aux_at], label),
         ]
 
-    def on_device(self, x: Any) -> Any:
-        """Return `x` as an array of the library of the arguments; a constant may be NumPy's."""
-        if self.xp is np or not isinstance(x, (np.ndarray, np.generic)):
-            return x
-        return self.xp.asarray(x)
-
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
         return [expr.captured + i for i in self.moving]
+
+    def linear(
+        self,
+        label: str,
+        program: Program,
+        moving: tuple[int, ...],
+        sources: Sequence[Source | None],
+    ) -> _Linear:
+        """Return how a linear program, made of the trace, is applied."""
+        return _Linear(
+            label,
+            program,
+            moving,
+            (self.structure, tuple(self.types)),
+            (self.out_structure, tuple(self.out_types)),
+            self.xp,
+            sources,
+        )
 
     def finish(self, found: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Split the results of a program into outputs, aux and the rest."""
@@ -74,6 +87,118 @@ class _Traced:
             self.aux_leaves[i] = x
         aux = tree.unflatten(self.aux_structure, self.aux_leaves)
         return outputs, aux, list(found[n + len(self.aux_at) :])
+
+
+Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Linear:
+    """A linear program between trees: of tangents, or of cotangents.
+
+    `moving` are the positions of the results that depend on what is differentiated by.
+    """
+
+    label: str
+    program: Program
+    moving: tuple[int, ...]
+    arguments: Typed
+    results: Typed
+    xp: ModuleType
+    # The trace itself would keep all values alive.
+    sources: Sequence[Source | None] = dataclasses.field(compare=False)
+
+    def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
+        """Return the leaves of `x` of inexact type; raise if it is not what is `expected`."""
+        leaves, structure = tree.flatten(x)
+        if structure != expected[0]:
+            raise TypeError(
+                f"{self.label}: the {what} must have the structure of the {_OF[what]}, {expected[0]}; got "
+                f"{structure}"
+            )
+        return _check_directions(leaves, expected[1], f"{self.label}: {what.removesuffix('s')}")
+
+    def run(self, *operands: Any) -> list[Any]:
+        """Run the program."""
+        with at_places(self.sources):
+            return self.program(*operands)
+
+    def on_device(self, x: Any) -> Any:
+        """Return `x` as an array of the library of the arguments; a constant may be NumPy's."""
+        if self.xp is np or not isinstance(x, (np.ndarray, np.generic)):
+            return x
+        return self.xp.asarray(x)
+
+
+_OF = {"cotangent": "result", "tangents": "arguments"}
+
+
+class Pullback:
+    """What `vjp` returns: a function from a cotangent of the result to cotangents of the arguments.
+
+    It is a pytree whose leaves are what it keeps of the computation.
+    """
+
+    __slots__ = ("_how", "_residuals")
+
+    def __init__(self, residuals: Sequence[Any], how: _Linear) -> None:
+        self._residuals = tuple(residuals)
+        self._how = how
+
+    @api_boundary
+    def __call__(self, ct: Any) -> tuple[Any, ...]:
+        """Return the tuple of cotangents of the arguments."""
+        how = self._how
+        structure, types = how.results
+        leaves = how.leaves(ct, how.results, "cotangent")
+        cts = dict(zip([i for i, t in enumerate(types) if t.inexact], leaves, strict=True))
+        pulled = iter(how.run(*self._residuals, *[cts[i] for i in how.moving]))
+        structure, types = how.arguments
+        results = [
+            how.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0) for t in types
+        ]
+        return tuple(tree.unflatten(structure, results))
+
+    def __repr__(self) -> str:
+        return f"<pullback of {self._how.label}>"
+
+
+class Derivative:
+    """What `linearize` returns: a function from tangents of the arguments to that of the result.
+
+    It is a pytree whose leaves are what it keeps of the computation.
+    """
+
+    __slots__ = ("_how", "_residuals")
+
+    def __init__(self, residuals: Sequence[Any], how: _Linear) -> None:
+        self._residuals = tuple(residuals)
+        self._how = how
+
+    @api_boundary
+    def __call__(self, *tangents: Any) -> Any:
+        """Return the tangent of the result."""
+        how = self._how
+        moved = how.leaves(tangents, how.arguments, "tangents")
+        pushed = dict(zip(how.moving, how.run(*self._residuals, *moved), strict=True))
+        structure, types = how.results
+        for i, t in enumerate(types):
+            if not t.inexact:
+                pushed[i] = np.zeros(t.shape, float0)
+            elif i not in pushed:
+                pushed[i] = how.on_device(np.zeros(t.shape, t.dtype)[()])
+        return tree.unflatten(structure, [pushed[i] for i in range(len(types))])
+
+    def __repr__(self) -> str:
+        return f"<derivative of {self._how.label}>"
+
+
+def _parts(f: Pullback | Derivative) -> tuple[tuple[Any, ...], _Linear]:
+    return f._residuals, f._how
+
+
+tree.register_node(Pullback, _parts, lambda how, residuals: Pullback(residuals, how))
+tree.register_node(Derivative, _parts, lambda how, residuals: Derivative(residuals, how))
 
 
 @api_boundary
@@ -144,11 +269,11 @@ def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: s
     for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
         found = argument_type(x, what)
         if not t.inexact:
-            if found.dtype != float0 and found.shape == t.shape:
+            if found.dtype != float0 or found.shape != t.shape:
                 # A tangent of an integer can only be zero: say so rather than drop it.
                 raise TypeError(
                     f"{what} {i} belongs to a value of type {t}, which has no derivative; its dtype must "
-                    f"be float0 (np.zeros(shape, fungrad.float0)), not {found.dtype}"
+                    f"be float0 (np.zeros({t.shape}, fungrad.float0)); got {found}"
                 )
             continue
         fits = found.dtype == t.dtype or (
@@ -208,31 +333,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
         found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
-    sources = trace.sources  # the trace itself would keep all values alive
-
-    @api_boundary
-    def pullback(ct: Any) -> tuple[Any, ...]:
-        leaves, structure = tree.flatten(ct)
-        if structure != traced.out_structure:
-            raise TypeError(
-                f"{label}: the cotangent must have the structure of the result, "
-                f"{traced.out_structure}; got {structure}"
-            )
-        cts = dict(
-            zip(
-                [i for i, t in enumerate(traced.out_types) if t.inexact],
-                _check_directions(leaves, traced.out_types, f"{label}: cotangent"),
-                strict=True,
-            )
-        )
-        with at_places(sources):
-            pulled = iter(backward(*residuals, *[cts[i] for i in moving]))
-        results = [
-            traced.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0)
-            for t in traced.types
-        ]
-        return tuple(tree.unflatten(traced.structure, results))
-
+    pullback = Pullback(residuals, traced.linear(label, backward, moving, trace.sources))
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
 
 
@@ -285,27 +386,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
         found = run(trace, forward)
     outputs, aux, residuals = traced.finish(found)
-    sources = trace.sources  # the trace itself would keep all values alive
-
-    @api_boundary
-    def derivative(*tangents: Any) -> Any:
-        leaves, structure = tree.flatten(tangents)
-        if structure != traced.structure:
-            raise TypeError(
-                f"{label}: the tangents must have the structure of the arguments, "
-                f"{traced.structure}; got {structure}"
-            )
-        moved = _check_directions(leaves, traced.types, f"{label}: tangent")
-        with at_places(sources):
-            pushed = dict(zip(moving, linear(*residuals, *moved), strict=True))
-        for i, t in enumerate(traced.out_types):
-            if not t.inexact:
-                pushed[i] = np.zeros(t.shape, float0)
-            elif i not in pushed:
-                pushed[i] = traced.on_device(np.zeros(t.shape, t.dtype)[()])
-        results = [pushed[i] for i in range(len(traced.out_types))]
-        return tree.unflatten(traced.out_structure, results)
-
+    derivative = Derivative(residuals, traced.linear(label, linear, moving, trace.sources))
     return (outputs, derivative, aux) if has_aux else (outputs, derivative)
 
 

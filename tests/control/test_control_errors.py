@@ -302,3 +302,40 @@ def test_errors_in_a_body_name_its_line():
     with pytest.raises(np.linalg.LinAlgError) as caught:
         fg.jit(lambda c: lax.scan(step, c, np.ones(2)))(np.eye(2))
     assert "return fnp.linalg.cholesky" in "".join(caught.value.__notes__)
+
+
+def test_copies_made_inside_can_be_changed():
+    """Also those of arrays of an enclosing function, which are computed outside."""
+
+    def filled(x, b):
+        y = fnp.array(x)
+        y[0] = b
+        z = x * 2
+        z[1:][0] += b
+        z[:1] = y[:1]
+        return y.sum() + (z * x).sum()
+
+    def loss(x):
+        return lax.scan(lambda c, b: (c + filled(x, b), None), x[0], x)[0]
+
+    def by_hand(x):
+        c = x[0]
+        for b in x:
+            c = c + filled(x, b)
+        return c
+
+    x = np.array([0.5, 2.0, -1.0])
+    for transform in (lambda f: f, fg.jit, fg.grad, lambda f: fg.jit(fg.grad(f))):
+        np.testing.assert_allclose(transform(loss)(x), transform(by_hand)(x))
+
+    def outside(x):
+        y = x * 1
+
+        def step(c, b):
+            y[0] = b
+            return c, None
+
+        return lax.scan(step, 0.0, x)[0]
+
+    with pytest.raises(TypeError, match="make the array inside, or return the new one"):
+        fg.jit(outside)(x)

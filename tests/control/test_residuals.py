@@ -83,6 +83,12 @@ def of_many(*arrays):
             [r"float64\[3\] from the argument x", r"float64\[3\] from the argument scale"],
         ),
         (
+            lambda x, y: x * y,
+            (X,),
+            {"y": 2 * X},
+            [r"float64\[3\] from the argument x", r"float64\[3\] from the argument y"],
+        ),
+        (
             of_many,
             (X, X),
             {},
@@ -116,8 +122,8 @@ def of_many(*arrays):
         ),
     ],
     ids=[
-        *("network", "checkpoint", "policy", "linear", "constant", "closure", "keyword", "variadic"),
-        *("of NumPy", "values", "jit", "scan"),
+        *("network", "checkpoint", "policy", "linear", "constant", "closure", "keyword", "by name"),
+        *("variadic", "of NumPy", "values", "jit", "scan"),
     ],
 )  # fmt: skip
 def test_what_is_kept_and_why(f, args, kwargs, expected):

@@ -388,3 +388,18 @@ def test_cotangents_have_the_dtype_of_their_primals(dtype):
         assert ct.dtype == dtype
         _, tangent = fg.jvp(g, (x,), (x,))
         assert tangent.dtype == value.dtype
+
+
+def test_pullback_and_derivative_are_pytrees():
+    """So a jitted function can return them."""
+    f = lambda x: fnp.sin(x) * x
+    x = np.arange(3.0)
+    for make in (lambda x: fg.vjp(f, x), lambda x: fg.linearize(f, x)):
+        value, linear = fg.jit(make)(x)
+        expected_value, expected = make(x)
+        np.testing.assert_array_equal(value, expected_value)
+        ones = np.ones(3)
+        for found, wanted in zip(fg.tree.leaves(linear(ones)), fg.tree.leaves(expected(ones))):
+            np.testing.assert_array_equal(found, wanted)
+        assert all(isinstance(leaf, np.ndarray) for leaf in fg.tree.leaves(linear))
+        assert "lambda" in repr(linear)

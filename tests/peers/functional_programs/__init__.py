@@ -6,8 +6,10 @@ of each is what there is to know about its programs:
 - `inputs`: arguments for each, of float64, complex128, integers and booleans.
 - FORWARD_ONLY, if there: programs with loops of unknown length, which have no reverse mode.
 - REVERSE_ONLY, if there: programs with a rule of their own for reverse mode alone.
-- UPDATES, if there: programs that write ``x.at[i].set(v)``. Arrays of NumPy have no such attribute, tracers
-  do: under fungrad these programs are called under a transform.
+- NEEDS_JIT, if there: programs that write ``x.at[i].set(v)``, or ``x[i]`` where `i` alone is traced. Arrays of
+  NumPy do not know of `at` nor of tracers, while tracers do: these programs are called under `jit`.
+- WIDENS, if there: programs whose carry is of float32 only by JAX's promotion. By NumPy's, an array of integers
+  times one of float32 is of float64.
 """
 
 import types
@@ -30,18 +32,21 @@ class Program(NamedTuple):
         The program with the imports of JAX and with those of fungrad.
     examples
         Two lists of arguments for it.
-    updates
-        Whether it needs arrays that have the attribute `at`.
+    needs_jit
+        Whether it does what arrays of NumPy do not support.
     reverse, forward
         Whether it has these modes.
+    widens
+        Whether its carry does not stay of float32.
     """
 
     theirs: Callable[..., Any]
     ours: Callable[..., Any]
     examples: tuple[tuple[Any, ...], tuple[Any, ...]]
-    updates: bool
+    needs_jit: bool
     reverse: bool
     forward: bool
+    widens: bool
 
 
 def load(topic: str, library: str) -> types.ModuleType:
@@ -70,8 +75,9 @@ def table() -> dict[str, Program]:
                 getattr(theirs, name),
                 getattr(ours, name),
                 (examples[0][name], examples[1][name]),
-                name in getattr(theirs, "UPDATES", ()),
+                name in getattr(theirs, "NEEDS_JIT", ()),
                 name not in getattr(theirs, "FORWARD_ONLY", ()),
                 name not in getattr(theirs, "REVERSE_ONLY", ()),
+                name in getattr(theirs, "WIDENS", ()),
             )
     return programs

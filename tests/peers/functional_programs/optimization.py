@@ -249,3 +249,4 @@ def inputs(rng):
 
 
 FORWARD_ONLY = {"armijo_line_search", "descent_with_line_search"}
+WIDENS = {"adam"}

@@ -1,0 +1,64 @@
+"""Faults that loops once had."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+
+X = np.array([0.4, -0.3, 0.7])
+
+
+def test_rows_are_stored_where_they_belong_after_a_dynamic_slice():
+    def loop(x):
+        def step(c, i):
+            part = lax.dynamic_slice(c, (i,), (2,))
+            return c * part[0], (part, c)
+
+        return lax.scan(step, x, np.array([0, 1, 5, -1]))
+
+    for found, wanted in zip(fg.tree.leaves(fg.jit(loop)(X)), fg.tree.leaves(loop(X)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def printing_while(x):
+    def step(c):
+        fg.debug.print("{}", c)
+        return c + 1
+
+    return lax.while_loop(lambda c: c < 3, step, x)
+
+
+def test_effects_of_a_while_loop_happen_once_where_values_are_known(capsys):
+    fg.jvp(fg.jit(printing_while), (0.5,), (1.0,))
+    assert capsys.readouterr().out.split() == ["0.5", "1.5", "2.5"]
+
+
+@pytest.mark.parametrize(
+    "outer", [fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: fg.grad(fg.jit(f))]
+)
+def test_effects_of_nested_loops_happen_once(outer, capsys):
+    def printing(i, c):
+        fg.debug.print("{}", i)
+        return fnp.sin(c)
+
+    def step(c, i):
+        c = lax.cond(c > 0, lambda c: printing(i, c), lambda c: c, c)
+        return lax.fori_loop(0, 2, lambda j, c: printing(10 * i + j, c), c), None
+
+    outer(lambda x: lax.scan(step, x, np.arange(1, 3))[0])(0.5)
+    assert capsys.readouterr().out.split() == ["1", "10", "11", "2", "20", "21"]
+
+
+def test_views_are_found_behind_equations_without_results(capsys):
+    def f(x):
+        y = fnp.sin(x)
+        for _ in range(3):
+            fg.debug.print("{}", x.sum())
+            y = 2 * y[:-1]
+            y[0] = x[-1]
+        return y.sum()
+
+    x = np.arange(6.0)
+    np.testing.assert_allclose(fg.grad(f)(x), [0, 8 * np.cos(1), 8 * np.cos(2), 0, 0, 1.0])
