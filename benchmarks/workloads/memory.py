@@ -23,9 +23,15 @@ STEPS, CARRY = 100_000, 10
 
 
 def peak_of(call: Call) -> Call:
-    """Return the callable that measures how many bytes `call` allocates at once."""
+    """Return the callable that measures how many bytes `call` allocates at once, compiled by then."""
+    warm = False
 
     def measured() -> int:
+        nonlocal warm
+        if not warm:
+            warm = True
+            call()
+            return 0
         tracemalloc.start()
         call()
         _, most = tracemalloc.get_traced_memory()
@@ -180,9 +186,14 @@ def loop(
 
 
 def workloads_of_loop(
-    name: str, body: Callable[..., Any], what: str, *, unjitted: bool
+    name: str, body: Callable[..., Any], what: str, *, thorough: bool
 ) -> list[Workload]:
-    times_unjitted = {
+    more_peaks = {
+        "gradient": loop(peak_of, body, jit=False),
+        "gradient, jit, checkpoint": loop(peak_of, body, checkpointed=True),
+    }
+    more_times = {
+        "gradient, jit, checkpoint": loop(time_of, body, checkpointed=True),
         "loop": loop(time_of, body, differentiated=False, jit=False),
         "gradient": loop(time_of, body, jit=False),
     }
@@ -194,8 +205,7 @@ def workloads_of_loop(
             contenders={
                 carries: lambda setting: lambda: 8 * STEPS * CARRY,
                 "gradient, jit": loop(peak_of, body),
-                "gradient, jit, checkpoint": loop(peak_of, body, checkpointed=True),
-                **({"gradient": loop(peak_of, body, jit=False)} if unjitted else {}),
+                **(more_peaks if thorough else {}),
             },
             targets=(
                 Target("gradient, jit", 5, of=carries),
@@ -211,8 +221,7 @@ def workloads_of_loop(
             contenders={
                 "loop, jit": loop(time_of, body, differentiated=False),
                 "gradient, jit": loop(time_of, body),
-                "gradient, jit, checkpoint": loop(time_of, body, checkpointed=True),
-                **(times_unjitted if unjitted else {}),
+                **(more_times if thorough else {}),
             },
             targets=(
                 Target("gradient, jit", 3, of="loop, jit"),
@@ -261,9 +270,9 @@ WORKLOADS = [
         rounds=3,
     ),
     *workloads_of_loop(
-        "recurrent", recurrent, "each a small matrix product and a tanh", unjitted=True
+        "recurrent", recurrent, "each a small matrix product and a tanh", thorough=True
     ),
     *workloads_of_loop(
-        "elementwise", elementwise, "each of fifteen elementwise operations", unjitted=False
+        "elementwise", elementwise, "each of fifteen elementwise operations", thorough=False
     ),
 ]

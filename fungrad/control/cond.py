@@ -21,8 +21,8 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.carry import as_type, check_same, leaves_of
+from fungrad.control.lanes import along, only
 from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
-from fungrad.control.while_loop import along
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, Primitive, primitive
@@ -30,6 +30,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, select
+from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand, full
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
@@ -127,21 +128,34 @@ class Cond(OfPrograms):
             chosen = tuple([mapped(branch, size, flags, either) for branch in self.branches])
             found = shared(Cond, chosen)(which, *operands)
             return tuple([expand(size, x, b) for x, b in zip(found, either, strict=True)])
-        # Each call chooses for itself: all branches are computed, and one is selected.
-        results = [mapped(branch, size, flags)(*operands) for branch in self.branches]
-        chosen_results = results[-1]
-        for i in reversed(range(len(results) - 1)):
+        # Each call chooses for itself: a branch is computed if any call takes it, and then for all.
+        results: Sequence[Any] = ()
+        for i, branch in enumerate(self.branches):
             takes = equal(which, full(ArrayType((size,), which.dtype), i))
-            chosen_results = [
-                select(along(takes, x), x, y)
-                for x, y in zip(results[i], chosen_results, strict=True)
+            both = shared(_or_nothing, mapped(branch, size, flags))
+            given = iter(only(takes, [x for x, b in zip(operands, flags, strict=True) if b]))
+            taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]
+            any_takes = Cast(which.dtype)(ReduceOr((0,))(takes))
+            found = both(any_takes, *taken)
+            results = [
+                select(along(takes, x), x, y) for x, y in zip(found, results or found, strict=True)
             ]
-        return tuple(chosen_results)
+        return tuple(results)
 
 
 def _any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
     """Return the positions at which any of the lists is true."""
     return [i for i, column in enumerate(zip(*flags, strict=True)) if any(column)]
+
+
+def _or_nothing(branch: Program) -> Cond:
+    """Return the choice between zeros and what the branch returns."""
+    expr = branch.expr
+
+    def nothing(*_: Any) -> list[Any]:
+        return [full(tangent_type(t), 0) for t in expr.output_types]
+
+    return shared(Cond, (Program(record_expr("cond", nothing, expr.input_types)), branch))
 
 
 class _Split(NamedTuple):

@@ -224,7 +224,10 @@ class custom_vjp(CustomFunction):
                 )
         trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
         if trace is None:
-            return self.fun(*args)
+            result = self.fun(*args)
+            enclosing = top_trace([result])
+            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
+            return result if enclosing is None else self._as_program(enclosing, args)
         if trace.values is None:
             return self._as_program(trace, args)
         return self._at_values(trace, args)

@@ -91,9 +91,7 @@ def _positional_names(bound: inspect.BoundArguments) -> list[str]:
 def _residual(expr: Expr, v: int, names: Sequence[str]) -> Residual:
     """Describe where a variable comes from; results of a checkpoint come from within."""
     type_ = expr.types[v]
-    within: list[
-        tuple[Expr, Sequence[int]]
-    ] = []  # the programs around, and the operands of the calls
+    within: list[tuple[Expr, Sequence[int]]] = []  # programs around, operands of the calls
     while True:
         if v in expr.constants:
             return Residual(type_, "from a constant", True)

@@ -29,6 +29,7 @@ from fungrad.control.carry import (
     protected,
     with_advice,
 )
+from fungrad.control.lanes import along, only
 from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -39,7 +40,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
-from fungrad.primitives.shaping import Broadcast, expand
+from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.linearize import tangent_type
 
@@ -185,7 +186,7 @@ def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, P
         running, *carries = rest
         found = [
             select(along(running, x), x, old)
-            for x, old in zip(body(*of_body, *carries), carries, strict=True)
+            for x, old in zip(body(*of_body, *only(running, carries)), carries, strict=True)
         ]
         return [*cond(*of_cond, *found), *found]
 
@@ -194,11 +195,6 @@ def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, P
         Program(record_expr("while_loop", go_on, [running_type, *types[c:]])),
         Program(record_expr("while_loop", step, steps)),
     )
-
-
-def along(flag: Any, x: Any) -> Any:
-    """Return `flag`, of one axis, for each element of the rows of `x`."""
-    return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
 
 
 @api_boundary

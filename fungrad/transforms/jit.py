@@ -70,6 +70,12 @@ class Entry:
         traced = self.captured or any(type(x) is Tracer for x in leaves)
         if traced or (self.effect and current_trace.get() is not None):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
+            if traced:  # Python numbers are weak in the program, so they are where it is recorded
+                weak = [False] * len(self.captured) + [t.weak for t in self.in_types]
+                operands = [
+                    x.item() if w and isinstance(x, np.generic) else x
+                    for x, w in zip(operands, weak, strict=True)
+                ]
             if inlined or self.program.axis_names:
                 found: Sequence[Any] = evaluate(self.program.expr, operands)
             else:

@@ -17,6 +17,8 @@ from fungrad.ad_checkpoint import (
     saved_residuals,
 )
 from fungrad.callback import pure_callback
+from fungrad.compile.lower import Program
+from fungrad.experimental.jet import jet
 from fungrad.primitives.contraction import DotGeneral
 
 RNG = np.random.default_rng(0)
@@ -352,3 +354,26 @@ def test_policy_gets_types_and_parameters():
     primitive, types, params = next(s for s in seen if isinstance(s[0], DotGeneral))
     assert str(types[0]) == "float64[3,3]"
     assert params["contracting"] == primitive.contracting
+
+
+def test_taylor_mode():
+    series = ((X, 0 * X, 0 * X),)
+    found = jet(checkpoint(block), (X,), series)
+    close(found, jet(block, (X,), series))
+
+
+def test_unused_results_are_not_computed():
+    def two(x, y):
+        return fnp.sin(x), fnp.cos(y)
+
+    program = Program(fg.make_expr(lambda x, y: checkpoint(two)(x, y)[1])(X, X))
+    (equation,) = program.expr.equations
+    assert [e.primitive.name for e in equation.primitive.program.expr.equations] == ["cos"]
+    assert equation.inputs == program.expr.inputs[1:]
+
+
+def test_a_function_that_closes_over_what_is_differentiated():
+    def loss(c):
+        return lambda w: c(lambda x: fnp.sin(w @ x).sum())(X)
+
+    close(fg.grad(loss(checkpoint))(W), fg.grad(loss(identity))(W))

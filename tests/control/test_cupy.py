@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.control.checkpoint import checkpoint
 from fungrad.control.linear_solve import custom_linear_solve
 from fungrad.control.root import custom_root
 from fungrad.scipy import integrate, optimize
@@ -38,6 +39,7 @@ PROGRAMS = {
     "odeint": lambda x: integrate.odeint(lambda y, t: -x * y, fnp.ones(3), TIMES)[-1],
     "quad_vec": lambda x: integrate.quad_vec(lambda t: fnp.exp(-x * t), 0.0, 1.0)[0],
     "minimize": lambda x: optimize.minimize(lambda p: ((p - x) ** 2).sum(), np.ones(3)).x,
+    "checkpoint": lambda x: checkpoint(lambda y: fnp.sin(fnp.cos(y)) * y)(x),
     "scipy's root": lambda x: optimize.root(lambda p: p**3 - x, np.ones(3)).x,
 }
 

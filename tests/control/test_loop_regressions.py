@@ -62,3 +62,11 @@ def test_views_are_found_behind_equations_without_results(capsys):
 
     x = np.arange(6.0)
     np.testing.assert_allclose(fg.grad(f)(x), [0, 8 * np.cos(1), 8 * np.cos(2), 0, 0, 1.0])
+
+
+def test_python_numbers_given_to_a_jitted_function_stay_weak():
+    f = fg.jit(lambda z, p: 0 * z * p)
+    with fg.checking():
+        assert fg.grad(lambda p: f(2.0, p))(1.0) == 0
+        found = fg.vmap(lambda p: f(2.0, p))(np.ones(2, np.float32))
+    assert found.dtype == np.float32

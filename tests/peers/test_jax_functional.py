@@ -1,7 +1,5 @@
 """Programs of JAX's users under fungrad, after changing their imports: what JAX makes of them."""
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -14,10 +12,9 @@ from tests.peers.functional_programs import table  # noqa: E402
 from tests.programs import assert_close, weighted  # noqa: E402
 
 PROGRAMS = table()
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""What JAX compiles runs once."""
 NAMES = list(PROGRAMS)
-BOTH_MODES = [name for name in NAMES if PROGRAMS[name].reverse and PROGRAMS[name].forward]
+QUICKLY = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
+"""How JAX is to compile what runs once."""
 
 
 def halves(args):
@@ -33,80 +30,54 @@ def halves(args):
     return split(True), split(False), together
 
 
-def value_and_derivative(f, args, lib, np_, reverse):
-    """Return a function of the leaves: the result, and a gradient or a directional derivative."""
-    floats, others, together = halves(args)
-    directions = [np.cos(np.arange(np.size(x))).reshape(np.shape(x)) for x in floats]
-
-    def run(floats, others):
-        loss = lambda floats: weighted(f, np_)(*together(floats, others))
-        value = f(*together(floats, others))
-        if reverse:
-            return value, lib.grad(loss)(floats)
-        along = [d.astype(x.dtype) for d, x in zip(directions, floats, strict=True)]
-        return value, lib.jvp(loss, (floats,), (along,))[1]
-
-    return run, floats, others
-
-
 def stacked(examples):
     return tree.map(lambda *xs: np.stack(xs), *examples)
 
 
-@functools.cache
-def expected(name):
-    """Return values and derivatives of the two examples, stacked, as JAX has them."""
-    theirs, _, examples, _, reverse = PROGRAMS[name][:5]
-    run, *_ = value_and_derivative(theirs, examples[0], jax, jax.numpy, reverse)
-    floats, others, _ = halves(stacked(examples))
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(run), compiler_options=QUICKLY)(floats, others))
+def direction(x):
+    return np.cos(np.arange(x.size)).reshape(x.shape).astype(x.dtype)
 
 
-def of_example(name, i):
-    return tree.map(lambda x: x[i], expected(name))
+def with_derivative(f, args, lib, np_, reverse):
+    """Return a function of the leaves: the result, and its gradient or a directional derivative."""
+    floats, others, together = halves(args)
+    along = [direction(np.asarray(x)) for x in floats]
+
+    def run(floats, others):
+        loss = lambda floats: weighted(f, np_)(*together(floats, others))
+        value = f(*together(floats, others))
+        return value, lib.grad(loss)(floats) if reverse else lib.jvp(loss, (floats,), (along,))[1]
+
+    return run, floats, others
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_value(name):
+def test_as_jax(name):
     program = PROGRAMS[name]
-    f = fg.jit(program.ours) if program.needs_jit else program.ours
-    for i, args in enumerate(program.examples):
-        assert_close(f(*args), of_example(name, i)[0], 1e-9, f"value {i}")
-
-
-@pytest.mark.parametrize("how", ["as it is", "jit"])
-@pytest.mark.parametrize("name", NAMES)
-def test_derivative(name, how):
-    _, ours, examples, needs_jit, reverse = PROGRAMS[name][:5]
-    f = fg.jit(ours) if needs_jit else ours
-    for i, args in enumerate(examples):
-        run, floats, others = value_and_derivative(f, args, fg, fnp, reverse)
-        run = fg.jit(run) if how == "jit" else run
-        assert_close(run(floats, others), of_example(name, i), 1e-8, f"example {i}")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_batch(name):
-    _, ours, examples, _, reverse = PROGRAMS[name][:5]
-    run, *_ = value_and_derivative(ours, examples[0], fg, fnp, reverse)
+    examples, reverse = program.examples, program.reverse
+    run, *_ = with_derivative(program.theirs, examples[0], jax, jax.numpy, reverse)
     floats, others, _ = halves(stacked(examples))
-    assert_close(fg.vmap(run)(floats, others), expected(name), 1e-8, "vmap")
+    theirs = jax.jit(jax.vmap(run), compiler_options=QUICKLY)(floats, others)
+    theirs = jax.tree.map(np.asarray, theirs)
 
-
-@pytest.mark.parametrize("name", BOTH_MODES)
-def test_forward_mode_agrees_with_reverse_mode(name):
-    ours, examples, needs_jit = PROGRAMS[name][1:4]
-    f = fg.jit(ours) if needs_jit else ours
-    run, floats, others = value_and_derivative(f, examples[0], fg, fnp, reverse=False)
-    terms = [
-        np.real(np.sum(g * np.cos(np.arange(g.size)).reshape(g.shape)))
-        for g in of_example(name, 0)[1]
-    ]
-    assert_close(run(floats, others)[1], np.sum(terms), 1e-8, "jvp")
+    f = fg.jit(program.ours) if program.needs_jit else program.ours
+    for i, args in enumerate(examples):
+        expected = tree.map(lambda x, i=i: x[i], theirs)
+        assert_close(f(*args), expected[0], 1e-9, f"value of example {i}")
+        run, *leaves = with_derivative(f, args, fg, fnp, reverse)
+        assert_close(run(*leaves), expected, 1e-8, f"derivative of example {i}")
+        assert_close(fg.jit(run)(*leaves), expected, 1e-8, f"jit of example {i}")
+        if reverse and program.forward:
+            total = sum(np.real(np.sum(g * direction(g))) for g in expected[1])
+            run, *leaves = with_derivative(f, args, fg, fnp, reverse=False)
+            assert_close(run(*leaves)[1], total, 1e-8, f"forward mode of example {i}")
+    run, *_ = with_derivative(program.ours, examples[0], fg, fnp, reverse)
+    assert_close(fg.vmap(run)(floats, others), theirs, 1e-8, "vmap")
 
 
 def single(x):
     """Return an array in single precision, if it holds no integers."""
+    x = np.asarray(x)
     return x.astype({"f": np.float32, "c": np.complex64}.get(x.dtype.kind, x.dtype))
 
 
@@ -117,12 +88,13 @@ def kind(x):
 @pytest.mark.parametrize("name", NAMES)
 def test_single_precision_stays_what_it_is(name):
     """As in JAX without its 64-bit mode, where all is of single precision."""
-    theirs, ours, examples, *_ = PROGRAMS[name]
-    args = tree.map(lambda x: single(np.asarray(x)), examples[0])
-    if PROGRAMS[name].widens:
+    program = PROGRAMS[name]
+    args = tree.map(single, program.examples[0])
+    if program.widens:
         with pytest.raises(TypeError, match=r"float32.* +float64.* <- differ"):
-            fg.eval_shape(ours, *args)
+            fg.eval_shape(program.ours, *args)
         return
     with jax.enable_x64(False):
-        expected = tree.leaves(jax.eval_shape(theirs, *args))
-    assert [kind(x) for x in tree.leaves(fg.eval_shape(ours, *args))] == list(map(kind, expected))
+        expected = jax.eval_shape(program.theirs, *args)
+    found = fg.eval_shape(program.ours, *args)
+    assert list(map(kind, tree.leaves(found))) == list(map(kind, tree.leaves(expected)))

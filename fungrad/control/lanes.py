@@ -1,0 +1,34 @@
+"""Batches of which only some elements take part in a computation.
+
+What an element is not meant for must not be computed of it: it may be no number, warn or fail, and zero times the
+derivative there is no zero. So the elements that stand aside lend the operands of one that takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fungrad.primitives.elementwise import select, stop_gradient
+from fungrad.primitives.indexing import Gather
+from fungrad.primitives.reductions import ArgMax
+from fungrad.primitives.shaping import Broadcast
+
+
+def along(flag: Any, x: Any) -> Any:
+    """Return `flag`, of one axis, for each element of the rows of `x`."""
+    return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
+
+
+def only(takes: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return batched operands with the first that `takes` marks in place of those that it does not.
+
+    If it marks none they are all like the first.
+    """
+    if not takes.shape[0]:
+        return list(operands)
+    first = ArgMax(0)(takes)
+    return [
+        select(along(takes, x), x, stop_gradient(Broadcast(x.shape, (0,))(Gather()(x, first))))
+        for x in operands
+    ]
