@@ -51,11 +51,11 @@ def check_same(
     what: tuple[str, str],
     first: tuple[tree.TreeDef, Sequence[ArrayType]],
     second: tuple[tree.TreeDef, Sequence[ArrayType]],
-    advice: str,
+    advice: str | None = None,
 ) -> None:
     """Raise a TypeError unless two results agree in structure, shapes and dtypes.
 
-    `what` says what the two are, in a word each.
+    `what` says what the two are, in a word each. The advice, if none is given, is that on carries.
     """
     (structure, types), (other, others) = first, second
     if structure == other and all(map(_alike, types, others)):
@@ -70,7 +70,7 @@ def check_same(
     table = "\n".join(f"  {p:{widths[0]}}  {a:{widths[1]}}  {b}".rstrip() for p, a, b in rows)
     if set(here_and_there[0]) == set(here_and_there[1]) and structure != other:
         table += f"\n  structures: {structure} and {other}"
-    raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice}")
+    raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice or advice_on_carries(first, second)}")
 
 
 def _alike(x: ArrayType, y: ArrayType) -> bool:
@@ -93,10 +93,26 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     return returns.update(dtype=np.result_type(number, returns.dtype))
 
 
-ADVICE = (
-    "Start the loop with arrays of the types it makes: write 0.0 instead of 0, or convert with "
-    ".astype(...) or fungrad.numpy.broadcast_to, before the loop or at the end of its body."
-)
+def advice_on_carries(
+    first: tuple[tree.TreeDef, Sequence[ArrayType]],
+    second: tuple[tree.TreeDef, Sequence[ArrayType]],
+) -> str:
+    """Return what to do where a loop takes and returns different carries."""
+    if first[0] != second[0]:
+        return (
+            "Return the carry as the pytree it came in: a tuple stays a tuple, None stays None, and what is to "
+            "become an array starts as one."
+        )
+    if any(a.shape != b.shape for a, b in zip(first[1], second[1], strict=True)):
+        return (
+            "Start the loop with arrays of the shapes it makes (fungrad.numpy.broadcast_to), or reduce them at "
+            "the end of its body."
+        )
+    return (
+        "Start the loop with arrays of the dtypes it makes: write 0.0 instead of 0, or convert with "
+        ".astype(...), before the loop or at the end of its body. Dtypes are promoted as in NumPy: int64 and "
+        "float32 make float64."
+    )
 
 
 ROUNDS = 4
@@ -133,7 +149,6 @@ def close_loop(
         ("takes", "returns"),
         (carry.structure, types),
         (structure, returned),
-        ADVICE,
     )
     return found, types
 
@@ -170,11 +185,27 @@ def own(x: Any, type_: ArrayType) -> Any:
     return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x
 
 
+class LacksAt(Exception):
+    """A function used ``x.at``, which traced arrays have and NumPy's do not."""
+
+
+def lacks_at(error: AttributeError) -> bool:
+    """Whether the error is that an array of NumPy has no ``at``."""
+    return error.name == "at" and isinstance(error.obj, (np.ndarray, np.generic))
+
+
 @contextlib.contextmanager
 def with_advice(label: str) -> Iterator[None]:
-    """Say what to do if the block writes into an array that `protected` made read-only."""
+    """Say what to do if the block writes into an array that `protected` made read-only.
+
+    Raises `LacksAt` if it has to be traced to run.
+    """
     try:
         yield
+    except AttributeError as error:
+        if lacks_at(error):
+            raise LacksAt from error
+        raise
     except ValueError as error:
         if "read-only" in str(error):
             error.add_note(

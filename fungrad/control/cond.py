@@ -20,16 +20,24 @@ from fungrad.control.analysis import (
     widened,
     with_series,
 )
-from fungrad.control.carry import as_type, check_same, leaves_of
+from fungrad.control.carry import as_type, check_same, lacks_at, leaves_of
 from fungrad.control.lanes import along, only
-from fungrad.control.programs import Closure, NotTraced, OfPrograms, mapped, shared, try_to_close
+from fungrad.control.programs import (
+    Closure,
+    NotTraced,
+    OfPrograms,
+    close,
+    mapped,
+    shared,
+    try_to_close,
+)
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
-from fungrad.primitives.elementwise import Cast, clamp, equal, select
+from fungrad.primitives.elementwise import Cast, clamp, equal, logical_not, select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand, full
 from fungrad.transforms.call import as_operand, check_callable, name_of
@@ -283,9 +291,10 @@ def cond(
         raise TypeError(f"cond: pred must be a boolean or a real number, got {type_}")
     value = _value(pred)
     if value is not None:
-        return (true_fun if value else false_fun)(*operands)
-    which = Cast(np.dtype(np.int64))(Cast(np.dtype(bool))(pred))
-    return _choose("cond", which, ("false_fun", "true_fun"), (false_fun, true_fun), operands)
+        return _call("cond", true_fun if value else false_fun, operands)
+    # The first branch is that of 0.
+    which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(pred)))
+    return _choose("cond", which, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
 
 
 @api_boundary
@@ -343,9 +352,9 @@ def switch(
     last = len(branches) - 1
     value = _value(index)
     if value is not None:
-        return branches[min(max(operator.index(value), 0), last)](*operands)
+        return _call("switch", branches[min(max(operator.index(value), 0), last)], operands)
     if not last:
-        return branches[0](*operands)
+        return _call("switch", branches[0], operands)
     dtype = np.dtype(np.int64)
     index = index if index.dtype == dtype else Cast(dtype)(index)
     which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
@@ -364,6 +373,16 @@ def _scalar_type(x: Any, label: str) -> ArrayType:
 def _value(x: Any) -> Any:
     """Return the value of a scalar; None if it has none."""
     return known_value(x) if type(x) is Tracer else x
+
+
+def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """Call the function that is chosen; traced, if it uses ``x.at`` of arrays."""
+    try:
+        return function(*operands)
+    except AttributeError as error:
+        if not lacks_at(error):
+            raise
+    return close(f"{label}: {name_of(function)}", function, *operands)(*operands)
 
 
 def _choose(
@@ -394,7 +413,7 @@ def _choose(
 
 
 def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
-    found = try_to_close(label, function, *operands, weak=True)
+    found = try_to_close(label, function, *operands, weak=True, branch=True)
     if isinstance(found, NotTraced):
         raise found.error
     return found

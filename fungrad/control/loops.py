@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.control.carry import (
-    ADVICE,
+    LacksAt,
     Leaves,
     as_type,
     check_same,
@@ -148,7 +148,7 @@ def _pair(result: Any, label: str) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
             f"at {here()}\n{label}: the function must return a pair (carry, y); it returned "
-            f"{type(result).__name__} {result!r}. Return (carry, None) if there is nothing to stack."
+            f"{result!r}. Return (carry, None) if there is nothing to stack."
         )
     return result[0], result[1]
 
@@ -159,7 +159,10 @@ def _run(
     """Run a loop as a Python loop or as one equation."""
     disabled = jit_disabled.get()
     if disabled or not traced([*init.leaves, *rows.leaves]):
-        result = _in_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
+        try:
+            result = _in_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
+        except LacksAt:
+            result = None
         if result is not None:
             return result
     types = [t.update(shape=t.shape[1:]) for t in rows.types]
@@ -217,8 +220,20 @@ def _in_python(
         _check_carry(label, init.structure, types, leaves)
         stacked.add(i, y, label)
         carry = leaves.rebuilt([protected(leaf) for leaf in leaves.leaves])
+    if first:  # no step has run: trace one for the types
+        closed = close_loop(
+            label, step, init, rows.rebuilt([t.update(shape=t.shape[1:]) for t in rows.types])
+        )
+        if isinstance(closed, NotTraced):
+            raise closed.error
+        body, types = closed
+        shapes = body.program.expr.output_types[len(types) :]
+        empty = [np.zeros((0, *t.shape), t.dtype) for t in shapes]
+        results = tree.unflatten(body.structure.children()[1], empty)
+    else:
+        results = stacked.result()
     last = [own(leaf, t) for leaf, t in zip(tree.leaves(carry), types, strict=True)]
-    return init.rebuilt(last), stacked.result(label, step, init, rows)
+    return init.rebuilt(last), results
 
 
 def _check_carry(
@@ -229,7 +244,6 @@ def _check_carry(
         ("takes", "returns"),
         (structure, types),
         (found.structure, found.types),
-        ADVICE,
     )
 
 
@@ -257,19 +271,9 @@ class _Stacked:
         for column, leaf in zip(self.columns, found.leaves, strict=True):
             column[i] = leaf
 
-    def result(self, label: str, step: Step, init: Leaves, rows: Leaves) -> Any:
-        """Return the results, stacked."""
-        if self.first is None:  # no step has run: trace one for the types
-            types = [t.update(shape=t.shape[1:]) for t in rows.types]
-            found = close_loop(label, step, init, rows.rebuilt(types))
-            if isinstance(found, NotTraced):
-                raise found.error
-            of_y = found[0].structure.children()[1]
-            k = len(init.types)
-            empty = [
-                np.zeros((0, *t.shape), t.dtype) for t in found[0].program.expr.output_types[k:]
-            ]
-            return tree.unflatten(of_y, empty)
+    def result(self) -> Any:
+        """Return the results, stacked; there has been a step."""
+        assert self.first is not None
         return self.first.rebuilt([stack(column) for column in self.columns])
 
 

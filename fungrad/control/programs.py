@@ -116,15 +116,20 @@ def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
 
 
 def try_to_close(
-    label: str, function: Callable[..., Any], *arguments: Any, weak: bool = False
+    label: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    weak: bool = False,
+    branch: bool = False,
 ) -> Closure | NotTraced:
     """Trace `function`, if it does not ask for the values of its arguments.
 
-    These have strong types, unless `weak` says to leave them as they are.
+    These have strong types, unless `weak` says to leave them as they are. Of a `branch`, the program holds
+    all that it computes; else what depends on captured tracers alone is computed outside.
     """
     leaves, structure = tree.flatten(arguments)
     types = [type_of(x) for x in leaves]
-    with Trace(label) as trace:
+    with Trace(label, branch=branch) as trace:
         tracers = [trace.new_input(t if weak else tangent_type(t)) for t in types]
         try:
             result = function(*tree.unflatten(structure, tracers))

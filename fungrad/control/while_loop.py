@@ -17,7 +17,7 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.carry import (
-    ADVICE,
+    LacksAt,
     Leaves,
     check_same,
     close_loop,
@@ -157,7 +157,7 @@ class While(OfPrograms):
         ]
         if varies:
             (running,) = cond(*of_cond, *start)
-            cond, body = shared(_while_any, cond, body, len(of_cond), len(of_body))
+            cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body))
             loop = shared(While, cond, body, (0, sum(self.counts)))
             found = loop(*of_cond, *of_body, running, *start)[1:]
         else:
@@ -170,11 +170,15 @@ def _at_once(program: Program, constants: int, carries: int) -> Program:
     return Program(program.expr, range(constants, constants + carries), at_once=True)
 
 
-def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, Program]:
+def _while_any(
+    cond: Program, body: Program, c: int, batched: tuple[bool, ...]
+) -> tuple[Program, Program]:
     """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
 
-    Which ones go on is the first carry. The body takes the constants of `cond` too.
+    Which ones go on is the first carry. The body takes the constants of `cond` too; `batched` says which of
+    its own have a batch.
     """
+    b = len(batched)
     types = cond.expr.input_types
     running_type = cond.expr.output_types[0]
 
@@ -182,11 +186,13 @@ def _while_any(cond: Program, body: Program, c: int, b: int) -> tuple[Program, P
         return [ReduceOr((0,))(running)]
 
     def step(*arguments: Any) -> list[Any]:
-        of_cond, of_body, rest = arguments[:c], arguments[c : c + b], arguments[c + b :]
+        of_cond, constants, rest = arguments[:c], arguments[c : c + b], arguments[c + b :]
         running, *carries = rest
+        lent = only(running, [*[x for x, flag in zip(constants, batched) if flag], *carries])
+        of_body = [lent.pop(0) if flag else x for x, flag in zip(constants, batched)]
         found = [
             select(along(running, x), x, old)
-            for x, old in zip(body(*of_body, *only(running, carries)), carries, strict=True)
+            for x, old in zip(body(*of_body, *lent), carries, strict=True)
         ]
         return [*cond(*of_cond, *found), *found]
 
@@ -244,7 +250,10 @@ def while_loop(
     label = f"while_loop({name_of(body_fun)})"
     init = leaves_of(init_val, f"{label}: init_val")
     if jit_disabled.get() or _run_by_python(init.leaves):
-        result = _in_python(label, cond_fun, body_fun, init)
+        try:
+            result = _in_python(label, cond_fun, body_fun, init)
+        except LacksAt:
+            result = None
         if result is not None:
             return result[0]
     found = close_loop(label, lambda val: (body_fun(val), None), init)
@@ -274,7 +283,8 @@ def _in_python(
     types = list(init.types)
     first = True
     while True:
-        go_on = cond_fun(val)
+        with with_advice(label):
+            go_on = cond_fun(val)
         _check_condition(f"{label}: cond_fun", go_on)
         if type(go_on) is Tracer:
             go_on = known_value(go_on)
@@ -299,9 +309,11 @@ def _in_python(
             ("takes", "returns"),
             (init.structure, types),
             (result.structure, result.types),
-            ADVICE,
         )
         val = result.rebuilt([protected(x) for x in result.leaves])
+    if first and any(t.weak for t in types):  # no step has run: trace one for the types
+        closed = close_loop(label, lambda val: (body_fun(val), None), init)
+        types = types if isinstance(closed, NotTraced) else closed[1]
     last = leaves_of(val, label)
     return (init.rebuilt([own(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
 

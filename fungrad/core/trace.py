@@ -72,6 +72,9 @@ class Trace:
         Whether values made from nothing are recorded here while the trace is the innermost.
     order
         How often what is recorded will be differentiated, if it will be.
+    branch
+        Whether this is one of several functions of which one is run: what is computed of tracers of
+        enclosing traces alone is recorded here too, since it must not be computed for another.
     """
 
     __slots__ = (
@@ -81,12 +84,14 @@ class Trace:
         "_token",
         "ambient",
         "bake",
+        "branch",
         "captures",
         "constants",
         "depends_on",
         "done",
         "equations",
         "inputs",
+        "into",
         "known",
         "known_equations",
         "label",
@@ -112,8 +117,11 @@ class Trace:
         rewriting: bool = False,
         ambient: bool = True,
         order: int = 1,
+        branch: bool = False,
     ) -> None:
         self.label = label
+        self.branch = branch
+        self.into: Trace | None = None  # the trace of a branch that is open, which records instead
         self.rewriting = rewriting
         self.ambient = ambient
         self.order = order
@@ -143,6 +151,8 @@ class Trace:
         outer = None if self.rewriting else current_trace.get()
         while outer is not None:
             self.sizes[outer.level] = len(outer.types)
+            if self.branch and outer.into is None:
+                outer.into = self
             outer = outer.outer
         self._token = current_trace.set(self if self.ambient else current_trace.get())
         return self
@@ -155,6 +165,10 @@ class Trace:
         outer = current_trace.get()
         if outer is not None:
             outer.depends_on = min(outer.depends_on, self.depends_on)
+        while self.branch and outer is not None:
+            if outer.into is self:
+                outer.into = None
+            outer = outer.outer
         self.open = False
         for array in self._held:
             release(array)
@@ -187,6 +201,8 @@ class Trace:
         """Append the equation that applies `primitive` and return the tracers of its results."""
         if not self.open:
             self.raise_leaked(operands)
+        if self.into is not None:
+            return self.into.record(primitive, operands, source)
         # This is the hot path of every un-jitted transform; hence the plain style.
         inputs, in_types = [], []
         for x in operands:

@@ -282,15 +282,16 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
 _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]  # how `array[i] = tracer` differs from float(tracer)
 
 _BRANCH = (
-    "Write the choice with fungrad.numpy.where, or, if the condition depends on an argument that "
-    "is not an array, name the argument in static_argnums or static_argnames of jit."
+    "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
+    "condition depends on an argument that is not an array, name the argument in static_argnums or "
+    "static_argnames of jit."
 )
 _TAKE = (
     "To index a NumPy array with a traced one, write fungrad.numpy.take(array, index, axis=0), or pass "
     "the array as an argument of the transformed function; for a mask, use fungrad.numpy.where."
 )
 _MAPPED = (
-    "It differs between the calls that are mapped over. Write a choice with fungrad.numpy.where and an index "
+    "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
     "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
 )
 _CONVERT = (
@@ -299,7 +300,8 @@ _CONVERT = (
 )
 _INDEX = (
     "Shapes and Python indices must be known when the function is traced: name the argument in "
-    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works."
+    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works, and "
+    "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
 )
 
 

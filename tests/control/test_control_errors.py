@@ -134,7 +134,11 @@ def test_carry_of_another_shape_or_structure(traced):
             TypeError,
             "give operands by position or as operand=, not both",
         ),
-        (lambda xs: lax.cond(True, 1, abs, xs), TypeError, "cond: true_fun takes a function, not 1"),
+        (
+            lambda xs: lax.cond(True, 1, abs, xs),
+            TypeError,
+            "cond: true_fun takes a function, not 1",
+        ),
         (
             lambda xs: lax.switch(xs[0, 0], [abs, abs], 1.0),
             TypeError,
@@ -155,8 +159,10 @@ def test_branches_that_differ():
         f(1.0)
     message = str(caught.value)
     assert "cond: the functions must return the same structure, shapes and dtypes" in message
-    assert re.search(r"\[1\] +float64\[3\] +int64\[\]\* +<- differ", message)
-    with pytest.raises(TypeError, match=r"branches\[0\] +branches\[2\]\n +result +float64\[\]\* +float64\[3,2\]"):
+    assert re.search(r"\[1\] +int64\[\]\* +float64\[3\] +<- differ", message)
+    with pytest.raises(
+        TypeError, match=r"branches\[0\] +branches\[2\]\n +result +float64\[\]\* +float64\[3,2\]"
+    ):
         fg.jit(lambda i: lax.switch(i, [lambda: 1.0, lambda: 2.0, lambda: XS]))(1)
 
 
@@ -171,7 +177,9 @@ def test_carries_that_start_as_python_numbers():
     for run in (lambda f: f(xs), lambda f: fg.jit(f)(xs)):
         total, sums = run(lambda xs: lax.scan(lambda c, x: (c + x, c), 0, xs))
         assert total.dtype == sums.dtype == np.float32
-        assert run(lambda xs: lax.fori_loop(0, 3, lambda i, c: c + i * xs[0], 0.0)).dtype == np.float32
+        assert (
+            run(lambda xs: lax.fori_loop(0, 3, lambda i, c: c + i * xs[0], 0.0)).dtype == np.float32
+        )
         count = run(lambda xs: lax.while_loop(lambda c: c < 3, lambda c: c + xs[0], 0))
         assert count.dtype == np.float32
 
@@ -247,7 +255,9 @@ def test_results_share_no_memory():
 @pytest.mark.parametrize("jit", [False, True])
 def test_no_steps(jit):
     run = fg.jit if jit else lambda f: f
-    last, ys = run(lambda xs: lax.scan(lambda c, x: (c + x.sum(), {"y": x[:1] * c}), 1.0, xs))(XS[:0])
+    last, ys = run(lambda xs: lax.scan(lambda c, x: (c + x.sum(), {"y": x[:1] * c}), 1.0, xs))(
+        XS[:0]
+    )
     assert last == 1
     assert ys["y"].shape == (0, 1)
     assert fg.grad(lambda c: lax.scan(lambda c, x: (c * x.sum(), None), c, XS[:0])[0])(1.0) == 1
@@ -339,3 +349,71 @@ def test_copies_made_inside_can_be_changed():
 
     with pytest.raises(TypeError, match="make the array inside, or return the new one"):
         fg.jit(outside)(x)
+
+
+def test_at_in_loops_of_plain_arrays():
+    """NumPy's arrays have no ``at``, so such a body is traced."""
+    filled = lax.fori_loop(0, 3, lambda i, x: x.at[i].set(i * 2.0), np.zeros(4))
+    np.testing.assert_array_equal(filled, [0, 2, 4, 0])
+    last, _ = lax.scan(lambda c, x: (c.at[0].add(x), None), np.zeros(2), np.ones(3))
+    np.testing.assert_array_equal(last, [3, 0])
+    last = lax.while_loop(lambda c: c[0] < 3, lambda c: c.at[0].add(1), np.zeros(2))
+    np.testing.assert_array_equal(last, [3, 0])
+    chosen = lax.cond(True, lambda x: x.at[1].set(5), lambda x: x, np.zeros(2))
+    np.testing.assert_array_equal(chosen, [0, 5])
+    with pytest.raises(AttributeError, match="'att'"):
+        lax.fori_loop(0, 3, lambda i, x: x.att, np.zeros(4))
+
+
+def test_types_of_no_steps():
+    assert lax.scan(lambda c, x: (c * 0.5, c), 0, np.zeros(0))[0].dtype == float
+    assert lax.fori_loop(0, 0, lambda i, c: c * 0.5, 1).dtype == float
+    assert lax.while_loop(lambda c: c < 0, lambda c: c * 0.5, 1).dtype == float
+
+
+def test_branches_compute_only_what_is_taken():
+    """What a branch computes of values it closes over is computed in the branch."""
+    f = lambda x: lax.cond(x > 0, lambda: fnp.sqrt(x), lambda: 0.0 * x)
+    for gradient in (
+        fg.jit(fg.grad(f)),
+        fg.grad(fg.jit(f)),
+        lambda x: fg.vmap(fg.grad(f))(x[None]),
+    ):
+        assert gradient(np.float64(0)) == 0
+    assert fg.jit(f)(-1.0) == 0
+
+    def positive(rows):
+        return lax.scan(
+            lambda c, r: (lax.cond(r > 0, lambda c: c + fnp.log(r), lambda c: c, c), None),
+            0.0,
+            rows,
+        )[0]
+
+    assert fg.jit(positive)(np.array([-1.0, 0.0, 2.0])) == np.log(2.0)
+
+
+def test_batches_compute_only_what_takes_part():
+    x = np.array([0.0, 4.0])
+    f = lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: x, x)
+    np.testing.assert_array_equal(fg.grad(lambda x: fg.vmap(f)(x).sum())(x), [1, 0.25])
+    np.testing.assert_array_equal(fg.vmap(fg.grad(f))(x), [1, 0.25])
+    np.testing.assert_array_equal(fg.vmap(f)(x - 5), x - 5)
+    assert fg.vmap(f)(x[:0]).shape == (0,)
+
+    def euclid(a, b):
+        return lax.while_loop(lambda s: s[1] != 0, lambda s: (s[1], s[0] % s[1]), (a, b))[0]
+
+    np.testing.assert_array_equal(fg.vmap(euclid, (0, None))(np.array([4, 6, 7]), 6), [2, 6, 1])
+    steps = lambda a: lax.while_loop(lambda s: s < a - 1, lambda s: s + fnp.log(a - s) * 0 + 1, 0.0)
+    np.testing.assert_array_equal(fg.vmap(steps)(np.array([2.0, 5.0])), [1, 4])
+
+
+def test_advice_names_what_differs():
+    start = np.zeros(2)
+    for step, words in (
+        (lambda c, x: ((c, c), None), "as the pytree it came in"),
+        (lambda c, x: (c[:1], None), "of the shapes it makes"),
+        (lambda c, x: (c.astype(np.float32), None), "of the dtypes it makes"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            lax.scan(step, start, XS)

@@ -151,8 +151,8 @@ def control(rng: np.random.Generator, given: int, depth: int, forward: bool) -> 
     begin = rng.integers(given, size=3)
     following = rng.integers(given + 7, size=3)
     kept, stacked = rng.random(3) < 0.5, rng.integers(given + 7, size=2)
-    n = int(rng.choice([0, 1, 2, 3, 4])) if kind == "scan" else int(rng.integers(4))
-    if kind == "scan" and not rng.integers(3):
+    n = int(rng.integers(4))
+    if kind == "scan" and not depth and rng.integers(2):
         n = int(rng.choice([15, 16, 17]))
     waves, reverse = np.cos(np.arange(n) + 1.0), bool(rng.integers(2))
     result = rng.integers(5)
@@ -181,7 +181,7 @@ def control(rng: np.random.Generator, given: int, depth: int, forward: bool) -> 
 
         rows = fnp.outer(waves, vs[start])
         (carry, _), ys = flow.scan(scanned, (carry, 0), (rows, waves), reverse)
-        return carry[result] if result < 3 or not n else ys[result - 3].sum(0)
+        return carry[result % 3] if result < 3 or not n else ys[result - 3].sum(0)
 
     return loop
 
@@ -267,7 +267,7 @@ REVERSE = {
 }
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(48))
 def test_program(seed, monkeypatch):
     if seed % 2:  # cut more loops, into more parts
         monkeypatch.setattr(fission, "FEWEST", 2)
@@ -275,7 +275,7 @@ def test_program(seed, monkeypatch):
     forward = seed % 4 == 0
     by_lax, by_python = program(seed, forward)
     transforms = FORWARD if forward else FORWARD | REVERSE
-    for name in np.random.default_rng(seed).choice(list(transforms), 4, replace=False):
+    for name in np.random.default_rng(seed).choice(list(transforms), 3, replace=False):
         transform, expected, x = transforms[name]
         wanted = expected(by_python)(x)
         with fg.checking():

@@ -44,9 +44,15 @@ def with_derivative(f, args, lib, np_, reverse):
     along = [direction(np.asarray(x)) for x in floats]
 
     def run(floats, others):
-        loss = lambda floats: weighted(f, np_)(*together(floats, others))
-        value = f(*together(floats, others))
-        return value, lib.grad(loss)(floats) if reverse else lib.jvp(loss, (floats,), (along,))[1]
+        def loss(floats):
+            result = f(*together(floats, others))
+            return weighted(lambda: result, np_)(), result
+
+        if reverse:
+            derivative, value = lib.grad(loss, has_aux=True)(floats)
+        else:
+            _, derivative, value = lib.jvp(loss, (floats,), (along,), has_aux=True)
+        return value, derivative
 
     return run, floats, others
 
@@ -67,7 +73,7 @@ def test_as_jax(name):
         run, *leaves = with_derivative(f, args, fg, fnp, reverse)
         assert_close(run(*leaves), expected, 1e-8, f"derivative of example {i}")
         assert_close(fg.jit(run)(*leaves), expected, 1e-8, f"jit of example {i}")
-        if reverse and program.forward:
+        if reverse and program.forward and expected[1]:
             total = sum(np.real(np.sum(g * direction(g))) for g in expected[1])
             run, *leaves = with_derivative(f, args, fg, fnp, reverse=False)
             assert_close(run(*leaves)[1], total, 1e-8, f"forward mode of example {i}")
