@@ -6,8 +6,6 @@ arrays (GPU): arrays in, the same kind of arrays out.
 Derivatives
     `grad`, `value_and_grad`: of a scalar function. `jacfwd`, `jacrev` (= `jacobian`), `hessian`, `hvp`.
     `jvp`, `linearize`: forward mode. `vjp`, `linear_transpose`: reverse mode. `stop_gradient`.
-Batches
-    `vmap`: map a function over an axis of its arguments.
     `jet`: higher derivatives, by Taylor series.
 Derivatives of one's own
     `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`; `fungrad.custom_batching` for `vmap`.
@@ -72,6 +70,9 @@ from fungrad.transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
+Array = numpy.ndarray | Tracer
+"""What functions are given: an array of NumPy, or a tracer that stands for one; for annotations."""
+
 _LAZY: dict[str, tuple[str, ...]] = {
     "fungrad.ad_checkpoint": ("checkpoint_policies",),
     "fungrad.callback": ("pure_callback",),
@@ -99,6 +100,7 @@ _MODULES = (
 _HOME = {name: module for module, names in _LAZY.items() for name in names}
 
 __all__ = [
+    "Array",
     "ArrayType",
     "CheckError",
     "ConcretizationError",
@@ -176,6 +178,14 @@ _NOT_YET = {
         "It is in fungrad.lax, as in JAX.",
     ),
     "io_callback": "It is in fungrad.experimental, as in JAX.",
+    "pmap": "Map with vmap: there is one device.",
+    "shard_map": "Map with vmap: there is one device.",
+    "devices": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
+    "device_count": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
+    "typeof": "Arrays have .shape and .dtype; fungrad.eval_shape gives those of results.",
+    "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded.",
+    "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",
+    "image": "Its functions are in fungrad.scipy.ndimage.",
     "random": "Draw numbers with numpy.random outside of the transformed function and pass them as arguments.",
     "nn": "Its functions are short in fungrad.numpy and fungrad.scipy.special (expit, softmax, softplus).",
 }

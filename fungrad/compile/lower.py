@@ -18,6 +18,7 @@ from fungrad.core.config import settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
@@ -99,6 +100,11 @@ class Program:
         return any(e.primitive.effect for e in self._given.equations)
 
     @functools.cached_property
+    def can_fail(self) -> bool:
+        """Whether one of its equations raises errors that depend on values."""
+        return any(e.primitive.can_fail for e in self._given.equations)
+
+    @functools.cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which it works: within `vmap` it is always recorded, never run."""
         return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])
@@ -146,6 +152,23 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             raise
 
     return run
+
+
+def readable(source: PythonSource) -> str:
+    """Return the text of `source`, and below it, as comments, what the programs are that it calls."""
+    texts = [source.text]
+    pending = [(name, value) for name, value in reversed(source.bindings.items())]
+    while pending:
+        name, value = pending.pop()
+        primitive = getattr(value, "__self__", None)
+        if not isinstance(primitive, Primitive):
+            continue
+        for part, program in primitive.parts.items():
+            inner = program.source
+            lines = [f"{name}: {part} of {primitive}", *inner.text.splitlines()]
+            texts.append("".join(f"# {line}\n" for line in lines))
+            pending += [(f"{name}.{n}", v) for n, v in reversed(inner.bindings.items())]
+    return "\n".join(texts)
 
 
 def _explain(error: Exception, source: PythonSource, code: Any) -> None:

@@ -21,7 +21,7 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.carry import as_type, check_same, lacks_at, leaves_of
-from fungrad.control.lanes import along, only
+from fungrad.control.lanes import along, lends, only
 from fungrad.control.programs import (
     Closure,
     NotTraced,
@@ -40,7 +40,7 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, logical_not, select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand, full
-from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 
 
@@ -141,7 +141,8 @@ class Cond(OfPrograms):
         for i, branch in enumerate(self.branches):
             takes = equal(which, full(ArrayType((size,), which.dtype), i))
             both = shared(_or_nothing, mapped(branch, size, flags))
-            given = iter(only(takes, [x for x, b in zip(operands, flags, strict=True) if b]))
+            own = [x for x, b in zip(operands, flags, strict=True) if b]
+            given = iter(only(takes, own) if lends(branch) else own)
             taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]
             any_takes = Cast(which.dtype)(ReduceOr((0,))(takes))
             found = both(any_takes, *taken)
@@ -363,10 +364,13 @@ def switch(
 
 
 def _scalar_type(x: Any, label: str) -> ArrayType:
-    type_ = leaves_of(x, label).types[0] if not isinstance(x, (tuple, list, dict)) else None
-    if type_ is None or type_.shape:
-        advice = " For a choice by element, use fungrad.numpy.where." if type_ else ""
-        raise TypeError(f"{label} must be a scalar, got {type_ or repr(x)}.{advice}")
+    if x is None or isinstance(x, (tuple, list, dict)):
+        raise TypeError(f"{label} must be a scalar, got {x!r}")
+    type_ = argument_type(x, label)
+    if type_.shape:
+        raise TypeError(
+            f"{label} must be a scalar, got {type_}. For a choice by element, use fungrad.numpy.where."
+        )
     return type_
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fungrad.compile.lower import Program
+from fungrad.core.axes import name_in_batch
 from fungrad.primitives.elementwise import select, stop_gradient
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.reductions import ArgMax
@@ -18,6 +20,11 @@ from fungrad.primitives.shaping import Broadcast
 def along(flag: Any, x: Any) -> Any:
     """Return `flag`, of one axis, for each element of the rows of `x`."""
     return Broadcast(x.shape, tuple(range(1, x.ndim)))(flag) if x.ndim > 1 else flag
+
+
+def lends(program: Program) -> bool:
+    """Whether the operands of one element may stand for another's: not where it works across the batch."""
+    return name_in_batch.get() not in program.axis_names
 
 
 def only(takes: Any, operands: Sequence[Any]) -> list[Any]:

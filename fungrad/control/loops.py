@@ -34,7 +34,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Concatenate, Reshape, expand, slice_axis
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.call import argument_type, check_callable, name_of
 from fungrad.transforms.vmap import vmap
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
@@ -103,7 +103,8 @@ def scan(
     check_callable(f, "scan")
     label = f"scan({name_of(f)})"
     rows = leaves_of(xs, f"{label}: xs")
-    n = _length(rows, length, label)
+    n = _length(rows, length, label, ": give the length")
+    _check_unroll(unroll, label)
 
     def step(carry: Any, x: Any) -> tuple[Any, Any]:
         return _pair(f(carry, x), label)
@@ -111,7 +112,7 @@ def scan(
     return _run(label, step, leaves_of(init, f"{label}: init"), rows, n, reverse)
 
 
-def _length(rows: Leaves, length: Any, label: str) -> int:
+def _length(rows: Leaves, length: Any, label: str, advice: str = "") -> int:
     """Return the number of steps."""
     for (path, _), t in zip(
         tree.leaves_with_paths(rows.rebuilt(rows.types)), rows.types, strict=True
@@ -131,7 +132,9 @@ def _length(rows: Leaves, length: Any, label: str) -> int:
                 "computed use while_loop"
             ) from None
     if not lengths:
-        raise ValueError(f"{label}: there are no xs to go over: give the length")
+        raise ValueError(f"{label}: xs holds no arrays to go over{advice}")
+    if length is not None and operator.index(length) < 0:
+        raise ValueError(f"{label}: length must not be negative, got {length}")
     if len(lengths) > 1:
         lines = [
             f"  xs{path}: {t}"
@@ -142,6 +145,13 @@ def _length(rows: Leaves, length: Any, label: str) -> int:
         lines += [f"  length: {length}"] if length is not None else []
         raise ValueError(f"{label}: xs must have one length along axis 0, got\n" + "\n".join(lines))
     return lengths.pop()
+
+
+def _check_unroll(unroll: Any, label: str) -> None:
+    if isinstance(unroll, bool) or unroll is None:
+        return
+    if not isinstance(unroll, (int, np.integer)) or unroll < 0:
+        raise ValueError(f"{label}: unroll must be a bool or a positive integer, got {unroll!r}")
 
 
 def _pair(result: Any, label: str) -> tuple[Any, Any]:
@@ -328,6 +338,7 @@ def fori_loop(
     """
     check_callable(body_fun, "fori_loop")
     label = f"fori_loop({name_of(body_fun)})"
+    _check_unroll(unroll, label)
     bounds = [_bound(x, name, label) for x, name in ((lower, "lower"), (upper, "upper"))]
     start, stop = bounds
     if type(start) is Tracer or type(stop) is Tracer:
@@ -350,8 +361,8 @@ def fori_loop(
 
 def _bound(x: Any, name: str, label: str) -> Any:
     """Return a bound: a Python integer, a NumPy integer, or a tracer without a value."""
+    type_ = argument_type(x, f"{label}: {name}")
     value = known_value(x) if type(x) is Tracer else x
-    type_ = type_of(x)
     if type_.shape or type_.dtype.kind not in "iu":
         raise TypeError(f"{label}: {name} must be an integer, got {type_}")
     if value is None:
@@ -401,9 +412,9 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     label = f"map({name_of(f)})"
     rows = leaves_of(xs, f"{label}: xs")
     n = _length(rows, None, label)
-    size = n if batch_size is None else operator.index(batch_size)
-    if batch_size is not None and size < 1:
-        raise ValueError(f"{label}: batch_size must be positive, got {batch_size}")
+    size = n if batch_size is None else batch_size
+    if not isinstance(size, (int, np.integer)) or (batch_size is not None and size < 1):
+        raise ValueError(f"{label}: batch_size must be a positive integer, got {batch_size!r}")
     nothing = leaves_of((), label)
     if batch_size is None or not n:
         return _run(label, lambda _, x: ((), f(x)), nothing, rows, n, False)[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.lower import Program
@@ -46,6 +46,11 @@ class OfPrograms(Primitive):
         """Whether one of the programs has an effect."""
         return any(x.effect for x in self._held())
 
+    @functools.cached_property
+    def can_fail(self) -> bool:
+        """Whether one of the programs raises errors that depend on values."""
+        return any(x.can_fail for x in self._held())
+
     def _held(self) -> list[Program | Primitive]:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         pending = [getattr(self, field.name) for field in fields]
@@ -57,6 +62,18 @@ class OfPrograms(Primitive):
             elif isinstance(parameter, (Program, Primitive)):
                 held.append(parameter)
         return held
+
+    @property
+    def parts(self) -> Mapping[str, Program]:
+        found: dict[str, Program] = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            several = value if isinstance(value, tuple) else ()
+            found |= {field.name: value} if isinstance(value, Program) else {}
+            found |= {
+                f"{field.name}[{i}]": x for i, x in enumerate(several) if isinstance(x, Program)
+            }
+        return found
 
     @functools.cached_property
     def axis_names(self) -> frozenset[Hashable]:

@@ -65,6 +65,10 @@ class Scan(OfPrograms):
         rows = [t.update(shape=(self.length, *t.shape)) for t in found[k:]]
         return (*found[:k], *rows)
 
+    def __repr__(self) -> str:
+        """Show the number of steps."""
+        return f"scan[length={self.length}{', reverse' if self.reverse else ''}]"
+
     def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Return what belongs to the constants, the carries and the stacked arrays."""
         c, k = self.counts

@@ -29,7 +29,7 @@ from fungrad.control.carry import (
     protected,
     with_advice,
 )
-from fungrad.control.lanes import along, only
+from fungrad.control.lanes import along, lends, only
 from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -157,7 +157,9 @@ class While(OfPrograms):
         ]
         if varies:
             (running,) = cond(*of_cond, *start)
-            cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body))
+            cond, body = shared(
+                _while_any, cond, body, len(of_cond), tuple(b_body), lends(self.body)
+            )
             loop = shared(While, cond, body, (0, sum(self.counts)))
             found = loop(*of_cond, *of_body, running, *start)[1:]
         else:
@@ -171,12 +173,12 @@ def _at_once(program: Program, constants: int, carries: int) -> Program:
 
 
 def _while_any(
-    cond: Program, body: Program, c: int, batched: tuple[bool, ...]
+    cond: Program, body: Program, c: int, batched: tuple[bool, ...], lending: bool
 ) -> tuple[Program, Program]:
     """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
 
     Which ones go on is the first carry. The body takes the constants of `cond` too; `batched` says which of
-    its own have a batch.
+    its own have a batch, `lending` whether calls that go on lend their operands to those that are done.
     """
     b = len(batched)
     types = cond.expr.input_types
@@ -188,7 +190,9 @@ def _while_any(
     def step(*arguments: Any) -> list[Any]:
         of_cond, constants, rest = arguments[:c], arguments[c : c + b], arguments[c + b :]
         running, *carries = rest
-        lent = only(running, [*[x for x, flag in zip(constants, batched) if flag], *carries])
+        lent = [*[x for x, flag in zip(constants, batched) if flag], *carries]
+        if lending:
+            lent = only(running, lent)
         of_body = [lent.pop(0) if flag else x for x, flag in zip(constants, batched)]
         found = [
             select(along(running, x), x, old)

@@ -29,7 +29,8 @@ def format_value(value: Any) -> str | None:
 def format_expr(expr: Expr) -> str:
     """Return the text of `expr`: inputs (captured arrays before the `;`), equations, outputs.
 
-    Scalar constants are written where they are used. A type that ends in `*` is weak.
+    Scalar constants are written where they are used. A type that ends in `*` is weak. The programs that
+    an equation runs stand below it.
     """
     fresh = variable_names()
     names: dict[int, str] = {}
@@ -55,6 +56,9 @@ def format_expr(expr: Expr) -> str:
         left = " ".join(binder(v) for v in outs)
         right = " ".join([str(primitive), *(names[v] for v in ins)])
         lines.append(f"  {left} = {right}" if outs else f"  {right}")
+        for name, program in primitive.parts.items():
+            head, *rest = format_expr(program.expr).splitlines()
+            lines += [f"      {name}: {head}", *[f"      {line}" for line in rest]]
     results = ", ".join(names[v] for v in expr.outputs)
     lines.append(f"  return ({results}{',' if len(expr.outputs) == 1 else ''}) }}")
     return "\n".join(lines)

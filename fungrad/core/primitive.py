@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fungrad.core.errors import MissingRuleError, describe_source, here
@@ -110,6 +110,11 @@ class Primitive(InternedValue):
     def callee(self) -> Expr | None:
         """The program that the primitive calls, itself free of calls; None if it calls none."""
         return None
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The programs that the primitive runs, by what they are to it; for people to read."""
+        return {}
 
     def abstract_eval(self, *types: ArrayType) -> Any:
         """Return the type of the result (a tuple of types with `multiple_results`)."""

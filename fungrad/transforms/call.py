@@ -53,6 +53,11 @@ class Call(Primitive):
         """Whether an equation of the program has one."""
         return self.program.effect
 
+    @functools.cached_property
+    def can_fail(self) -> bool:
+        """Whether an equation of the program can."""
+        return self.program.can_fail
+
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)
 

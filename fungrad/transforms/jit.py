@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.cache import CacheInfo, LRUCache
-from fungrad.compile.lower import Program
+from fungrad.compile.lower import Program, readable
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import namespace
@@ -356,8 +356,8 @@ class Lowered:
         return str(self.expr)
 
     def source(self) -> str:
-        """Return the NumPy source the program is compiled to."""
-        return (self._entry.donating or self._entry.program).source.text
+        """Return the NumPy source the program is compiled to; what loops and branches run stands below it."""
+        return readable((self._entry.donating or self._entry.program).source)
 
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""

@@ -76,7 +76,7 @@ def test_carry_of_another_shape_or_structure(traced):
         (
             lambda xs: lax.scan(lambda c, x: (c, x), 0.0),
             ValueError,
-            "there are no xs to go over: give the length",
+            "xs holds no arrays to go over: give the length",
         ),
         (
             lambda xs: lax.scan(lambda c, x: (c, x), 0.0, (xs, xs[:2])),
@@ -102,7 +102,29 @@ def test_carry_of_another_shape_or_structure(traced):
         (
             lambda xs: lax.map(lambda x: x, xs, batch_size=0),
             ValueError,
-            "batch_size must be positive, got 0",
+            "batch_size must be a positive integer, got 0",
+        ),
+        (lambda xs: lax.map(lambda x: x, xs, batch_size="a"), ValueError, "got 'a'"),
+        (lambda xs: lax.map(lambda x: x, None), ValueError, "map(<lambda>): xs holds no arrays"),
+        (
+            lambda xs: lax.scan(lambda c, x: (c, x), 0.0, length=-1),
+            ValueError,
+            "length must not be negative, got -1",
+        ),
+        (
+            lambda xs: lax.scan(lambda c, x: (c, x), 0.0, xs, unroll=-1),
+            ValueError,
+            "unroll must be a bool or a positive integer, got -1",
+        ),
+        (
+            lambda xs: lax.cond(None, abs, abs, 1.0),
+            TypeError,
+            "cond: pred must be a scalar, got None",
+        ),
+        (
+            lambda xs: lax.fori_loop(None, 3, lambda i, c: c, xs),
+            TypeError,
+            "fori_loop(<lambda>): lower: None of type NoneType is not an array",
         ),
         (
             lambda xs: lax.while_loop(lambda c: c, lambda c: c - 1, xs[0]),

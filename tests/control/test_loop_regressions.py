@@ -70,3 +70,29 @@ def test_python_numbers_given_to_a_jitted_function_stay_weak():
         assert fg.grad(lambda p: f(2.0, p))(1.0) == 0
         found = fg.vmap(lambda p: f(2.0, p))(np.ones(2, np.float32))
     assert found.dtype == np.float32
+
+
+def test_collectives_in_batched_control_flow_see_the_operands_of_all_calls():
+    xs = np.array([[0.4, -0.3], [0.8, -0.6]])
+    add = fg.vmap(
+        lambda x: lax.cond(x[0] > 0.5, lambda x: lax.psum(x, "i"), lambda x: x, x), axis_name="i"
+    )
+    np.testing.assert_allclose(add(xs), [xs[0], xs[0] + xs[1]])
+    grow = fg.vmap(
+        lambda x: lax.while_loop(lambda c: c < 5, lambda c: c + lax.pmax(c, "i"), x), axis_name="i"
+    )
+    np.testing.assert_allclose(grow(np.array([1.0, 4.0])), [5.0, 8.0])
+
+
+def test_errors_of_a_loop_can_be_caught_where_values_are_known():
+    def step(c, x):
+        return fnp.linalg.cholesky(x * fnp.eye(2)) @ c, None
+
+    def f(x):
+        try:
+            return lax.scan(step, x, np.array([1.0, 2.0, -1.0]))[0].sum()
+        except np.linalg.LinAlgError:
+            return 3 * x.sum()
+
+    for loop in (f, lambda x: lax.cond(x[0] > 0, f, f, x)):
+        np.testing.assert_array_equal(fg.grad(loop)(np.ones(2)), [3.0, 3.0])

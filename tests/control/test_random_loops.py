@@ -170,7 +170,9 @@ def control(rng: np.random.Generator, given: int, depth: int, forward: bool) -> 
         if kind == "while_loop":
             last = n - (vs[start][0] > 0)
             return flow.while_loop(
-                lambda s: s[1] < last, lambda s: (step(s[0], vs[start], s[1])[0], s[1] + 1), (carry, 0)
+                lambda s: s[1] < last,
+                lambda s: (step(s[0], vs[start], s[1])[0], s[1] + 1),
+                (carry, 0),
             )[0][result % 3]
 
         def scanned(state, rows):
