@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.errors import ConcretizationError
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.lax.operands import array_type_of
 
@@ -30,6 +31,18 @@ def number_of(x: Any, like: Any) -> Any:
     return np.asarray(x, np.result_type(type_of(like).dtype, x))[()]
 
 
+def integer_of(name: str, argument: str, number: Any) -> int:
+    """Return the Python integer that an argument must be."""
+    try:
+        return operator.index(number)
+    except ConcretizationError:
+        raise
+    except TypeError:
+        raise TypeError(
+            f"lax.{name}: {argument} must be an integer, got {number!r} of type {type(number).__name__}"
+        ) from None
+
+
 def integers_of(name: str, argument: str, numbers: Any) -> tuple[int, ...]:
     """Return a sequence of integers, that must be known, as a tuple."""
     if not isinstance(numbers, Iterable):
@@ -37,12 +50,12 @@ def integers_of(name: str, argument: str, numbers: Any) -> tuple[int, ...]:
             f"lax.{name}: {argument} must be a sequence of integers, got {numbers!r}; "
             f"for one axis write ({numbers!r},)"
         )
-    return tuple([operator.index(n) for n in numbers])
+    return tuple([integer_of(name, f"an element of {argument}", n) for n in numbers])
 
 
 def axis_of(name: str, argument: str, axis: Any, ndim: int) -> int:
     """Return an axis counted from the first; negative ones count from the last."""
-    number = operator.index(axis)
+    number = integer_of(name, argument, axis)
     if not -ndim <= number < ndim:
         raise ValueError(f"lax.{name}: {argument} {number} is no axis of an array of {ndim} axes")
     return number % ndim

@@ -18,17 +18,16 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.trace import current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, kind_of
+from fungrad.lax.arguments import axis_of, integer_of
 from fungrad.lax.named_axes import (
     AxisName,
     Groups,
     across,
-    axes_of,
+    axes_named,
     check_indices,
     count_of,
-    index,
     joined,
     one_axis,
-    position,
     split,
     traced,
 )
@@ -93,10 +92,10 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     >>> fg.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 2.0, 5.0]))
     array([0.125, 0.25 , 0.625])
     """
-    axes = axes_of(axis_name, "psum", axis_index_groups)
+    axes = axes_named(axis_name, "psum", axis_index_groups)
 
     def summed(leaf: Any) -> Any:
-        type_ = argument_type(leaf, "psum")
+        type_ = argument_type(leaf, "lax.psum")
         if type(leaf) in PYTHON_SCALARS:
             return leaf * count_of(axes)
         if type_.dtype == bool:
@@ -134,10 +133,10 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
     >>> fg.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 2.0, 6.0]))
     array([-2., -1.,  3.])
     """
-    count = count_of(axes_of(axis_name, "pmean", axis_index_groups))
+    count = count_of(axes_named(axis_name, "pmean", axis_index_groups))
 
     def mean(leaf: Any) -> Any:
-        if kind_of(argument_type(leaf, "pmean").dtype) in "biu":
+        if kind_of(argument_type(leaf, "lax.pmean").dtype) in "biu":
             leaf = float(leaf) if type(leaf) in PYTHON_SCALARS else leaf.astype(np.float64)
         return psum(leaf, axis_name) / count
 
@@ -172,7 +171,7 @@ def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     >>> fg.vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(np.array([1.0, 2.0, 4.0]))
     array([0.25, 0.5 , 1.  ])
     """
-    axes = axes_of(axis_name, "pmax", axis_index_groups)
+    axes = axes_named(axis_name, "pmax", axis_index_groups)
     return tree.map(lambda leaf: across(traced(leaf, "pmax"), axes, PMax), x)
 
 
@@ -188,7 +187,7 @@ def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     >>> fg.vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(np.array([3, 5, 4]))
     array([0, 2, 1])
     """
-    axes = axes_of(axis_name, "pmin", axis_index_groups)
+    axes = axes_named(axis_name, "pmin", axis_index_groups)
     return tree.map(lambda leaf: across(traced(leaf, "pmin"), axes, PMin), x)
 
 
@@ -232,14 +231,16 @@ def all_gather(
            [1, 2, 3],
            [1, 2, 3]])
     """
-    axes = axes_of(axis_name, "all_gather", axis_index_groups)
+    axes = axes_named(axis_name, "all_gather", axis_index_groups)
     if to != "varying":
-        raise ValueError(f"all_gather: to must be 'varying', got {to!r}: there is no sharding here")
+        raise ValueError(
+            f"lax.all_gather: to must be 'varying', got {to!r}: there is no sharding here"
+        )
 
     def gathered(leaf: Any) -> Any:
         leaf = traced(leaf, "all_gather")
         ndim = leaf.ndim if tiled else leaf.ndim + 1
-        where = position(axis, ndim, "axis", leaf, "all_gather")
+        where = axis_of("all_gather", "axis", axis, ndim)
         return joined(across(leaf, axes, AllGather), axes, where, tiled)
 
     return tree.map(gathered, x)
@@ -282,12 +283,12 @@ def psum_scatter(
     >>> fg.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(np.array([[1, 2], [30, 40]]))
     array([31, 42])
     """
-    axes = axes_of(axis_name, "psum_scatter", axis_index_groups)
+    axes = axes_named(axis_name, "psum_scatter", axis_index_groups)
 
     def scattered(leaf: Any) -> Any:
         leaf = traced(leaf, "psum_scatter")
         argument = "scatter_dimension"
-        axis = position(scatter_dimension, leaf.ndim, argument, leaf, "psum_scatter")
+        axis = axis_of("psum_scatter", argument, scatter_dimension, leaf.ndim)
         parts = split(leaf, axis, axes, tiled, argument, "psum_scatter")
         for name, size in axes:
             parts = PSumScatter(name, size)(parts)
@@ -339,12 +340,12 @@ def all_to_all(
     array([[1, 3],
            [2, 4]])
     """
-    axes = axes_of(axis_name, "all_to_all", axis_index_groups)
+    axes = axes_named(axis_name, "all_to_all", axis_index_groups)
 
     def exchanged(leaf: Any) -> Any:
         leaf = traced(leaf, "all_to_all")
-        from_ = position(split_axis, leaf.ndim, "split_axis", leaf, "all_to_all")
-        to = position(concat_axis, leaf.ndim, "concat_axis", leaf, "all_to_all")
+        from_ = axis_of("all_to_all", "split_axis", split_axis, leaf.ndim)
+        to = axis_of("all_to_all", "concat_axis", concat_axis, leaf.ndim)
         parts = split(leaf, from_, axes, tiled, "split_axis", "all_to_all")
         for i, (name, size) in enumerate(axes):
             parts = fnp.moveaxis(AllToAll(name, size)(fnp.moveaxis(parts, i, 0)), 0, i)
@@ -419,8 +420,8 @@ def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> An
     """
     name, size = one_axis(axis_name, "ppermute")
     if any(np.shape(pair) != (2,) for pair in perm):
-        raise ValueError(f"ppermute: perm must hold pairs (source, destination), got {perm!r}")
-    pairs = [tuple(index(i, "an index in perm", "ppermute") for i in pair) for pair in perm]
+        raise ValueError(f"lax.ppermute: perm must hold pairs (source, destination), got {perm!r}")
+    pairs = [tuple(integer_of("ppermute", "an index in perm", i) for i in pair) for pair in perm]
     for what, indices in (
         ("source", [p[0] for p in pairs]),
         ("destination", [p[1] for p in pairs]),
@@ -464,11 +465,11 @@ def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
     array([3, 1, 2])
     """
     name, size = one_axis(axis_name, "pshuffle")
-    sources = tuple([index(i, "an index in perm", "pshuffle") for i in perm])
+    sources = tuple([integer_of("pshuffle", "an index in perm", i) for i in perm])
     check_indices(sources, size, "source", "pshuffle", perm)
     if len(sources) != size:
         raise ValueError(
-            f"pshuffle: perm must hold each of the {size} indices along {name!r} once, got {perm!r}; "
+            f"lax.pshuffle: perm must hold each of the {size} indices along {name!r} once, got {perm!r}; "
             "ppermute sends between some of the calls"
         )
     return _permuted(x, PPermute(name, size, sources), "pshuffle")
@@ -509,11 +510,11 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     >>> fg.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(np.array([1, 2, 3]))
     array([2, 2, 2])
     """
-    size = count_of(axes_of(axis_name, "pbroadcast"))
-    source = index(source, "source", "pbroadcast")
+    size = count_of(axes_named(axis_name, "pbroadcast"))
+    source = integer_of("pbroadcast", "source", source)
     if not 0 <= source < size:
         raise ValueError(
-            f"pbroadcast: source must be at least 0 and below the size of the axis, {size}; got {source}"
+            f"lax.pbroadcast: source must be at least 0 and below the size of the axis, {size}; got {source}"
         )
     own = axis_index(axis_name) == source
 
@@ -547,7 +548,7 @@ def axis_index(axis_name: AxisName) -> Any:
     >>> fg.vmap(lambda x: x * lax.axis_index("i"), axis_name="i")(np.array([5, 5, 5]))
     array([ 0,  5, 10])
     """
-    axes = axes_of(axis_name, "axis_index")
+    axes = axes_named(axis_name, "axis_index")
     trace = current_trace.get()
     found: Any = np.int64(0)
     for i, (name, size) in enumerate(axes):
@@ -580,4 +581,4 @@ def axis_size(axis_name: AxisName) -> int:
     >>> fg.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.array([3.0, 6.0]))
     array([1.5, 3. ])
     """
-    return count_of(axes_of(axis_name, "axis_size"))
+    return count_of(axes_named(axis_name, "axis_size"))

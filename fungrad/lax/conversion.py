@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.lax.arguments import integer_of
 from fungrad.lax.arithmetic import unary
 from fungrad.lax.operands import (
     FLOAT,
@@ -165,13 +165,15 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> lax.reduce_precision(np.array([3.14159, 1e5]), exponent_bits=5, mantissa_bits=10)
     array([3.140625,      inf])
     """
-    exponent, mantissa = operator.index(exponent_bits), operator.index(mantissa_bits)
+    name = "reduce_precision"
+    exponent = integer_of(name, "exponent_bits", exponent_bits)
+    mantissa = integer_of(name, "mantissa_bits", mantissa_bits)
     if exponent < 1:
         raise ValueError(f"lax.reduce_precision: exponent_bits must be positive, got {exponent}")
     if mantissa < 0:
         raise ValueError(f"lax.reduce_precision: mantissa_bits is negative: {mantissa}")
     rounded = ReducePrecision(exponent, mantissa)
-    return rounded(*aligned("reduce_precision", FLOAT, (operand,), ("operand",)))
+    return rounded(*aligned(name, FLOAT, (operand,), ("operand",)))
 
 
 class RoundingMethod(enum.IntEnum):

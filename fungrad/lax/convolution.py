@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import api_boundary
-from fungrad.lax.arguments import array_of, no_such_option
+from fungrad.lax.arguments import array_of, integer_of, no_such_option
 from fungrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from fungrad.lax.spatial import (
     ConvDimensionNumbers,
@@ -132,7 +131,8 @@ def conv_general_dilated(
     if 0 in w.shape[2:]:
         raise ValueError(f"lax.{name}: the kernels, rhs of shape {rhs.shape}, have no elements")
     pads = pads_of(name, padding, x.shape[2:], tuple(map(dilated, w.shape[2:], of_w)), strides)
-    features, batches = map(operator.index, (feature_group_count, batch_group_count))
+    features = integer_of(name, "feature_group_count", feature_group_count)
+    batches = integer_of(name, "batch_group_count", batch_group_count)
     _check_groups(name, x.shape, w.shape, features, batches)
     x, w = _in_groups(x, w, features, batches)
     y = _dilated(name, x, w, strides, pads, of_x, of_w)

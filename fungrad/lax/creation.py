@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import fungrad.numpy as fnp
 from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, axis_of, integers_of, no_such_option
+from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of, no_such_option
 from fungrad.primitives import shaping
 
 __all__ = [
@@ -48,7 +47,7 @@ def iota(dtype: Any, size: int) -> Any:
     >>> lax.iota(int, 3)
     array([0, 1, 2])
     """
-    return broadcasted_iota(dtype, (operator.index(size),), 0)
+    return broadcasted_iota(dtype, (integer_of("iota", "size", size),), 0)
 
 
 @api_boundary

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
+from fungrad.lax.arguments import integers_of
 from fungrad.lax.operands import aligned, own_result
 from fungrad.numpy import fft as numpy_fft
 
@@ -80,7 +80,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     kind = FftType[fft_type] if isinstance(fft_type, str) else fft_type
     kinds, function = _FUNCTIONS[kind]
     (x,) = aligned("fft", kinds, (x,), ("x",))
-    lengths = [operator.index(n) for n in fft_lengths]
+    lengths = list(integers_of("fft", "fft_lengths", fft_lengths))
     shape = type_of(x).shape
     first = len(shape) - len(lengths)
     wanted = [*lengths[:-1], lengths[-1] // 2 + 1] if kind is FftType.IRFFT and lengths else lengths

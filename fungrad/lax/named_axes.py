@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ Axes = list[tuple[Hashable, int]]
 """Names of axes and their lengths."""
 
 
-def axes_of(name: AxisName, function: str, groups: Groups = None) -> Axes:
+def axes_named(name: AxisName, function: str, groups: Groups = None) -> Axes:
     """Return the axes of a name or several; `function` says for whom, in error messages.
 
     Raises
@@ -34,7 +33,7 @@ def axes_of(name: AxisName, function: str, groups: Groups = None) -> Axes:
     """
     if groups is not None:
         raise NotImplementedError(
-            f"{function}: axis_index_groups must be None. Give groups an axis of their own: reshape the "
+            f"lax.{function}: axis_index_groups must be None. Give groups an axis of their own: reshape the "
             "mapped axis to (groups, members), map over each with a vmap that names it, and pass the "
             "name of the members"
         )
@@ -42,19 +41,19 @@ def axes_of(name: AxisName, function: str, groups: Groups = None) -> Axes:
     for n in names:
         if not isinstance(n, Hashable):
             raise TypeError(
-                f"{function}: an axis name must be hashable, got {n!r} of type {type(n).__name__}"
+                f"lax.{function}: an axis name must be hashable, got {n!r} of type {type(n).__name__}"
             )
     if len(set(names)) < len(names):
-        raise ValueError(f"{function}: axis_name has a name twice: {name!r}")
+        raise ValueError(f"lax.{function}: axis_name has a name twice: {name!r}")
     return [(n, named_axis(n).size) for n in names]
 
 
 def one_axis(name: Hashable, function: str) -> tuple[Hashable, int]:
     """Return the one axis that `name` must be."""
-    axes = axes_of(name, function)
+    axes = axes_named(name, function)
     if len(axes) != 1:
         raise NotImplementedError(
-            f"{function} takes one axis name, got {name!r}; move along one axis after the other"
+            f"lax.{function} takes one axis name, got {name!r}; move along one axis after the other"
         )
     return axes[0]
 
@@ -66,7 +65,7 @@ def count_of(axes: Axes) -> int:
 
 def traced(x: Any, function: str) -> Any:
     """Return a leaf as a tracer of the function that is running, if it is none yet."""
-    argument_type(x, function)
+    argument_type(x, f"lax.{function}")
     trace = current_trace.get()
     if type(x) is Tracer:
         return x
@@ -80,26 +79,6 @@ def across(x: Any, axes: Axes, make: Callable[[Hashable, int], Primitive]) -> An
     return x
 
 
-def index(value: Any, argument: str, function: str) -> int:
-    """Return the integer that an argument must be."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{function}: {argument} must be an integer, got {value!r} of type {type(value).__name__}"
-        ) from None
-
-
-def position(axis: Any, ndim: int, argument: str, x: Any, function: str) -> int:
-    """Return `axis`, counted from the front, of an array of `ndim` axes that `x` has or will have."""
-    found = index(axis, argument, function)
-    if not -ndim <= found < ndim:
-        raise ValueError(
-            f"{function}: {argument}={found} is out of range for the operand {type_of(x)}"
-        )
-    return found % ndim
-
-
 def split(x: Any, axis: int, axes: Axes, tiled: bool, argument: str, function: str) -> Any:
     """Return `x` with what is along `axis` in front, one axis for each of `axes`.
 
@@ -108,7 +87,7 @@ def split(x: Any, axis: int, axes: Axes, tiled: bool, argument: str, function: s
     count, length = count_of(axes), x.shape[axis]
     if length % max(count, 1) if tiled else length != count:
         raise ValueError(
-            f"{function}: axis {axis} ({argument}) of the operand {type_of(x)} has length {length}; it must be "
+            f"lax.{function}: axis {axis} ({argument}) of the operand {type_of(x)} has length {length}; it must be "
             + (f"a multiple of {count}" if tiled else f"{count}")
             + ", the size of the named axis"
             + ("" if tiled else ". With tiled=True a call gets a slice instead of an element")
@@ -136,6 +115,6 @@ def check_indices(found: Sequence[int], size: int, what: str, function: str, per
     """Check that indices along an axis are in range and differ."""
     if len(set(found)) < len(found) or not all(0 <= i < size for i in found):
         raise ValueError(
-            f"{function}: each {what} must be an index below the size of the axis, {size}, and occur "
+            f"lax.{function}: each {what} must be an index below the size of the axis, {size}, and occur "
             f"once; got perm={perm!r}"
         )

@@ -105,7 +105,7 @@ def _reduction(name: str, rule: Function, kinds: str, value: str, example: str) 
 
     def function(operand: Any, axes: Sequence[int]) -> Any:
         (x,) = aligned(name, kinds, (operand,), ("operand",))
-        return rule(x, axes_of(f"lax.{name}", "axes", axes, type_of(x).ndim))
+        return rule(x, axes_of(name, "axes", axes, type_of(x).ndim))
 
     return _named(
         function, name, kinds, value, example, "axes\n    The axes, a sequence of integers."
@@ -168,9 +168,9 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) 
     >>> lax.reduce_sum(np.ones((2, 3)), (0,))
     array([2., 2., 2.])
     """
-    no_such_option("lax.reduce_sum", out_sharding=out_sharding)
+    no_such_option("reduce_sum", out_sharding=out_sharding)
     (x,) = aligned("reduce_sum", NUMBER, (operand,), ("operand",))
-    return _sum(x, axes_of("lax.reduce_sum", "axes", axes, type_of(x).ndim))
+    return _sum(x, axes_of("reduce_sum", "axes", axes, type_of(x).ndim))
 
 
 reduce_prod = _reduction(
@@ -286,7 +286,7 @@ def reduce(
     >>> lax.reduce((values, np.arange(3)), (-np.inf, 0), first_of_largest, (0,))
     (np.float64(5.0), np.int64(1))
     """
-    no_such_option("lax.reduce", out_sharding=out_sharding)
+    no_such_option("reduce", out_sharding=out_sharding)
     arrays, structure = tree.flatten(operands)
     starts, start_structure = tree.flatten(init_values)
     if structure != start_structure:
@@ -302,7 +302,7 @@ def reduce(
         )
     if not arrays:
         return operands
-    axes = axes_of("lax.reduce", "dimensions", dimensions, types[0].ndim)
+    axes = axes_of("reduce", "dimensions", dimensions, types[0].ndim)
     arrays = [aligned("reduce", ANY, (x,), ("operands",))[0] for x in arrays]
     starts = [e.Cast(t.dtype)(x) for t, x in zip(types, starts, strict=True)]
     closure = closed("reduce", computation, structure, types)
@@ -363,7 +363,7 @@ def _position(name: str, primitive: Callable[[int], Primitive], what: str) -> Fu
     def function(operand: Any, axis: int, index_dtype: Any) -> Any:
         (x,) = aligned(name, ORDERED, (operand,), ("operand",))
         type_ = type_of(x)
-        number = axis_of(f"lax.{name}", "axis", axis, type_.ndim)
+        number = axis_of(name, "axis", axis, type_.ndim)
         dtype = np.dtype(index_dtype)
         if dtype.kind not in "iu":
             raise TypeError(f"lax.{name}: index_dtype is a dtype of integers, got {dtype}")
@@ -394,7 +394,7 @@ def _cumulative(
 ) -> Function:
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         (x,) = aligned(name, kinds, (operand,), ("operand",))
-        number = axis_of(f"lax.{name}", "axis", axis, type_of(x).ndim)
+        number = axis_of(name, "axis", axis, type_of(x).ndim)
         return primitive(number, operator.truth(reverse))(x)
 
     return _named(

@@ -6,7 +6,6 @@ program runs; where it is out of range, it is moved so that the slice fits.
 
 from __future__ import annotations
 
-import operator
 from builtins import slice as Bounds
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +15,14 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of, axis_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.arguments import (
+    array_of,
+    axis_of,
+    check_same_dtypes,
+    integer_of,
+    integers_of,
+    number_of,
+)
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 
 __all__ = [
@@ -122,15 +128,24 @@ def slice_in_dim(
     along = axis_of("slice_in_dim", "axis", axis, len(shape))
     n = shape[along]
     first, stop = [
-        default if bound is None else operator.index(bound) + n * (operator.index(bound) < 0)
-        for bound, default in ((start_index, 0), (limit_index, n))
+        default if bound is None else _from_start(integer_of("slice_in_dim", argument, bound), n)
+        for argument, bound, default in (
+            ("start_index", start_index, 0),
+            ("limit_index", limit_index, n),
+        )
     ]
-    if not (0 <= first <= stop <= n and operator.index(stride) > 0):
+    step = integer_of("slice_in_dim", "stride", stride)
+    if not (0 <= first <= stop <= n and step > 0):
         raise ValueError(
-            f"lax.slice_in_dim: from {start_index} to {limit_index} in steps of {stride} is no slice of axis "
+            f"lax.slice_in_dim: from {start_index} to {limit_index} in steps of {step} is no slice of axis "
             f"{along} of {type_of(x)}"
         )
-    return x[(*(Bounds(None),) * along, Bounds(first, stop, stride))]
+    return x[(*(Bounds(None),) * along, Bounds(first, stop, step))]
+
+
+def _from_start(place: int, n: int) -> int:
+    """Return a place on an axis of length `n`, counted from the first; negative ones are from the last."""
+    return place + n if place < 0 else place
 
 
 @api_boundary
@@ -168,7 +183,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     x = array_of("index_in_dim", "operand", operand)
     shape = np.shape(x)
     along = axis_of("index_in_dim", "axis", axis, len(shape))
-    n, i = shape[along], operator.index(index)
+    n, i = shape[along], integer_of("index_in_dim", "index", index)
     if not -n <= i < n:
         raise IndexError(f"lax.index_in_dim: {i} is out of range for axis {along} of {type_of(x)}")
     place = Bounds(i % n, i % n + 1) if keepdims else i
@@ -365,7 +380,7 @@ def dynamic_slice_in_dim(
     shape = np.shape(x)
     along = axis_of(name, "axis", axis, len(shape))
     start = _start(name, start_index, allow_negative_indices)
-    sizes = [*shape[:along], operator.index(slice_size), *shape[along + 1 :]]
+    sizes = [*shape[:along], integer_of(name, "slice_size", slice_size), *shape[along + 1 :]]
     _check_fits(name, "a slice of shape", sizes, x)
     axes, lengths, limits = _moving(shape, sizes)
     return DynamicSlice(axes, lengths, limits)(x, *[start for _ in axes])

@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import ArrayType, type_of
-from fungrad.lax.arguments import axis_of
+from fungrad.lax.arguments import axis_of, integer_of
 from fungrad.lax.operands import ANY, FLOAT, ORDERED, aligned, array_type_of, described
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import take_along_axis
@@ -64,8 +64,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     types = [array_type_of("sort", n, x) for n, x in zip(names, arrays, strict=True)]
     if len({t.shape for t in types}) > 1:
         raise TypeError(f"lax.sort takes arrays of one shape, got {described(types, names)}")
-    axis = axis_of("lax.sort", "dimension", dimension, types[0].ndim)
-    keys = operator.index(num_keys)
+    axis = axis_of("sort", "dimension", dimension, types[0].ndim)
+    keys = integer_of("sort", "num_keys", num_keys)
     if not 1 <= keys <= len(arrays):
         raise ValueError(
             f"lax.sort: num_keys must be between 1 and the number of operands, {len(arrays)}; got {keys}"
@@ -110,7 +110,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 def _counted(name: str, k: Any, type_: ArrayType, axis: int) -> int:
     """Return how many elements are asked for; raise ValueError if there are not as many."""
-    number = operator.index(k)
+    number = integer_of(name, "k", k)
     if not 0 <= number <= type_.shape[axis]:
         raise ValueError(
             f"lax.{name}: k must be from 0 to {type_.shape[axis]}, the length of axis {axis} of {type_}; got {number}"
@@ -164,7 +164,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     (array([5., 5., 3.]), array([1, 3, 2], dtype=int32))
     """
     (x,) = aligned("top_k", ORDERED, (operand,), ("operand",))
-    number = axis_of("lax.top_k", "axis", axis, type_of(x).ndim)
+    number = axis_of("top_k", "axis", axis, type_of(x).ndim)
     return _extreme(x, _counted("top_k", k, type_of(x), number), number, True)
 
 
@@ -176,7 +176,7 @@ def _approximate(
             f"lax.{name}: aggregate_to_topk=False gives partial results of some devices; results are whole here"
         )
     (x,) = aligned(name, FLOAT, (operand,), ("operand",))
-    axis = axis_of(f"lax.{name}", "reduction_dimension", dimension, type_of(x).ndim)
+    axis = axis_of(name, "reduction_dimension", dimension, type_of(x).ndim)
     return _extreme(x, _counted(name, k, type_of(x), axis), axis, largest)
 
 

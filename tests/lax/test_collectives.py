@@ -398,7 +398,7 @@ ERRORS = {
     "axis": (
         lambda x: lax.all_gather(x, "i", axis=2, tiled=True),
         ValueError,
-        r"all_gather: axis=2 is out of range for the operand float64\[2,4\]",
+        "lax.all_gather: axis 2 is no axis of an array of 2 axes",
     ),
     "not an axis": (
         lambda x: lax.pswapaxes(x, "i", 0.5),
