@@ -76,6 +76,7 @@ def device_get(x: Any) -> Any:
     return tree.map(get, x)
 
 
+@api_boundary
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False) -> Any:
     """Return `x` with its Python numbers as NumPy scalars; arrays stay where they are.
 
@@ -118,6 +119,7 @@ def named_scope(name: str) -> Iterator[None]:
     yield
 
 
+@api_boundary
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
     """Return `fun` under another name, which messages and ``make_expr`` show.
 

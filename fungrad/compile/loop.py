@@ -86,9 +86,13 @@ class Loop(Program):
         lines += [
             (f"        {a}[_step] = {y}", None) for a, y in zip(stored, returned[k:], strict=True)
         ]
-        if carries != returned[:k]:
-            lines.append((f"        {_tuple(carries)} = {_tuple(returned[:k])}", None))
-        lines += [("        pass", None), (f"    return [{', '.join(carries)}]", None)]
+        changed = [(a, b) for a, b in zip(carries, returned) if a != b]
+        if changed:
+            targets, values = zip(*changed)
+            lines.append((f"        {', '.join(targets)} = {', '.join(values)}", None))
+        elif not (body or stored):
+            lines.append(("        pass", None))
+        lines.append((f"    return [{', '.join(carries)}]", None))
         text = "\n".join(line for line, _ in lines) + "\n"
         return PythonSource(text, source.bindings, [x for _, x in lines], (), ())
 

@@ -403,7 +403,7 @@ class _Writer:
     def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
         """Return an operand whose memory can hold the result `out`, if one is free."""
         type_ = self.types[out]
-        if not type_.shape or type_.size * type_.dtype.itemsize < REUSE_FROM:
+        if not type_.shape or type_.nbytes < REUSE_FROM:
             return None  # 0-d results are scalars, which cannot be written into
         for v in inputs:
             if (

@@ -108,6 +108,7 @@ tree.register_node(
 )
 
 
+@api_boundary
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function a gradient of its own, which it returns itself. Used as a decorator.
 

@@ -45,7 +45,7 @@ from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import full
-from fungrad.transforms.call import name_of
+from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.linearize import tangent_type
 from fungrad.transforms.stop import stop_gradient
 
@@ -152,6 +152,7 @@ class custom_jvp(CustomFunction):
     jvp: Callable[..., Any] | None = None
     symbolic_zeros = False
 
+    @api_boundary
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Define the rule. Usable as a decorator.
 
@@ -180,6 +181,7 @@ class custom_jvp(CustomFunction):
         >>> print(fg.grad(double)(1.0))
         20.0
         """
+        check_callable(jvp, f"{self.label}: defjvp")
         self.jvp = jvp
         self.symbolic_zeros = bool(symbolic_zeros)
         return jvp

@@ -34,7 +34,7 @@ from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
-from fungrad.transforms.call import name_of
+from fungrad.transforms.call import check_callable, name_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,6 +168,7 @@ class custom_vjp(CustomFunction):
     bwd: Callable[..., Any] | None = None
     symbolic_zeros = False
 
+    @api_boundary
     def defvjp(
         self,
         fwd: Callable[..., Any],
@@ -204,6 +205,8 @@ class custom_vjp(CustomFunction):
         >>> print(fg.grad(product)(2.0, 3.0))
         3.0
         """
+        check_callable(fwd, f"{self.label}: fwd")
+        check_callable(bwd, f"{self.label}: bwd")
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = bool(symbolic_zeros)

@@ -18,7 +18,7 @@ from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import expand
-from fungrad.transforms.call import name_of
+from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.linearize import push_forward
 
 
@@ -147,6 +147,7 @@ class custom_vmap(CustomFunction):
     def __init__(self, fun: Callable[..., Any]) -> None:
         super().__init__(fun)
 
+    @api_boundary
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Define the rule. Usable as a decorator.
 
@@ -173,6 +174,7 @@ class custom_vmap(CustomFunction):
         >>> fg.vmap(one)(np.zeros(2))
         array([100., 100.])
         """
+        check_callable(vmap_rule, f"{self.label}: def_vmap")
         self.vmap_rule = vmap_rule
         return vmap_rule
 
@@ -194,6 +196,7 @@ class custom_vmap(CustomFunction):
         return tree.unflatten(closed.structure, bind(call, [*closed.captured, *operands]))
 
 
+@api_boundary
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """Give a function the `vmap` rule that calls it once for each element, one after the other.
 

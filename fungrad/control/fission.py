@@ -89,7 +89,7 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
         if number not in chain and equation.outputs[0] not in adds:
             parts[level[equation.outputs[0]]].append(number)
     made = [v for n in (*parts[ROW], *parts[CARRY]) for v in body.equations[n].outputs]
-    size = sum(_bytes(body.types[v]) for v in made)
+    size = sum(body.types[v].nbytes for v in made)
     if not size or CHUNK_BYTES // size < FEWEST:
         return None
 
@@ -178,10 +178,6 @@ def _part(
             captured=0,
         )
     )
-
-
-def _bytes(type_: ArrayType) -> int:
-    return type_.size * type_.dtype.itemsize
 
 
 def on_chunk(part: Expr, fixed: int, size: int, sums: int) -> Program:

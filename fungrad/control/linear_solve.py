@@ -26,7 +26,7 @@ from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg, sub
 from fungrad.primitives.shaping import expand
-from fungrad.transforms.call import as_operand
+from fungrad.transforms.call import as_operand, check_callable
 from fungrad.transforms.linearize import tangent_type
 
 
@@ -220,6 +220,10 @@ def custom_linear_solve(
     >>> fg.grad(first)(np.array([2.0, 1.0])) + 0.0
     array([-0.25,  0.  ])
     """
+    check_callable(matvec, "custom_linear_solve: matvec")
+    check_callable(solve, "custom_linear_solve: solve")
+    if transpose_solve is not None:
+        check_callable(transpose_solve, "custom_linear_solve: transpose_solve")
     leaves, structure = inexact_leaves(b, "custom_linear_solve: b")
     types = [tangent_type(type_of(x)) for x in leaves]
     b = tree.unflatten(structure, types)

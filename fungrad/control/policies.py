@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -112,6 +113,7 @@ class _AnyOf:
         return any(allows(policy, primitive, *types, **params) for policy in self.policies)
 
 
+@api_boundary
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """Return the policy that keeps results with one of these names, given by `checkpoint_name`.
 
@@ -130,16 +132,19 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     return _ByName(_names(names_which_can_be_saved, "save_only_these_names"))
 
 
+@api_boundary
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Return the policy that keeps results with a name, if it is none of these."""
     return _ByName(_names(names_not_to_save, "save_any_names_but_these"), others=True)
 
 
+@api_boundary
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Return the policy that keeps all results but those with one of these names."""
     return _AnythingExcept(_names(names_not_to_save, "save_anything_except_these_names"))
 
 
+@api_boundary
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Return the policy that keeps what one of two keeps."""
     check_policy(policy_1, "save_from_both_policies: policy_1")

@@ -170,14 +170,10 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
     found = _residuals(f, args, kwargs)
     for r in found:
         print(r.type, r.source)
-    total = sum(_bytes(r.type) for r in found)
-    given = sum(_bytes(r.type) for r in found if r.given)
+    total = sum(r.type.nbytes for r in found)
+    given = sum(r.type.nbytes for r in found if r.given)
     arrays = "1 array" if len(found) == 1 else f"{len(found)} arrays"
     print(
         f"kept: {arrays} of {total:,} bytes, of which {given:,} bytes are arguments and what the function "
         "closes over"
     )
-
-
-def _bytes(type_: ArrayType) -> int:
-    return type_.size * type_.dtype.itemsize

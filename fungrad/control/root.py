@@ -32,6 +32,7 @@ from fungrad.core.primitive import primitive
 from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg
+from fungrad.transforms.call import check_callable
 from fungrad.transforms.linearize import tangent_type
 
 
@@ -174,6 +175,9 @@ def custom_root(
     >>> print(fg.grad(square_root)(4.0))
     0.25
     """
+    check_callable(f, "custom_root: f")
+    check_callable(solve, "custom_root: solve")
+    check_callable(tangent_solve, "custom_root: tangent_solve")
     leaves, structure = inexact_leaves(initial_guess, "custom_root: initial_guess")
     types = [tangent_type(type_of(x)) for x in leaves]
     start = tree.unflatten(structure, leaves)

@@ -292,7 +292,6 @@ class Scan(OfPrograms):
     ) -> list[Any]:
         """Return the stacked carries that do not depend on what the loop is linear in."""
         c, k = self.counts
-        consts, _, xs = self._split([i for i, flag in enumerate(linear) if not flag])
         known = [i for i, flag in enumerate(linear) if not flag]
         consts = [i for i in known if i < c]
         xs = [i for i in known if i >= c + k]
@@ -394,8 +393,8 @@ def _split_step(
             origins.append(("stacked", stacked.setdefault(v, len(stacked))))
         else:
             origins.append(("before", invariant.setdefault(v, len(invariant))))
-    kept = sum(_bytes(expr.types[v]) for v in stacked)
-    handed_on = sum(map(_bytes, [*expr.input_types[c:], *expr.output_types[k:n]]))
+    kept = sum(expr.types[v].nbytes for v in stacked)
+    handed_on = sum(t.nbytes for t in (*expr.input_types[c:], *expr.output_types[k:n]))
     if kept > KEEP_BELOW * handed_on:
         return None
 
@@ -420,10 +419,6 @@ def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
         if equation.primitive.effect or any(v in varies for v in equation.inputs):
             varies.update(equation.outputs)
     return varies
-
-
-def _bytes(type_: ArrayType) -> int:
-    return type_.size * type_.dtype.itemsize
 
 
 def _transposed_step(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.axes import home
+from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.trace import bind, trace_of
 from fungrad.core.watch import Watch
@@ -44,7 +45,11 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
         scalar = isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
         values[v] = trace.lift(x) if trace is not None and scalar else x
     last = last_uses(expr)
+    # What a derivative rule runs, such as the user's own backward rule, is part of the derivative.
+    around = None if trace is None else trace.source
     for number, (equation, source) in enumerate(expr.located()):
+        if isinstance(around, InDerivative):
+            source = in_derivative(source, around.backward)
         primitive, inputs, outputs = equation
         operands = [values[v] for v in inputs]
         if inputs or trace is None or primitive.effect:

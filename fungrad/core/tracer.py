@@ -95,7 +95,7 @@ class Tracer:
     @property
     def nbytes(self) -> int:
         """Bytes all elements take."""
-        return self.type.size * self.type.dtype.itemsize
+        return self.type.nbytes
 
     def __len__(self) -> int:
         if not self.type.shape:

@@ -49,6 +49,11 @@ class ArrayType(InternedValue):
         return math.prod(self.shape)
 
     @property
+    def nbytes(self) -> int:
+        """Memory that the elements take."""
+        return self.size * self.dtype.itemsize
+
+    @property
     def inexact(self) -> bool:
         """Whether derivatives with respect to such an array exist: it is real or complex."""
         return kind_of(self.dtype) in "fc"

@@ -117,6 +117,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     act("check", _Check(msg, here(), debug), (pred, *fmt_args), fmt_kwargs)
 
 
+@api_boundary
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     """Check within `checkify` alone: ``check(pred, msg, ..., debug=True)``.
 
@@ -144,6 +145,7 @@ class Error:
     def __init__(self, text: Any) -> None:
         self._text = text
 
+    @api_boundary
     def get(self) -> str | None:
         """Return the message of the first failure, with those of all elements on lines of their own."""
         text = self._text
@@ -163,6 +165,7 @@ class Error:
                 lines.append(f"at mapped index {at}: {message}" if index else message)
         return "\n".join(lines) or None
 
+    @api_boundary
     def throw(self) -> None:
         """Raise `CheckError` if something went wrong."""
         check_error(self)
@@ -201,6 +204,7 @@ def check_error(error: Error) -> None:
     act("check_error", _throw, (error._text,), {})
 
 
+@api_boundary
 def checkify(
     f: Callable[..., Any], errors: Iterable[str] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:

@@ -139,6 +139,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     return fnp.broadcast_to(x, np.shape(array_of("broadcast_like", "like_arr", like_arr)))
 
 
+@api_boundary
 def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     """Return the shape that arrays of these shapes are broadcast to.
 

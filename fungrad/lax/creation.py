@@ -188,6 +188,7 @@ def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     return fnp.empty(integers_of("empty", "shape", shape), dtype)
 
 
+@api_boundary
 def dtype(x: Any) -> np.dtype[Any]:
     """Return the dtype of an array, a tracer, a number, or what names a dtype.
 
@@ -210,6 +211,7 @@ def dtype(x: Any) -> np.dtype[Any]:
     return np.dtype(x) if isinstance(x, (type, str, np.dtype)) else type_of(x).dtype
 
 
+@api_boundary
 def shape_as_value(shape: Sequence[int]) -> Any:
     """Return a shape as an array of integers.
 

@@ -149,6 +149,7 @@ def _fill(value: Any, dtype: np.dtype[Any]) -> Any:
     return Cast(dtype)(value) if type(value) is Tracer else np.asarray(value).astype(dtype)[()]
 
 
+@api_boundary
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     """Take what is at index arrays along some axes.
 

@@ -14,6 +14,7 @@ from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives import elementwise as e
+from fungrad.transforms.call import check_callable
 
 
 def least(dtype: np.dtype[Any]) -> Any:
@@ -64,6 +65,7 @@ def closed(
     types: Sequence[ArrayType],
 ) -> Closure:
     """Return the program of a computation with numbers; raise TypeError for what it must not return."""
+    check_callable(computation, f"lax.{name}: computation")
     wanted = [ArrayType((), t.dtype) for t in types]
     numbers = tree.unflatten(structure, wanted)
     closure = close(f"lax.{name}", computation, numbers, numbers)

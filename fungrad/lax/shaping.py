@@ -218,4 +218,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     (3, 1)
     """
     x = array_of("squeeze", "array", array)
-    return fnp.squeeze(x, axes_of("squeeze", "dimensions", dimensions, np.ndim(x)))
+    axes = axes_of("squeeze", "dimensions", dimensions, np.ndim(x))
+    if any(np.shape(x)[i] != 1 for i in axes):
+        raise ValueError(f"lax.squeeze: axes {axes} of {type_of(x)} must have length 1")
+    return fnp.squeeze(x, axes)

@@ -33,7 +33,7 @@ from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr, t
 from fungrad.transforms.transpose import transpose_expr
 
 
-class _Traced:
+class Traced:
     """A function traced at known arguments: the trace is open, the results are at hand."""
 
     def __init__(self, trace: Trace, label: str, fun: Any, args: Sequence[Any], has_aux: bool):
@@ -116,7 +116,7 @@ class _Linear:
                 f"{self.label}: the {what} must have the structure of the {_OF[what]}, {expected[0]}; got "
                 f"{structure}"
             )
-        return _check_directions(leaves, expected[1], f"{self.label}: {what.removesuffix('s')}")
+        return check_directions(leaves, expected[1], f"{self.label}: {what.removesuffix('s')}")
 
     def run(self, *operands: Any) -> list[Any]:
         """Run the program."""
@@ -241,13 +241,13 @@ def jvp(
             raise TypeError(f"{label}: {what} must be a tuple or list, not {type(x).__name__}")
     t_leaves, t_structure = tree.flatten(tuple(tangents))
     with Trace(label, known=True) as trace:
-        traced = _Traced(trace, label, fun, primals, has_aux)
+        traced = Traced(trace, label, fun, primals, has_aux)
         if t_structure != traced.structure:
             raise TypeError(
                 f"{label}: primals and tangents must have the same structure; got "
                 f"{traced.structure} and {t_structure}"
             )
-        moved = _check_directions(t_leaves, traced.types, f"{label}: tangent")
+        moved = check_directions(t_leaves, traced.types, f"{label}: tangent")
 
         def build(expr: Expr, done: int) -> Program:
             return Program(jvp_expr(expr, traced.wrt(expr), done))
@@ -263,7 +263,7 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
-def _check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: str) -> list[Any]:
+def check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: str) -> list[Any]:
     """Return the leaves of inexact type as operands; raise if a shape or dtype does not fit."""
     moved = []
     for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
@@ -320,7 +320,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     label = f"vjp({name_of(fun)})"
     with Trace(label, known=True) as trace:
-        traced = _Traced(trace, label, fun, primals, has_aux)
+        traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 
         def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
@@ -376,7 +376,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     label = f"linearize({name_of(fun)})"
     with Trace(label, known=True) as trace:
-        traced = _Traced(trace, label, fun, primals, has_aux)
+        traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 
         def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
@@ -444,7 +444,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"{label}: the cotangent must have the structure of the result, {out_structure}; "
                 f"got {ct_structure}"
             )
-        cts = _check_directions(ct_leaves, out_types, f"{label}: cotangent")
+        cts = check_directions(ct_leaves, out_types, f"{label}: cotangent")
         with at_places(trace.sources):
             return tuple(tree.unflatten(structure, program(*kept, *cts)))
 

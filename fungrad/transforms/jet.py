@@ -14,8 +14,8 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
-from fungrad.transforms.autodiff import _check_directions, _Traced
-from fungrad.transforms.call import argument_type, name_of, rewrite, run
+from fungrad.transforms.autodiff import check_directions, Traced
+from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run
 from fungrad.transforms.taylor import jet_expr
 
 HIGHEST_ORDER = 170
@@ -74,6 +74,7 @@ def jet(
     >>> print(value, first, second, third)
     8.0 12.0 12.0 6.0
     """
+    check_callable(fun, "jet")
     label = f"jet({name_of(fun)})"
     for what, x in (("primals", primals), ("series", series)):
         if not isinstance(x, (tuple, list)):
@@ -85,7 +86,7 @@ def jet(
             "Taylor coefficients, with factorial_scaled=False"
         )
     with Trace(label, known=True, order=order) as trace:
-        traced = _Traced(trace, label, fun, primals, False)
+        traced = Traced(trace, label, fun, primals, False)
         by_order = []
         for k, terms in enumerate(zip(*parts, strict=True), 1):
             what = f"{label}: the derivative of order {k} of leaf"
@@ -93,7 +94,7 @@ def jet(
                 x if t.inexact else _at_rest(x, t, f"{what} {i}")
                 for i, (x, t) in enumerate(zip(terms, traced.types, strict=True))
             ]
-            by_order.append(_check_directions(rested, traced.types, what))
+            by_order.append(check_directions(rested, traced.types, what))
         moved = [x for part in zip(*by_order, strict=True) for x in part]
 
         def build(expr: Expr, done: int) -> Program:
