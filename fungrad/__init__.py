@@ -44,7 +44,6 @@ from typing import Any
 import fungrad.numpy as numpy
 import fungrad.scipy as scipy
 import fungrad.tree as tree
-import fungrad.tree_util as tree_util
 from fungrad.core.checks import CheckError
 from fungrad.core.config import checking
 from fungrad.core.errors import (
@@ -95,7 +94,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
 
 _MODULES = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend"),
-    "lax",
+    *("lax", "tree_util"),
 )
 _HOME = {name: module for module, names in _LAZY.items() for name in names}
 

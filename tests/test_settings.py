@@ -46,6 +46,13 @@ def in_a_loop(x):
     return scan(lambda c, a: (fnp.log(c), a), x, np.zeros(3))[0]
 
 
+@fg.custom_vjp
+def with_a_rule(x):
+    return x
+
+
+with_a_rule.defvjp(lambda x: (x, x), lambda x, ct: (ct * fnp.log(-x),))
+
 ONES, MINUS = np.ones(2), np.array([1.0, -1.0])
 
 MADE_NAN = {
@@ -62,6 +69,13 @@ MADE_NAN = {
     ),
     "loop": (fg.jit(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
     "gradient of a loop": (fg.grad(in_a_loop), 0.5, r"`log` of float64\[\] gave nan .*fnp.log\(c\)"),
+    "a backward rule": (fg.grad(with_a_rule), 1.0, r"`log` of float64\[\] gave nan .*backward pass.*fnp.log\(-x\)"),
+    "jit of a backward rule": (
+        fg.jit(fg.grad(with_a_rule)), 1.0, r"`log` of float64\[\] gave nan .*backward pass.*fnp.log\(-x\)"
+    ),
+    "a checkpoint run again": (
+        fg.jit(fg.grad(fg.checkpoint(norm))), np.zeros(2), r"`multiply` .* gave nan .*backward pass.*fnp.sqrt"
+    ),
     "NaN that is given": (fg.jit(lambda x: x + 1), np.array([np.nan]), r"; its operand 0 had nan already$"),
 }  # fmt: skip
 

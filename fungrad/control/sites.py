@@ -11,6 +11,7 @@ from typing import Any
 
 from fungrad.control.programs import Closure, close
 from fungrad.core import tree
+from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
@@ -97,6 +98,7 @@ class CustomFunction:
 
     kind: str
 
+    @api_boundary
     def __init__(
         self,
         fun: Callable[..., Any],

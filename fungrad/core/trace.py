@@ -318,9 +318,11 @@ class Trace:
         return self._constants.value(self, variable)
 
     def lift(self, value: Any) -> Tracer:
-        """Return `value` as a tracer of this trace."""
+        """Return `value` as a tracer of this trace, or of the branch that records instead."""
         if type(value) is Tracer and value.owner is self:
             return value
+        if self.into is not None:
+            return self.into.lift(value)
         v = self.capture(value)
         return Tracer(self, v, self.types[v])
 

@@ -12,7 +12,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.transforms.call import argument_types, name_of, output_variables
+from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
 
 
 class ShapeDtypeStruct:
@@ -54,6 +54,7 @@ class ShapeDtypeStruct:
 
 
 def _trace_abstractly(label: str, fun: Any, args: Any, kwargs: Any) -> tuple[Expr, Any]:
+    check_callable(fun, label.partition("(")[0])
     leaves, structure = tree.flatten((args, kwargs))
     with Trace(label, bake=True) as trace:
         types = argument_types(leaves, args, kwargs, label)

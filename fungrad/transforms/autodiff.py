@@ -23,6 +23,7 @@ from fungrad.transforms.call import (
     argument_types,
     as_operand,
     at_places,
+    check_callable,
     name_of,
     output_variables,
     rewrite,
@@ -235,6 +236,7 @@ def jvp(
     >>> print(value, tangent)
     8.0 12.0
     """
+    check_callable(fun, "jvp")
     label = f"jvp({name_of(fun)})"
     for what, x in (("primals", primals), ("tangents", tangents)):
         if not isinstance(x, (tuple, list)):
@@ -318,6 +320,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> [float(ct) for ct in pullback(1.0)]
     [4.0, 3.0]
     """
+    check_callable(fun, "vjp")
     label = f"vjp({name_of(fun)})"
     with Trace(label, known=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
@@ -374,6 +377,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> print(value, derivative(1.0), derivative(0.5))
     8.0 12.0 6.0
     """
+    check_callable(fun, "linearize")
     label = f"linearize({name_of(fun)})"
     with Trace(label, known=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
@@ -415,6 +419,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     >>> transposed(np.array([1.0, 2.0]))
     (array([3., 6.]),)
     """
+    check_callable(fun, "linear_transpose")
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
     types = argument_types(leaves, primals, {}, label)

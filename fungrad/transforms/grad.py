@@ -30,6 +30,7 @@ from fungrad.transforms.call import (
 from fungrad.transforms.transpose import grad_expr
 
 
+@api_boundary
 def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -82,6 +83,7 @@ def grad(
     return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=False)
 
 
+@api_boundary
 def value_and_grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -116,7 +118,7 @@ def _transformed(
     allow_int: bool,
     with_value: bool,
 ) -> Callable[..., Any]:
-    check_callable(fun, "grad")
+    check_callable(fun, "value_and_grad" if with_value else "grad")
     label = f"grad({name_of(fun)})"
     skip = 0 if with_value else 1
     single = isinstance(argnums, (int, np.integer))

@@ -13,7 +13,7 @@ from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
-from fungrad.transforms.call import argument_type, name_of
+from fungrad.transforms.call import argument_type, check_callable, name_of
 from fungrad.transforms.grad import as_positions, differentiable, grad, in_range
 from fungrad.transforms.vmap import vmap
 
@@ -59,6 +59,7 @@ def _split_rows(x: Any, leaves: Sequence[Any], axis: int) -> list[Any]:
     return parts
 
 
+@api_boundary
 def jacfwd(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -84,6 +85,7 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
+    check_callable(fun, "jacfwd")
     label = f"jacfwd({name_of(fun)})"
 
     @functools.wraps(fun, updated=())
@@ -110,6 +112,7 @@ def jacfwd(
     return jacobian_function
 
 
+@api_boundary
 def jacrev(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -136,6 +139,7 @@ def jacrev(
     array([[4., 1.],
            [2., 5.]])
     """
+    check_callable(fun, "jacrev")
     label = f"jacrev({name_of(fun)})"
 
     @functools.wraps(fun, updated=())
@@ -177,6 +181,7 @@ def _check_result(type_: Any, holomorphic: bool, label: str) -> None:
     raise TypeError(f"{label} needs a function with real results; got {type_}: {fix}")
 
 
+@api_boundary
 def hessian(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -204,6 +209,7 @@ def hessian(
     return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
+@api_boundary
 def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """Return the function that multiplies the Hessian of `fun` with a vector, without forming it.
 
@@ -228,6 +234,7 @@ def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[.
     >>> fg.hvp(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
     array([  6., 120.])
     """
+    check_callable(fun, "hvp")
     label = f"hvp({name_of(fun)})"
 
     @functools.wraps(fun, updated=())

@@ -14,7 +14,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
-from fungrad.transforms.autodiff import check_directions, Traced
+from fungrad.transforms.autodiff import Traced, check_directions
 from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run
 from fungrad.transforms.taylor import jet_expr
 

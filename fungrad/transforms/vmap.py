@@ -148,6 +148,7 @@ def _insert(type_: ArrayType, axis: int, size: int) -> tuple[int, ...]:
     return (*type_.shape[:axis], size, *type_.shape[axis:])
 
 
+@api_boundary
 def vmap(
     fun: Callable[..., Any],
     in_axes: Any = 0,

@@ -96,3 +96,15 @@ def test_errors_of_a_loop_can_be_caught_where_values_are_known():
 
     for loop in (f, lambda x: lax.cond(x[0] > 0, f, f, x)):
         np.testing.assert_array_equal(fg.grad(loop)(np.ones(2)), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("outer", [fg.jit, lambda f: fg.jit(fg.grad(f)), fg.grad])
+def test_assignments_in_branches_to_arrays_closed_over(outer):
+    def f(x):
+        def changed():
+            return fg.at(x)[0].multiply(x[1:2].astype(np.float32).sum())
+
+        return lax.cond(x[0] > 0, changed, lambda: x).sum()
+
+    expected = outer(lambda x: x[0] * x[1] + x[1] + x[2])(X)
+    np.testing.assert_allclose(outer(f)(X), expected, rtol=1e-6)

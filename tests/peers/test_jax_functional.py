@@ -13,7 +13,11 @@ from tests.programs import assert_close, weighted  # noqa: E402
 
 PROGRAMS = table()
 NAMES = list(PROGRAMS)
-QUICKLY = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
+QUICKLY = {
+    "xla_backend_optimization_level": 1,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_llvm_disable_expensive_passes": True,
+}
 """How JAX is to compile what runs once."""
 
 

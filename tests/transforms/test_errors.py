@@ -792,9 +792,12 @@ def test_arguments_that_cannot_be_traced_are_named():
         fg.grad(lambda x: x, (0, 0))(1.0)
     with pytest.raises(OverflowError, match="int64"):
         fg.jit(lambda x: x)(2**70)
-    for transform in (fg.grad, fg.vmap, fg.jit):
+    for transform in (fg.grad, fg.vmap, fg.jit, fg.jacfwd, fg.jacrev, fg.hessian, fg.hvp):
         with pytest.raises(TypeError, match="takes a function"):
             transform(3.0)
+    for transform in (fg.jvp, fg.vjp, fg.linearize, fg.linear_transpose, fg.jet, fg.eval_shape):
+        with pytest.raises(TypeError, match=f"{transform.__name__} takes a function, not None"):
+            transform(None, (1.0,), (1.0,))
     for transform in (fg.grad, fg.vmap, fg.jit):
         with pytest.raises(TypeError, match=r"numpy\.matrix .* numpy\.asarray"):
             transform(lambda x: (x * x).sum())(np.ones((2, 2)).view(np.matrix))

@@ -271,5 +271,6 @@ def inputs(rng):
         "random_walk_until_hit": (number(0.1), normal(8)),
     }
 
+
 FORWARD_ONLY = {"adaptive_steps", "newton", "bisection", "random_walk_until_hit"}
 REVERSE_ONLY = {"adjoint_method", "deep_equilibrium"}

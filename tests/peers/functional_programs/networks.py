@@ -110,7 +110,9 @@ def ring(x):
 
         return lax.scan(step, (x, x), None, length=n - 1)[0][0]
 
-    grid = jax.vmap(jax.vmap(lambda x: x / lax.psum(x**2, ("a", "b")), axis_name="a"), axis_name="b")
+    grid = jax.vmap(
+        jax.vmap(lambda x: x / lax.psum(x**2, ("a", "b")), axis_name="a"), axis_name="b"
+    )
     return jax.vmap(device, axis_name="ring")(x), grid(x), below_the_maximum(x)
 
 

@@ -62,9 +62,7 @@ def clip_gradient(x, bound):
     return x
 
 
-clip_gradient.defvjp(
-    lambda x, bound: (x, None), lambda bound, _, g: (jnp.clip(g, -bound, bound),)
-)
+clip_gradient.defvjp(lambda x, bound: (x, None), lambda bound, _, g: (jnp.clip(g, -bound, bound),))
 
 
 def clipped_on_the_way_back(w, xs):

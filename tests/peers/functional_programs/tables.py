@@ -191,7 +191,11 @@ def beam_search(scores):
 
 def sorted_with_payload(keys, payload):
     keys, payload = lax.sort_key_val(keys, payload, dimension=1)
-    return keys * jnp.arange(keys.shape[1], dtype=keys.dtype), payload, lax.sort(keys, dimension=0)[-1]
+    return (
+        keys * jnp.arange(keys.shape[1], dtype=keys.dtype),
+        payload,
+        lax.sort(keys, dimension=0)[-1],
+    )
 
 
 def segment_means(values, segments):
@@ -211,7 +215,9 @@ def sliding_windows(x, weights):
 def strided_patches(image, starts):
     """Patches at given places; those that leave the image are moved inside."""
     patch = lambda start: lax.dynamic_slice(image, (start[0], start[1]), (2, 2))
-    return lax.map(lambda s: jnp.sum(patch(s) ** 2), starts), lax.slice(image, (0, 1), (3, 4), (2, 1))
+    return lax.map(lambda s: jnp.sum(patch(s) ** 2), starts), lax.slice(
+        image, (0, 1), (3, 4), (2, 1)
+    )
 
 
 def gathered(x, rows):
