@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,9 +22,11 @@ class CacheInfo(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class _Entry(Generic[V]):
+    key: Hashable
     value: V
     weight: float
     used: int
+    """When it was used last, by the clock of the cache."""
 
 
 class LRUCache(Generic[V]):
@@ -41,6 +44,8 @@ class LRUCache(Generic[V]):
         self.maxsize = maxsize
         self.maxweight = maxweight
         self._entries: dict[Hashable, _Entry[V]] = {}
+        # A heap with each entry once, by a time no later than that of its last use: hits leave it as it is.
+        self._queue: list[tuple[int, _Entry[V]]] = []
         self._weight = 0.0
         self._lock = threading.RLock()
         self._building: dict[Hashable, tuple[Any, int]] = {}
@@ -88,13 +93,24 @@ class LRUCache(Generic[V]):
         with self._lock:
             self.misses += 1
             self._clock += 1
-            self._entries[key] = _Entry(value, weight, self._clock)
+            entry = self._entries[key] = _Entry(key, value, weight, self._clock)
+            heapq.heappush(self._queue, (entry.used, entry))
             self._weight += weight
             while len(self._entries) > 1 and (
                 len(self._entries) > self.maxsize or self._weight > self.maxweight
             ):
-                oldest = min(self._entries, key=lambda k: self._entries[k].used)
-                self._weight -= self._entries.pop(oldest).weight
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Forget the entry that was used least recently."""
+        since, oldest = self._queue[0]
+        while oldest.used > since:  # it was used after it was queued
+            heapq.heapreplace(self._queue, (oldest.used, oldest))
+            since, oldest = self._queue[0]
+        heapq.heappop(self._queue)
+        self._weight -= oldest.weight
+        if self._entries.get(oldest.key) is oldest:  # else built anew, within its own build
+            del self._entries[oldest.key]
 
     def values(self) -> list[V]:
         """Return the entries, without counting this as a use of them."""
@@ -105,6 +121,7 @@ class LRUCache(Generic[V]):
         """Forget all entries and counts."""
         with self._lock:
             self._entries.clear()
+            self._queue.clear()
             self._weight = 0.0
             self.hits = self.misses = 0
 

@@ -23,8 +23,11 @@ def along(flag: Any, x: Any) -> Any:
 
 
 def lends(program: Program) -> bool:
-    """Whether the operands of one element may stand for another's: not where it works across the batch."""
-    return name_in_batch.get() not in program.axis_names
+    """Whether the operands of one element may stand for another's.
+
+    Not where the program works across the batch, nor where its effects would show whose they are.
+    """
+    return name_in_batch.get() not in program.axis_names and not program.effect
 
 
 def only(takes: Any, operands: Sequence[Any]) -> list[Any]:

@@ -332,6 +332,20 @@ class Trace:
         The results of equations inside calls are kept too, so that a transform which puts them in the
         place of the call finds them known.
         """
+        branches = []  # opened later: what is pending was recorded outside of them
+        outer = self.outer
+        while outer is not None:
+            if outer.into is not None and outer.into.level > self.level:
+                branches.append((outer, outer.into))
+                outer.into = None
+            outer = outer.outer
+        try:
+            self._evaluate()
+        finally:
+            for outer, branch in branches:
+                outer.into = branch
+
+    def _evaluate(self) -> None:
         values = self.values
         assert values is not None
         watched = settings.get().watched

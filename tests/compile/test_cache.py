@@ -106,6 +106,28 @@ def test_building_inside_a_build():
     assert cache.info().misses == 6
 
 
+def test_building_itself_inside_a_build():
+    cache = LRUCache(2)
+    found = cache.get_or_build("a", lambda: cache.get_or_build("a", lambda: "inner") + " and outer")
+    assert found == cache.get("a") == "inner and outer"
+    fill(cache, "bcd")
+    assert [cache.get(k) for k in "abcd"] == [None, None, "value c", "value d"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_exactly_the_least_recently_used_that_goes(seed):
+    draw, cache, model = random.Random(seed), LRUCache(8), dict[int, str]()
+    for _ in range(500):
+        key = draw.randrange(16)
+        assert (cache.get(key) is None) == (key not in model)
+        fill(cache, [key])
+        model.pop(key, None)
+        model[key] = f"value {key}"  # a dict is in order of insertion
+        if len(model) > 8:
+            del model[next(iter(model))]
+    assert set(cache.values()) == set(model.values())
+
+
 def test_one_build_for_eight_threads():
     cache = LRUCache(10)
     built, start = [], threading.Barrier(8)

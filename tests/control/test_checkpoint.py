@@ -1,5 +1,6 @@
 """`checkpoint` changes what is kept, and nothing else."""
 
+import re
 import tracemalloc
 from functools import partial
 
@@ -13,6 +14,7 @@ from fungrad.ad_checkpoint import (
     checkpoint,
     checkpoint_name,
     checkpoint_policies,
+    print_saved_residuals,
     remat,
     saved_residuals,
 )
@@ -254,6 +256,39 @@ def test_the_second_run_happens_in_the_backward_pass():
     assert calls == ["run", "run"]
 
 
+STEPS = 7
+
+
+def by_loop(step, x):
+    for _ in range(STEPS):
+        x = step(x)
+    return x
+
+
+def by_scan(step, x):
+    return lax.scan(lambda c, _: (step(c), None), x, None, length=STEPS)[0]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, fg.jit], ids=["un-jitted", "jit"])
+@pytest.mark.parametrize("steps", [by_loop, by_scan])
+def test_steps_that_run_again_are_counted(steps, transform):
+    calls = []
+    out = fg.ShapeDtypeStruct((), float)
+
+    def step(x):
+        y = pure_callback(lambda x: calls.append("run") or np.sin(x), out, fg.stop_gradient(x))
+        return fnp.sin(x) * y
+
+    def runs(step):
+        calls.clear()
+        transform(fg.value_and_grad(lambda x: steps(step, x)))(0.5)
+        return len(calls)
+
+    assert runs(step) == STEPS
+    assert runs(checkpoint(step)) == 2 * STEPS
+    assert runs(checkpoint(step, policy=p.everything_saveable)) == STEPS
+
+
 # Memory
 
 
@@ -272,24 +307,44 @@ def peak(f, *args):
     return most
 
 
+LAYERS = 50
+WEIGHTS = [
+    (0.1 * RNG.normal(size=(32, 128)), 0.1 * RNG.normal(size=(128, 32))) for _ in range(LAYERS)
+]
+BATCH = RNG.normal(size=(64, 32))
+
+
+def network(layer):
+    def loss(weights, x):
+        for w in weights:
+            x = layer(w, x)
+        return fnp.sum(x * x)
+
+    return loss
+
+
 @pytest.mark.parametrize("transform", [lambda f: f, fg.jit], ids=["un-jitted", "jit"])
 def test_a_deep_network_takes_a_third_of_the_memory(transform):
-    weights = [
-        (0.1 * RNG.normal(size=(32, 128)), 0.1 * RNG.normal(size=(128, 32))) for _ in range(50)
-    ]
-    x = RNG.normal(size=(64, 32))
-
-    def gradient(layer):
-        def loss(weights, x):
-            for w in weights:
-                x = layer(w, x)
-            return fnp.sum(x * x)
-
-        return transform(fg.grad(loss, 1))
-
-    without, with_ = gradient(layer), gradient(checkpoint(layer))
+    weights, x = WEIGHTS, BATCH
+    without, with_ = (transform(fg.grad(network(f), 1)) for f in (layer, checkpoint(layer)))
     close(with_(weights, x), without(weights, x))
     assert peak(without, weights, x) > 3 * peak(with_, weights, x)
+
+
+def test_what_a_deep_network_keeps_is_told_with_lines(capsys):
+    def reported(layer):
+        print_saved_residuals(network(layer), WEIGHTS, BATCH)
+        *lines, _ = capsys.readouterr().out.splitlines()
+        return [line for line in lines if "from the argument" not in line]
+
+    place = rf"from test_checkpoint\.py:{layer.__code__.co_firstlineno + 2} \(in layer.*\): return x \+ fnp\.tanh"
+    without, with_ = reported(layer), reported(checkpoint(layer))
+    assert len(without) > 3 * LAYERS
+    assert len(with_) == LAYERS
+    # What goes from each layer to the next is left, and the last result.
+    for line in [*without, *with_]:
+        assert re.search(place, line) or "in loss" in line, line
+    assert all(line.startswith("float64[64,32] output of add") for line in with_)
 
 
 # Errors

@@ -164,6 +164,12 @@ CONSTRUCTS = {
         lambda f: lambda x: fnp.stack([f(row * x).sum() for row in W])[1:],
         traces=True,
     ),
+    "select of cumsum": Construct(
+        lambda f: lambda x: lax.select(x > 0, f(x) * x, lax.cumsum(f(x), reverse=True)),
+        lambda f: (
+            lambda x: fnp.stack([f(x)[i] * x[i] if x[i] > 0 else f(x)[i:].sum() for i in range(3)])
+        ),
+    ),
     "associative_scan": Construct(
         lambda f: (
             lambda x: lax.associative_scan(

@@ -101,10 +101,22 @@ def test_errors_of_a_loop_can_be_caught_where_values_are_known():
 @pytest.mark.parametrize("outer", [fg.jit, lambda f: fg.jit(fg.grad(f)), fg.grad])
 def test_assignments_in_branches_to_arrays_closed_over(outer):
     def f(x):
-        def changed():
-            return fg.at(x)[0].multiply(x[1:2].astype(np.float32).sum())
-
-        return lax.cond(x[0] > 0, changed, lambda: x).sum()
+        factor = x[1].astype(np.float32)
+        return lax.cond(x[0] > 0, lambda: fg.at(x)[0].multiply(factor), lambda: x).sum()
 
     expected = outer(lambda x: x[0] * x[1] + x[1] + x[2])(X)
     np.testing.assert_allclose(outer(f)(X), expected, rtol=1e-6)
+
+
+def test_values_asked_for_in_a_branch_are_computed_outside_of_it():
+    def f(x):
+        def inner(y):
+            known = y * x
+            twice = fg.jit(
+                lambda z: lax.cond(z > 0, lambda: z * (2.0 if known > 0 else 3.0), lambda: z)
+            )
+            return twice(y * y) * known
+
+        return fg.grad(inner)(x)
+
+    np.testing.assert_allclose(fg.jvp(f, (1.5,), (1.0,)), [6 * 1.5**3, 18 * 1.5**2])

@@ -274,3 +274,4 @@ def inputs(rng):
 
 FORWARD_ONLY = {"adaptive_steps", "newton", "bisection", "random_walk_until_hit"}
 REVERSE_ONLY = {"adjoint_method", "deep_equilibrium"}
+WIDENS = {"runge_kutta"}

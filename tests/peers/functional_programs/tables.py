@@ -304,11 +304,4 @@ def inputs(rng):
 
 
 FORWARD_ONLY = {"mandelbrot", "pagerank"}
-NEEDS_JIT = {
-    "binary_search",
-    "bubble_sort",
-    "coin_change",
-    "histogram_in_a_scan",
-    "segment_means",
-    "updated",
-}
+NEEDS_JIT = {"binary_search", "coin_change", "segment_means", "updated"}
