@@ -171,7 +171,7 @@ __all__ = [
 
 _provide("fungrad.scipy.special", when="scipy.special")
 
-_NOT_YET = {
+_ELSEWHERE = {
     **dict.fromkeys(
         ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
         "It is in fungrad.lax, as in JAX.",
@@ -201,6 +201,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOME[name]), name)
         globals()[name] = value
         return value
-    if name in _NOT_YET:
-        raise AttributeError(f"fungrad has no {name!r}. {_NOT_YET[name]}")
+    if name in _ELSEWHERE:
+        raise AttributeError(f"fungrad has no {name!r}. {_ELSEWHERE[name]}")
     raise AttributeError(f"module 'fungrad' has no attribute {name!r}")

@@ -12,14 +12,16 @@ import dataclasses
 import functools
 import string
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from fungrad.callback import split_arguments
+from fungrad.core import tree
 from fungrad.core.errors import api_boundary, is_internal
 from fungrad.core.trace import current_trace
-from fungrad.core.tracer import resolve
+from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
 from fungrad.transforms.call import check_callable
 
@@ -188,7 +190,7 @@ class Stop:
     function: str
     debugger: Callable[[FrameType], Any] | None
 
-    def __call__(self, **values: Any) -> None:
+    def __call__(self, /, **values: Any) -> None:
         # The debugger stops before the second statement, which is numbered as the user's line.
         text = "\n" * (self.line - 2) + "open_debugger()\npass"
         code = compile(text, self.file, "exec").replace(co_name=self.function)
@@ -197,6 +199,19 @@ class Stop:
             _open(self.debugger, sys._getframe(1))
 
         exec(code, {"open_debugger": open_debugger}, values)
+
+
+def _to_show(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the local variables that a program can hand on: arrays, trees of them, and what is hashable."""
+    return {
+        name: value
+        for name, value in variables.items()
+        if name.isidentifier() and all(map(_can_be_shown, tree.leaves(value)))
+    }
+
+
+def _can_be_shown(x: Any) -> bool:
+    return x.owner.open if type(x) is Tracer else is_array(x) or isinstance(x, Hashable)
 
 
 def _open(debugger: Callable[[FrameType], Any] | None, frame: FrameType) -> None:
@@ -219,7 +234,7 @@ def breakpoint(
 
     In a function that is not traced, or under `grad` and its kin, it opens at once in the frame of the caller:
     traced arrays there show their values. Under `jit` and `vmap` it opens when the program runs, once for each
-    element that is mapped over; the frame then has the values that are given by name, and those alone.
+    element that is mapped over, in a frame that has the values of the caller's local variables.
 
     Parameters
     ----------
@@ -228,7 +243,7 @@ def breakpoint(
     filter_frames, num_frames, ordered
         Accepted for JAX's sake.
     **kwargs
-        What to look at under `jit` and `vmap`: ``breakpoint(x=x, y=y)``.
+        What to look at under `jit` and `vmap` in place of all local variables: ``breakpoint(x=x, y=y)``.
 
     Examples
     --------
@@ -259,7 +274,7 @@ def breakpoint(
     else:
         code = frame.f_code
         stop = Stop(code.co_filename, frame.f_lineno, code.co_name, backend)
-        act("debug.breakpoint", stop, (), kwargs)
+        act("debug.breakpoint", stop, (), kwargs or _to_show(frame.f_locals))
 
 
 _SHARDING = "arrays here are whole and on one device; print(x.shape) shows what there is to know"

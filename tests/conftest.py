@@ -20,6 +20,10 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+collect_ignore = ["peers/functional_programs"]
+"""Programs of JAX, which tests/peers/test_jax_functional.py runs; they import it."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--backend",

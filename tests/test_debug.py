@@ -279,6 +279,30 @@ def test_breakpoint_under_jit_and_vmap(transform):
     assert seen == [("stops", {"given": "6.0"})]
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [fg.jit, lambda g: fg.jit(fg.grad(g)), lambda g: lambda x: fg.vmap(g)(np.array([x]))],
+)
+def test_breakpoint_shows_local_variables(transform):
+    seen, kept = [], []
+    fg.grad(lambda x: kept.append(x) or x)(1.0)
+
+    def g(self, n=3, name="text", unhashable=None, leaked=kept[0]):
+        unhashable = unhashable or bytearray()
+        y = {"twice": 2 * self}
+        debug.breakpoint(backend=lambda frame: seen.append(dict(frame.f_locals)))
+        return y["twice"] * n
+
+    transform(g)(3.0)
+    [values] = seen
+    assert {n: values[n] for n in ("self", "y", "n", "name")} == {
+        "self": 3.0, "y": {"twice": 6.0}, "n": 3, "name": "text"
+    }  # fmt: skip
+    assert (
+        not {"unhashable", "leaked"} & values.keys()
+    )  # neither array nor hashable; without a value
+
+
 def test_breakpoint_opens_pdb(monkeypatch, capsys):
     shown = io.StringIO()
 

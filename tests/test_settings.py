@@ -346,7 +346,7 @@ def test_leaks():
         fg.jit(leaking)(1.0)
     line = leaking.__code__.co_firstlineno + 1
     assert str(error.value) == (
-        "a tracer of type float64[] of `jit(leaking)`, which has returned, is still referenced from somewhere; it "
+        "a tracer of type float64[]* of `jit(leaking)`, which has returned, is still referenced from somewhere; it "
         f"was computed at test_settings.py:{line} (in leaking): y = 2 * x. Look for a global, an attribute or a "
         "list that it was stored in, and return the value from the function instead."
     )

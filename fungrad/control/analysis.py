@@ -128,6 +128,23 @@ def series_of(
     ]
 
 
+def by_series(
+    primitive: OfPrograms, operands: Sequence[Any], tangents: Sequence[Any], again: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """Return the results and their tangents: series of order 1."""
+    paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
+    series: Any = primitive.push_series(paths, 1, again)
+    return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
+
+
+def placed(values: Sequence[Any], positions: Sequence[int], n: int) -> list[Any]:
+    """Return a list of length `n` with `values` at these positions, and None elsewhere."""
+    found: list[Any] = [None] * n
+    for i, x in zip(positions, values, strict=True):
+        found[i] = x
+    return found
+
+
 def quiet(program: Program) -> Program:
     """Return the program without effects: for a second run of what has run already."""
     if not any(e.primitive.effect for e in program.expr.equations):

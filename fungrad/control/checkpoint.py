@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    by_series,
     derivative,
     moves,
+    placed,
     reaches,
     reads,
     rearranged,
@@ -33,6 +34,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import expand, full
+from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
 from fungrad.transforms.linearize import (
     linearize_expr,
@@ -78,14 +80,9 @@ class Checkpoint(OfPrograms):
         if not alive:
             return known[:n] if known else self(*operands), [None] * n
         if joint and known is None:
-            paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
-            series = self.push_series(paths, 1, False)
-            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
+            return by_series(self, operands, tangents)
         results, t_out = self._push_apart(operands, moving, alive, given, known)
-        moved: list[Any] = [None] * n
-        for i, t in zip(alive, t_out, strict=True):
-            moved[i] = t
-        return results, moved
+        return results, placed(t_out, alive, n)
 
     def _push_apart(
         self,
@@ -139,10 +136,10 @@ class Checkpoint(OfPrograms):
             return None
         try:
             parts = shared(_split, self.program, self.policy, self._inexact, (), ())
-        except MissingRuleError:
-            return (
-                None  # not by all operands; what the derivative by others needs is computed again
-            )
+        except (
+            MissingRuleError
+        ):  # by some operand; what the derivative by others needs is computed again
+            return None
         return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -197,8 +194,7 @@ def _split(
     n = len(program.expr.outputs)
     expr = Program(forward).expr
     again, saved = _computed_again(expr, n, policy)
-    read = {v for e in again.equations for v in e.inputs} | {*again.outputs}
-    operands = tuple([i for i, v in enumerate(expr.inputs) if v in read])
+    operands = tuple([i for i, read in enumerate(reads(again)) if read])
     inputs = (*[expr.inputs[i] for i in operands], *saved)
     again = dataclasses.replace(again, inputs=inputs)
 
@@ -338,9 +334,9 @@ def checkpoint(
             f"{label}: concrete=True is not supported; name the arguments whose values `fun` looks at in "
             "static_argnums"
         )
-    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    positions += _positions(fun, names)
+    positions, names = chosen_arguments(
+        "checkpoint", fun, static_argnums, static_argnames, "static_argnums"
+    )
 
     @functools.wraps(fun)
     @api_boundary
@@ -363,15 +359,6 @@ def checkpoint(
 
 
 remat = checkpoint
-
-
-def _positions(fun: Callable[..., Any], names: Iterable[str]) -> tuple[int, ...]:
-    """Return the positions of arguments with these names, as far as the signature tells."""
-    try:
-        parameters = list(inspect.signature(fun).parameters)
-    except (TypeError, ValueError):
-        return ()
-    return tuple([parameters.index(name) for name in names if name in parameters])
 
 
 def _record(

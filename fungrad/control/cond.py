@@ -11,8 +11,10 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    by_series,
     derivative,
     moves,
+    placed,
     reaches,
     rearranged,
     series_of,
@@ -77,12 +79,8 @@ class Cond(OfPrograms):
         if not alive:
             return known or self(which, *operands), [None] * n
         if joint and known is None:
-            paths = [
-                [x] if t is None else [x, t] for x, t in zip(operands, tangents[1:], strict=True)
-            ]
-            series = self.push_series([[which], *paths], 1, False)
-            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
-        elif known is None:
+            return by_series(self, [which, *operands], tangents)
+        if known is None:
             forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
             found = shared(Cond, forward)(which, *operands)
             results = found[:n]
@@ -91,10 +89,7 @@ class Cond(OfPrograms):
         else:
             again = tuple([derivative(branch, moving, alive) for branch in self.branches])
             results, t_out = known, shared(Cond, again)(which, *operands, *given)
-        moved: list[Any] = [None] * n
-        for i, t in zip(alive, t_out, strict=True):
-            moved[i] = t
-        return results, moved
+        return results, placed(t_out, alive, n)
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool
@@ -281,10 +276,7 @@ def cond(
     >>> print(f(4.0), f(-4.0), fg.grad(f)(4.0))
     2.0 -0.0 0.25
     """
-    if operand is not _NO_OPERAND:
-        if operands:
-            raise TypeError("cond: give operands by position or as operand=, not both")
-        operands = (operand,)
+    operands = _all_operands("cond", operands, operand)
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
         check_callable(function, f"cond: {name}")
     type_ = _scalar_type(pred, "cond: pred")
@@ -336,10 +328,7 @@ def switch(
     >>> print(f(1, 2.0), f(7, 2.0))
     4.0 8.0
     """
-    if operand is not _NO_OPERAND:
-        if operands:
-            raise TypeError("switch: give operands by position or as operand=, not both")
-        operands = (operand,)
+    operands = _all_operands("switch", operands, operand)
     branches = list(branches)
     if not branches:
         raise ValueError("switch: branches is empty; give at least one function")
@@ -361,6 +350,15 @@ def switch(
     which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
     names = tuple([f"branches[{i}]" for i in range(len(branches))])
     return _choose("switch", which, names, branches, operands)
+
+
+def _all_operands(label: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """Return the operands, of which there may be one by name."""
+    if operand is _NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(f"{label}: give operands by position or as operand=, not both")
+    return (operand,)
 
 
 def _scalar_type(x: Any, label: str) -> ArrayType:

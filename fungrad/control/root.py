@@ -22,6 +22,7 @@ from fungrad.control.solver import (
     Solver,
     aux_types,
     check_types,
+    on_trees,
     on_values,
     solution_leaves,
     solver_of,
@@ -197,7 +198,8 @@ def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solve
     jacobian = tangent(f.program, range(n, n + len(f.types)))
 
     def solve(captured: Any, x: Any, y: Any) -> Any:
-        solution = tangent_solve(Closure(jacobian, (*captured, *x), f.structure), y)
+        linear = on_trees(lambda v: jacobian(*captured, *x, *v), f.structure, f.types, label)
+        solution = tangent_solve(linear, y)
         return solution_leaves(solution, f.structure, f.types, label)
 
     y = tree.unflatten(f.structure, f.types)

@@ -10,9 +10,11 @@ from fungrad.compile.loop import Loop
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.analysis import (
+    by_series,
     derivative,
     fixpoint,
     moves,
+    placed,
     quiet,
     reaches,
     reads,
@@ -103,16 +105,11 @@ class Scan(OfPrograms):
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         if joint and known is None:
-            paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
-            series = self.push_series(paths, 1, False)
-            return [s[0] for s in series], [s[1] if len(s) > 1 else None for s in series]
+            return by_series(self, operands, tangents)
         moving, alive = self._moving([t is not None for t in tangents])
         results, parts = self._forward(operands, moving, alive, known)
-        t_out = self._derivative(tangents, operands, moving, alive, parts)
-        moved: list[Any] = [None] * len(self.body.expr.outputs)
-        for i, t in zip(alive, t_out, strict=True):
-            moved[i] = t
-        return results, moved
+        t_out = self._derivative(tangents, moving, alive, parts)
+        return results, placed(t_out, alive, len(self.body.expr.outputs))
 
     def _moving(self, given: Sequence[bool]) -> tuple[list[int], list[int]]:
         """Return which inputs and which outputs of `body` have tangents, if the operands `given` have."""
@@ -240,7 +237,6 @@ class Scan(OfPrograms):
     def _derivative(
         self,
         tangents: Sequence[Any],
-        operands: Sequence[Any],
         moving: list[int],
         alive: list[int],
         parts: _Parts,

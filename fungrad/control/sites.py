@@ -15,6 +15,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.transforms.argnums import names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.jit import exactly
 from fungrad.transforms.linearize import tangent_type
@@ -137,10 +138,9 @@ class CustomFunction:
     def _positions(
         self, argnums: int | Iterable[int], argnames: str | Iterable[str]
     ) -> frozenset[int]:
-        numbers: set[int] = {argnums} if isinstance(argnums, int) else set(argnums)
-        names = [argnames] if isinstance(argnames, str) else list(argnames)
+        numbers = {*positions_in(self.label, argnums, "nondiff_argnums")}
         known = list(self._signature.parameters) if self._signature else []
-        for name in names:
+        for name in sorted(names_in(argnames)):
             if name not in known:
                 raise ValueError(
                     f"{self.label}: nondiff_argnames has {name!r}, but its parameters are {known}"

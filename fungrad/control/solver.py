@@ -12,13 +12,16 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fungrad.compile.lower import Program
 from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, type_of
-from fungrad.transforms.call import split_aux
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import as_operand, split_aux
 
 Apply = Callable[[Sequence[Any]], list[Any]]
 """The function of a system, from leaves to leaves."""
@@ -76,9 +79,7 @@ class OnValues(HostSolver):
     def __call__(
         self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
     ) -> list[Any]:
-        def of_trees(x: Any) -> Any:
-            return tree.unflatten(self.structure, apply(tree.leaves(x)))
-
+        of_trees = on_trees(apply, self.structure, self.types, self.label)
         start = tree.unflatten(self.structure, [*constants, *b])
         leaves = solution_leaves(
             self.function(of_trees, start), self.structure, self.types, self.label
@@ -107,7 +108,8 @@ def solver_of(
 
     # What the system closes over is passed in, so that what is captured is the solver's own.
     def solution(captured: Any, x: Any) -> Any:
-        result = function(system._replace(captured=tuple(captured)), x)
+        apply = on_trees(lambda x: system.program(*captured, *x), structure, types, label)
+        result = function(apply, x)
         value, extra = split_aux(result, label) if has_aux else (result, None)
         aux.append(tree.structure(extra))
         return solution_leaves(value, structure, types, label), tree.leaves(extra)
@@ -135,6 +137,35 @@ def on_values(
     if why.captured:
         raise ConcretizationError(_ENCLOSED.format(here=here(), label=label)) from why.error
     return shared(OnValues, function, label, structure, types)
+
+
+def on_trees(
+    apply: Apply, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
+) -> Callable[[Any], Any]:
+    """Return the function of a system as a solver gets it; it raises a TypeError for what it does not take."""
+
+    def function(x: Any) -> Any:
+        leaves, found = tree.flatten(x)
+        fitted = [_fitted(leaf, t) for leaf, t in zip(leaves, types, strict=False)]
+        if found != structure or any(leaf is None for leaf in fitted):
+            shown = [type_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+            raise TypeError(
+                f"{label} called its function with {tree.unflatten(found, shown)}; it takes "
+                f"{tree.unflatten(structure, types)}"
+            )
+        return tree.unflatten(structure, apply(fitted))
+
+    return function
+
+
+def _fitted(x: Any, type_: ArrayType) -> Any:
+    """Return an array in the dtype of `type_`; None if it has another shape, or values of another kind."""
+    if not is_array(x):
+        return None
+    found = type_of(x)
+    if found.shape != type_.shape or not np.can_cast(found.dtype, type_.dtype, "same_kind"):
+        return None
+    return as_operand(x) if found.dtype == type_.dtype else Cast(type_.dtype)(as_operand(x))
 
 
 def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:

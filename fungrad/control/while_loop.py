@@ -8,6 +8,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    by_series,
     fixpoint,
     quiet,
     reaches,
@@ -90,11 +91,8 @@ class While(OfPrograms):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
-        paths = [[x] if t is None else [x, t] for x, t in zip(operands, tangents, strict=True)]
-        series = self.push_series(paths, 1, known is not None or not joint)
-        t_out = [s[1] if len(s) > 1 else None for s in series]
-        results = [s[0] for s in series] if joint else known or self(*operands)
-        return results, t_out
+        results, t_out = by_series(self, operands, tangents, known is not None or not joint)
+        return results if joint else known or self(*operands), t_out
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool

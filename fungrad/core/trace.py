@@ -512,6 +512,8 @@ def trace_of(operands: Sequence[Any]) -> Trace | None:
             top = x.owner
     if top is not None and not top.open:
         top.raise_leaked(operands)
+    while top is not None and top.into is not None:
+        top = top.into
     return top
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fungrad.core.errors import api_boundary
 from fungrad.lax.arguments import array_of, integer_of, no_such_option
 from fungrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
@@ -24,12 +22,19 @@ from fungrad.lax.spatial import (
     operands_of,
     pads_of,
     padtype_to_pads,
-    permuted,
     transposed_pads,
     windows_of,
 )
 from fungrad.primitives.convolution import Convolution
-from fungrad.primitives.shaping import Reshape, Reverse, move_axis, pad, slice_axis
+from fungrad.primitives.shaping import (
+    Reshape,
+    Reverse,
+    inverse_permutation,
+    move_axis,
+    pad,
+    permuted,
+    slice_axis,
+)
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -138,7 +143,7 @@ def conv_general_dilated(
     y = _dilated(name, x, w, strides, pads, of_x, of_w)
     y = move_axis(y, 0, 1)
     y = Reshape((y.shape[0], y.shape[1] * y.shape[2], *y.shape[3:]))(y)
-    return permuted(y, np.argsort(numbers.out_spec).tolist())
+    return permuted(y, inverse_permutation(numbers.out_spec))
 
 
 def _check_groups(name: str, x: Any, w: Any, features: int, batches: int) -> None:

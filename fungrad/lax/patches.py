@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fungrad.core.errors import api_boundary
 from fungrad.lax.operands import own_result
 from fungrad.lax.spatial import (
@@ -18,11 +16,17 @@ from fungrad.lax.spatial import (
     factors_of,
     operands_of,
     pads_of,
-    permuted,
     windows_of,
 )
 from fungrad.primitives.contraction import contract
-from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape, pad
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Concatenate,
+    Reshape,
+    inverse_permutation,
+    pad,
+    permuted,
+)
 from fungrad.primitives.windows import every
 
 
@@ -96,7 +100,7 @@ def conv_general_dilated_patches(
         shape = (*shape[: 2 + i], 1, *shape[2 + i :])
         x = Concatenate(2 + i)(*[Broadcast(shape, (2 + i,))(t) for t in taps])
     y = Reshape((n, c * math.prod(window), *places))(x if d else own_result(x))
-    return permuted(y, np.argsort(numbers.out_spec).tolist())
+    return permuted(y, inverse_permutation(numbers.out_spec))
 
 
 @api_boundary
@@ -165,4 +169,4 @@ def conv_general_dilated_local(
     batch, channels, *axes = first  # names of axes
     out = len(first)
     y = contract(patches, [batch, channels, *axes], w, [out, channels, *axes], [batch, out, *axes])
-    return permuted(y, np.argsort(numbers.out_spec).tolist())
+    return permuted(y, inverse_permutation(numbers.out_spec))

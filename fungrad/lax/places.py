@@ -218,8 +218,3 @@ def positions_along(shape: Shape, axis: int, near: Any) -> Any:
     """Return the positions along an axis, recorded where `near` is, or on its device."""
     numbers = counting(shape, axis, near)
     return numbers if type(numbers) is Tracer else namespace((near,)).asarray(numbers)
-
-
-def inverse_of(permutation: Axes) -> Axes:
-    """Return the permutation that undoes one."""
-    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

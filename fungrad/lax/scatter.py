@@ -12,9 +12,9 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of, number_of
-from fungrad.lax.places import GatherScatterMode, Windows, inverse_of, layout_of, windows_at
+from fungrad.lax.places import GatherScatterMode, Windows, layout_of, windows_at
 from fungrad.primitives.indexing import Gather, Scatter
-from fungrad.primitives.shaping import pad
+from fungrad.primitives.shaping import inverse_permutation, pad
 
 __all__ = [
     "ScatterDimensionNumbers",
@@ -102,11 +102,11 @@ def _target(
     window = tuple(sizes[a] for a in order)
 
     def arranged(updates: Any) -> Any:
-        return fnp.reshape(fnp.transpose(updates, inverse_of(axes)), stack + window)
+        return fnp.reshape(fnp.transpose(updates, inverse_permutation(axes)), stack + window)
 
     def undone(result: Any) -> Any:
         whole = fnp.reshape(result, tuple(shape[a] for a in order))
-        return fnp.transpose(whole, inverse_of(order))
+        return fnp.transpose(whole, inverse_permutation(order))
 
     return _Target(lead, windows, arranged, undone)
 
@@ -224,21 +224,36 @@ def _are_distinct(windows: Windows) -> bool:
     return np.unique(found, axis=1).shape == found.shape
 
 
-_SCATTERS = {
-    "scatter": (
+class _Kind(NamedTuple):
+    """One of the functions below: the kind of the primitive, what it does, and the result of its example."""
+
+    kind: str
+    summary: str
+    result: str
+
+
+_KINDS = {
+    "scatter": _Kind(
         "set",
         "Put updates in place of windows of an array; of several in one place the last stays.",
+        "array([2., 2., 4.])",
     ),
-    "scatter_add": ("add", "Add updates to windows of an array."),
-    "scatter_sub": ("add", "Subtract updates from windows of an array."),
-    "scatter_mul": ("mul", "Multiply windows of an array by updates."),
-    "scatter_min": (
+    "scatter_add": _Kind("add", "Add updates to windows of an array.", "array([3., 2., 7.])"),
+    "scatter_sub": _Kind(
+        "add", "Subtract updates from windows of an array.", "array([-1.,  2., -1.])"
+    ),
+    "scatter_mul": _Kind(
+        "mul", "Multiply windows of an array by updates.", "array([ 2.,  2., 12.])"
+    ),
+    "scatter_min": _Kind(
         "min",
         "Take the smaller of the elements of windows of an array and of updates.",
+        "array([1., 2., 3.])",
     ),
-    "scatter_max": (
+    "scatter_max": _Kind(
         "max",
         "Take the larger of the elements of windows of an array and of updates.",
+        "array([2., 2., 4.])",
     ),
 }
 
@@ -284,18 +299,9 @@ Examples
 {result}
 """
 
-_RESULTS = {
-    "scatter": "array([2., 2., 4.])",
-    "scatter_add": "array([3., 2., 7.])",
-    "scatter_sub": "array([-1.,  2., -1.])",
-    "scatter_mul": "array([ 2.,  2., 12.])",
-    "scatter_min": "array([1., 2., 3.])",
-    "scatter_max": "array([2., 2., 4.])",
-}
-
 
 def _scatter(name: str) -> Callable[..., Any]:
-    kind, summary = _SCATTERS[name]
+    kind, summary, result = _KINDS[name]
 
     def function(
         operand: Any,
@@ -313,18 +319,13 @@ def _scatter(name: str) -> Callable[..., Any]:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = _DOC.format(name=name, summary=summary, result=_RESULTS[name])
+    function.__doc__ = _DOC.format(name=name, summary=summary, result=result)
     return api_boundary(function)
 
 
 scatter = _scatter("scatter")
-
 scatter_add = _scatter("scatter_add")
-
 scatter_sub = _scatter("scatter_sub")
-
 scatter_mul = _scatter("scatter_mul")
-
 scatter_min = _scatter("scatter_min")
-
 scatter_max = _scatter("scatter_max")

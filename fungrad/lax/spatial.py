@@ -16,7 +16,7 @@ from fungrad.core.types import kind_of
 from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of
 from fungrad.primitives.convolution import fitting
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Permute
+from fungrad.primitives.shaping import inverse_permutation
 
 Pads = tuple[tuple[int, int], ...]
 Padding = str | Sequence[tuple[int, int]]
@@ -231,11 +231,6 @@ def operands_of(name: str, lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any
     return Cast(wanted)(lhs), Cast(wanted)(rhs)
 
 
-def permuted(x: Any, axes: Sequence[int]) -> Any:
-    """Return an array with its axes in another order."""
-    return x if list(axes) == list(range(len(axes))) else Permute(tuple(axes))(x)
-
-
 def pads_of(
     name: str, padding: Any, lengths: Sequence[int], window: Sequence[int], strides: Sequence[int]
 ) -> Pads:
@@ -346,7 +341,7 @@ def _general_shape(
     if isinstance(pads, str) and dilation is not None:
         pads = transposed_pads(rhs[2:], factors, pads)
     shape = conv_shape_tuple(lhs, rhs, strides, pads)
-    return tuple([shape[i] for i in np.argsort(numbers.out_spec)])
+    return tuple([shape[i] for i in inverse_permutation(numbers.out_spec)])
 
 
 @api_boundary

@@ -14,11 +14,11 @@ from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.matrices import diagonal
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin
-from fungrad.numpy.shape import permuted, reshaped
+from fungrad.numpy.shape import reshaped
 from fungrad.numpy.views import view_of
 from fungrad.primitives.contraction import contract
 from fungrad.primitives.elementwise import mul
-from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.shaping import ReduceSum, permuted
 
 einsum_path = np.einsum_path
 

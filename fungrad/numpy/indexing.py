@@ -24,7 +24,14 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Permute, Reshape, Reverse, Slice
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Permute,
+    Reshape,
+    Reverse,
+    Slice,
+    inverse_permutation,
+)
 
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda x, update: update,
@@ -385,7 +392,7 @@ def _steps(
     shape = reshaped(reshape)
     if list(permute) != sorted(permute):
         there.append(Permute(tuple(permute)))
-        back.append(Permute(tuple(sorted(range(len(permute)), key=permute.__getitem__))))
+        back.append(Permute(inverse_permutation(permute)))
         shape = tuple([shape[a] for a in permute])
     shape = reshaped(reshape_last)
     return tuple(there), tuple(reversed(back)), shape

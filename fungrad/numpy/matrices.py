@@ -18,15 +18,13 @@ from fungrad.numpy.promotion import (
     cast,
     standin,
 )
-from fungrad.numpy.shape import (
-    permuted,
-    reshaped,
-)
+from fungrad.numpy.shape import reshaped
 from fungrad.primitives import shaping
 from fungrad.primitives.shaping import (
     Pad,
     ReduceSum,
     Slice,
+    permuted,
 )
 
 

@@ -20,10 +20,10 @@ from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import dispatch, promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
-from fungrad.numpy.shape import permuted, reshaped
+from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions
-from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.shaping import ReduceSum, permuted
 
 DType = np.dtype[Any]
 

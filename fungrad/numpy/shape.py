@@ -19,7 +19,7 @@ from fungrad.numpy.promotion import as_array, as_tracer, standin
 from fungrad.numpy.views import same_array as same_array
 from fungrad.numpy.views import view_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Permute, Reshape, Reverse
+from fungrad.primitives.shaping import Reshape, Reverse, permuted
 
 
 def is_sequence(x: Any) -> bool:
@@ -38,11 +38,6 @@ def as_shape(shape: Any) -> Shape:
 def reshaped(x: Tracer, shape: Shape) -> Tracer:
     """Reshape, unless `x` has that shape already."""
     return x if x.shape == shape else Reshape(shape)(x)
-
-
-def permuted(x: Tracer, axes: tuple[int, ...]) -> Tracer:
-    """Reorder axes, unless they are in that order already."""
-    return x if axes == tuple(range(len(axes))) else Permute(axes)(x)
 
 
 def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
@@ -169,7 +164,7 @@ def atleast_3d(*arys: Any) -> Any:
 # The order of axes
 
 
-def _transposed(x: Tracer) -> Tracer:
+def _transposed(x: Tracer) -> Any:
     return permuted(x, tuple(range(x.ndim))[::-1])
 
 

@@ -16,8 +16,9 @@ from fungrad.numpy.reductions import (
     mean,
     sum,
 )
-from fungrad.numpy.shape import permuted, reshaped
+from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
+from fungrad.primitives.shaping import inverse_permutation, permuted
 
 
 def broadcast_weights(weights: Any, x: Tracer, axes: tuple[int, ...] | None) -> Tracer:
@@ -31,7 +32,7 @@ def broadcast_weights(weights: Any, x: Tracer, axes: tuple[int, ...] | None) -> 
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."
         )
-    w = permuted(w, tuple(np.argsort(axes).tolist()))
+    w = permuted(w, inverse_permutation(axes))
     return reshaped(w, tuple([n if i in axes else 1 for i, n in enumerate(x.shape)]))
 
 

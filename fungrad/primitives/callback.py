@@ -119,7 +119,7 @@ class _Callback(Primitive):
 
     def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
         """Return the primitive that calls for one element of the batch after the other."""
-        raise NotImplementedError
+        raise self.missing("batch")
 
     def __repr__(self) -> str:
         """Show what is called."""

@@ -13,7 +13,7 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, is_added
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Permute
+from fungrad.primitives.shaping import permuted
 
 Axes = tuple[int, ...]
 NO_AXES: tuple[Axes, Axes] = ((), ())
@@ -161,8 +161,7 @@ def contract(
         ([of_x.index(n) for n in batch], [of_y.index(n) for n in batch]),
     )
     names = batch + free_x + free_y
-    axes = tuple(names.index(n) for n in of_out)
-    return result if axes == tuple(range(len(axes))) else Permute(axes)(result)
+    return permuted(result, [names.index(n) for n in of_out])
 
 
 def as_dot(

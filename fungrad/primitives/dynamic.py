@@ -15,7 +15,7 @@ from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import Cast, add, clamp, less, minimum, select
 from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_like, counting
-from fungrad.primitives.shaping import Broadcast, Permute, expand, zeros_like
+from fungrad.primitives.shaping import Broadcast, expand, inverse_permutation, permuted, zeros_like
 
 Axes = tuple[int, ...]
 
@@ -65,11 +65,11 @@ class DynamicSlice(Primitive):
         ndim = len(x.shape) - batched[0]
         if batched[0]:
             order = _leading(self.axes, ndim)
-            found = Gather(True)(_permuted(x, order), *places)
+            found = Gather(True)(permuted(x, order), *places)
         else:  # elements of the batch may read the same
             order = tuple(a - 1 for a in _leading(self.axes, ndim)[1:])
-            found = Gather()(_permuted(x, order), *places[1:])
-        return _permuted(found, _inverse(_leading(self.axes, ndim)))
+            found = Gather()(permuted(x, order), *places[1:])
+        return permuted(found, inverse_permutation(_leading(self.axes, ndim)))
 
 
 @primitive
@@ -126,9 +126,9 @@ class DynamicUpdateSlice(Primitive):
         order = _leading(self.axes, len(x.shape) - 1)
         places = _places(self, size, batched[2:], starts)
         written = Scatter(self.kind, unique=True)(
-            _permuted(x, order), _permuted(updates, order), *places
+            permuted(x, order), permuted(updates, order), *places
         )
-        return _permuted(written, _inverse(order))
+        return permuted(written, inverse_permutation(order))
 
 
 def clamped(start: Any, limit: int) -> Any:
@@ -207,11 +207,3 @@ def _next(axes: Axes) -> Axes:
 def _leading(axes: Axes, ndim: int) -> Axes:
     """Return the order of axes with the batch first, then `axes`, then the others, of `ndim` in all."""
     return (0, *_next(axes), *[a + 1 for a in range(ndim) if a not in axes])
-
-
-def _inverse(order: Axes) -> Axes:
-    return tuple(sorted(range(len(order)), key=order.__getitem__))
-
-
-def _permuted(x: Any, order: Axes) -> Any:
-    return x if order == tuple(range(len(order))) else Permute(order)(x)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ class Permute(Primitive):
         return f"{x}.transpose({self.axes})"
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
-        return (Permute(tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__)))(ct),)
+        return (Permute(inverse_permutation(self.axes))(ct),)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
         return Permute((0, *(a + 1 for a in self.axes)))(x)
@@ -439,6 +440,17 @@ def index_source(index: tuple[slice, ...]) -> str:
 def expand(size: int, x: Any, batched: bool) -> Any:
     """Return `x` with a batch axis in front: its own, or a new one of length `size`."""
     return x if batched else Broadcast((size, *type_of(x).shape), (0,))(x)
+
+
+def permuted(x: Any, axes: Sequence[int]) -> Any:
+    """Reorder axes, unless they are in that order already."""
+    axes = tuple(axes)
+    return x if axes == tuple(range(len(axes))) else Permute(axes)(x)
+
+
+def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the order that undoes one; of any different numbers, the order that sorts them."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def move_axis(x: Any, source: int, destination: int) -> Any:

@@ -15,6 +15,7 @@ from fungrad.core.config import settings
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.tree import TreeDef
 from fungrad.core.types import ArrayType
+from fungrad.transforms.argnums import parameters_of, positional_names
 
 logger = logging.getLogger("fungrad")
 
@@ -147,11 +148,7 @@ def _shown(structure: TreeDef) -> str:
 
 def _names(fun: Callable[..., Any]) -> list[str]:
     """Return the names of the positional parameters."""
-    try:
-        parameters = inspect.signature(fun).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return positional_names(parameters_of(fun) or ())
 
 
 def _static(fun: Callable[..., Any], signature: Signature) -> Iterator[tuple[str, str]]:

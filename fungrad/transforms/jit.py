@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -23,6 +22,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, type_of
+from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import (
     Call,
     argument_types,
@@ -480,18 +480,8 @@ def jit(
             inline=inline,
         )
     check_callable(fun, "jit")
-    static = _resolve(
-        fun,
-        _integers(static_argnums, "static_argnums"),
-        _strings(static_argnames),
-        "static_argnums",
-    )
-    donate = _resolve(
-        fun,
-        _integers(donate_argnums, "donate_argnums"),
-        _strings(donate_argnames),
-        "donate_argnums",
-    )
+    static = chosen_arguments("jit", fun, static_argnums, static_argnames, "static_argnums")
+    donate = chosen_arguments("jit", fun, donate_argnums, donate_argnames, "donate_argnums")
     both = [*sorted({*static[0]} & {*donate[0]}), *sorted(static[1] & donate[1])]
     if both:
         raise ValueError(
@@ -499,51 +489,3 @@ def jit(
             "array, so there is no memory to give away"
         )
     return Jitted(fun, *static, *donate, inline)
-
-
-def _integers(x: int | Iterable[int] | None, what: str) -> tuple[int, ...]:
-    if x is None:
-        return ()
-    numbers = (x,) if isinstance(x, int) else tuple(x)
-    for i in numbers:
-        if not isinstance(i, (int, np.integer)):
-            raise TypeError(
-                f"jit: {what} takes positions of arguments, as integers; got {i!r}. Names go into "
-                f"{what.replace('nums', 'names')}."
-            )
-    return numbers
-
-
-def _strings(x: str | Iterable[str] | None) -> frozenset[str]:
-    if x is None:
-        return frozenset()
-    return frozenset([x]) if isinstance(x, str) else frozenset(x)
-
-
-def _resolve(
-    fun: Callable[..., Any], argnums: tuple[int, ...], argnames: frozenset[str], what: str
-) -> tuple[tuple[int, ...], frozenset[str]]:
-    """Complete positions by names and names by positions, as far as the signature tells."""
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        return argnums, argnames
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    for i in argnums:
-        if not -len(positional) <= i < len(positional) and not variadic:
-            raise ValueError(
-                f"jit: {what}={i} is out of range for {name_of(fun)}, which takes {len(positional)} "
-                "positional arguments"
-            )
-    unknown = argnames - {p.name for p in parameters}
-    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        raise ValueError(
-            f"jit: {what.replace('nums', 'names')} has {sorted(unknown)}, but {name_of(fun)} takes "
-            f"{[p.name for p in parameters]}"
-        )
-    by_keyword = {positional[i] for i in argnums if -len(positional) <= i < len(positional)}
-    by_position = tuple([i for i, n in enumerate(positional) if n in argnames and i not in argnums])
-    return argnums + by_position, argnames | by_keyword

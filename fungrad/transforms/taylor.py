@@ -317,9 +317,8 @@ class Arithmetic:
     def __init__(self) -> None:
         self.source: Source | None = None
         self._applications: dict[Hashable, Application] = {}
-        self._constants: dict[
-            Hashable, tuple[Series, Any]
-        ] = {}  # an id is good while its object is
+        # By value or by id, which is good for as long as the object is kept.
+        self._constants: dict[Hashable, tuple[Series, Any]] = {}
         self._derivatives: dict[Series, Derivative] = {}
         self._rules: dict[Hashable, Rule] = {}
 

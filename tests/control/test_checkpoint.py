@@ -359,6 +359,21 @@ def choosing(x):
     [
         (lambda: checkpoint(3), TypeError, "checkpoint takes a function, not 3"),
         (lambda: checkpoint(block, policy="dots"), TypeError, r"checkpoint\(block\): policy must be one of"),
+        (
+            lambda: checkpoint(block, static_argnums=1),
+            ValueError,
+            "checkpoint: static_argnums=1 is out of range for block, which takes 1 positional",
+        ),
+        (
+            lambda: checkpoint(block, static_argnums="x"),
+            TypeError,
+            "checkpoint: static_argnums takes positions .*; got 'x'. Names go into static_argnames",
+        ),
+        (
+            lambda: checkpoint(block, static_argnames="z"),
+            ValueError,
+            r"checkpoint: static_argnames has \['z'\], but block takes \['x'\]",
+        ),
         (lambda: checkpoint(block, concrete=True), NotImplementedError, "concrete=True is not supported"),
         (lambda: checkpoint_name(X, 3), TypeError, "checkpoint_name: the name must be a string, got 3"),
         (lambda: p.save_only_these_names(["a"]), TypeError, r"save_only_these_names takes names.*\['a'\]"),

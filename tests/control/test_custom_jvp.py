@@ -402,10 +402,16 @@ def test_errors():
         fg.grad(f)(1.0)
     with pytest.raises(TypeError, match="custom_jvp takes a function, not 3"):
         custom_jvp(3)
+    with pytest.raises(TypeError, match="<lambda>: defjvp takes a function, not None"):
+        f.defjvp(None)
     with pytest.raises(
         ValueError, match=r"nondiff_argnames has 'y', but its parameters are \['x'\]"
     ):
         custom_jvp(lambda x: x, nondiff_argnames=("y",))
+    with pytest.raises(
+        TypeError, match="nondiff_argnums takes positions .* Names go into nondiff_argn"
+    ):
+        custom_jvp(lambda x: x, nondiff_argnums="x")
     with pytest.raises(ValueError, match="must count from 0"):
         custom_jvp(lambda x: x, nondiff_argnums=-1)
     g = custom_jvp(lambda x: x, nondiff_argnums=(0,))

@@ -510,6 +510,8 @@ def test_errors():
     f = custom_vjp(lambda x: x)
     with pytest.raises(AttributeError, match=r"no rule: define it with <lambda>.defvjp"):
         f(1.0)
+    with pytest.raises(TypeError, match="<lambda>: bwd takes a function, not None"):
+        f.defvjp(lambda x: (x, None), None)
     f.defvjp(lambda x: ((x, x), None), lambda r, g: (g,))
     with pytest.raises(TypeError, match=r"fwd of .* must return, first, what the function returns"):
         fg.jit(f)(1.0)

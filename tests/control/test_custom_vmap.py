@@ -134,6 +134,8 @@ def test_errors():
     f = custom_vmap(lambda x: x)
     with pytest.raises(AttributeError, match=r"no rule: define it with <lambda>.def_vmap"):
         f(1.0)
+    with pytest.raises(TypeError, match="<lambda>: def_vmap takes a function, not None"):
+        f.def_vmap(None)
 
     def closes_over(x, y):
         g = custom_vmap(lambda x: x * y)

@@ -300,3 +300,58 @@ def test_dense_systems_have_a_limit():
 
     with pytest.raises(ValueError, match="use custom_root with a tangent_solve"):
         Dense()(np, lambda x: x, (), [np.ones(MAX_DENSE + 1)])
+
+
+@pytest.mark.parametrize("name", ["f", "solve", "tangent_solve"])
+def test_what_root_is_given_must_be_functions(name):
+    given = {"f": lambda x: x, "solve": newton, "tangent_solve": lambda g, y: y} | {name: None}
+    with pytest.raises(TypeError, match=f"custom_root: {name} takes a function, not None"):
+        custom_root(given["f"], B, given["solve"], given["tangent_solve"])
+
+
+@pytest.mark.parametrize("name", ["matvec", "solve", "transpose_solve"])
+def test_what_a_linear_solve_is_given_must_be_functions(name):
+    given = {"matvec": lambda x: x, "solve": unrolled, "transpose_solve": unrolled} | {name: 3}
+    with pytest.raises(TypeError, match=f"custom_linear_solve: {name} takes a function, not 3"):
+        custom_linear_solve(b=B, **given)
+
+
+SINGLE = np.ones(2, np.float32)
+WRONG = {
+    "another shape": (np.ones(3), r"float64\[3\]; it takes float32\[2\]"),
+    "another structure": (
+        (SINGLE, SINGLE),
+        r"\(float32\[2\], float32\[2\]\); it takes float32\[2\]",
+    ),
+    "complex for real": (SINGLE * 1j, r"complex64\[2\]; it takes"),
+    "no array": ("text", "text; it takes"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("looks", [False, True], ids=["traced", "on values"])
+def test_solvers_that_call_their_function_with_something_else(name, looks):
+    x, message = WRONG[name]
+
+    def solve(f, y):
+        return f(x) if not looks or y[0] > -9 else y
+
+    with pytest.raises(TypeError, match=f"custom_linear_solve: solve called .* {message}"):
+        custom_linear_solve(lambda x: 2 * x, SINGLE, solve, symmetric=True)
+    root = lambda a, s, t: custom_root(lambda x: x - a, SINGLE, s, t).sum()
+    with pytest.raises(TypeError, match=f"custom_root: solve called .* {message}"):
+        root(SINGLE, solve, lambda g, y: y)
+    with pytest.raises(TypeError, match=f"custom_root: tangent_solve called .* {message}"):
+        fg.grad(root)(SINGLE, lambda f, x: x, solve)
+
+
+def test_solvers_may_call_their_function_with_numbers_of_another_precision():
+    def f(a):
+        return custom_root(
+            lambda x: x * x - a, a, lambda _, x: fnp.sqrt(x), lambda g, y: y / g(np.ones(2))
+        )
+
+    for transform in (lambda f: f, fg.jit, fg.grad):
+        found = transform(lambda a: f(a).sum())(4 * SINGLE)
+        assert found.dtype == np.float32
+    np.testing.assert_allclose(found, 0.25)

@@ -240,6 +240,11 @@ def test_what_is_no_monoid():
         (lambda: lax.reduce_sum(X, (0, 0)), ValueError, "names an axis twice"),
         (lambda: lax.reduce_sum(B, (0,)), TypeError, "lax.reduce_sum takes integer, floating"),
         (lambda: lax.reduce_and(X, (0,)), TypeError, "takes boolean or integer"),
+        (
+            lambda: lax.reduce(X, 0.0, None, (0,)),
+            TypeError,
+            "computation takes a function, not None",
+        ),
         (lambda: lax.argmax(X, 0, float), TypeError, "index_dtype is a dtype of integers"),
         (lambda: lax.argmax(X[:0], 0, int), ValueError, "has no elements along axis 0"),
         (lambda: lax.cumsum(X, 2), ValueError, "^lax.cumsum: axis 2 is no axis"),

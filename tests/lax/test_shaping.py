@@ -148,6 +148,7 @@ def test_what_is_said_of_arrays():
 
 
 ERRORS = [
+    (lambda: lax.squeeze(X, (0,)), ValueError, r"axes \(0,\) of float64\[2,3\] must have length 1"),
     (lambda: lax.broadcast([1.0], (2,)), TypeError, r"operand is a list; .* fungrad.numpy.asarray"),
     (lambda: lax.broadcast(X, 2), TypeError, r"sizes must be a sequence .* write \(2,\)"),
     (lambda: lax.broadcast(X, (2,), out_sharding=1), TypeError, r"\['out_sharding'\] is about dev"),
@@ -165,6 +166,16 @@ ERRORS = [
         r"operands\[0\] float64\[2,3\], operands\[1\] float32\[2,3\]; convert",
     ),
     (lambda: lax.concatenate([], 0), ValueError, "at least one operand"),
+    (
+        lambda: lax.reshape(X, (3.0, 4)),
+        TypeError,
+        "^lax.reshape: an element of new_sizes must be an integer, got 3.0 of type float",
+    ),
+    (
+        lambda: fg.jit(lambda n: lax.reshape(X, (n, 4)))(3),
+        fg.ConcretizationError,
+        "static_argnames",
+    ),
     (lambda: lax.concatenate([X], 2), ValueError, "dimension 2 is no axis of an array of 2 axes"),
     (lambda: lax.full((2,), X), TypeError, r"fill_value must be a scalar, got float64\[2,3\]"),
     (lambda: lax.pad(X, np.float32(0), ((0, 0, 0),) * 2), TypeError, r"padding_value float32\[\]"),

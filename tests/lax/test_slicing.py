@@ -349,6 +349,7 @@ ERRORS = [
         ValueError,
         "from 2 to 1 in steps of 1 is no slice of axis 0",
     ),
+    (lambda: lax.slice_in_dim(X, 0, 1.0), TypeError, "limit_index must be an integer, got 1.0"),
     (lambda: lax.index_in_dim(X, 3), IndexError, r"3 is out of range for axis 0 of float64\[3,4\]"),
     (lambda: lax.dynamic_slice(X, (0,), (1, 1)), TypeError, "one for each of the 2 axes"),
     (lambda: lax.dynamic_slice(X, (0, 1.0), (1, 1)), TypeError, r"0-d integers, got float64\[\]"),

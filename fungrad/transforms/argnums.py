@@ -1,0 +1,79 @@
+"""Arguments that are chosen by position or by name, as in ``static_argnums`` and ``static_argnames``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fungrad.transforms.call import name_of
+
+
+def parameters_of(fun: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """Return the parameters of a function; None if it has no signature, as some of C have none."""
+    try:
+        return list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def positional_names(parameters: Iterable[inspect.Parameter]) -> list[str]:
+    """Return the names of the parameters that can be given by position, but for ``*args``."""
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def positions_in(label: str, argnums: int | Iterable[int] | None, what: str) -> tuple[int, ...]:
+    """Return the positions that an argument called `what` gives."""
+    if argnums is None:
+        return ()
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for i in numbers:
+        if not isinstance(i, (int, np.integer)):
+            raise TypeError(
+                f"{label}: {what} takes positions of arguments, as integers; got {i!r}. Names go into "
+                f"{what.replace('nums', 'names')}."
+            )
+    return numbers
+
+
+def names_in(argnames: str | Iterable[str] | None) -> frozenset[str]:
+    """Return the names that an argument gives."""
+    if argnames is None:
+        return frozenset()
+    return frozenset([argnames]) if isinstance(argnames, str) else frozenset(argnames)
+
+
+def chosen_arguments(
+    label: str,
+    fun: Callable[..., Any],
+    argnums: int | Iterable[int] | None,
+    argnames: str | Iterable[str] | None,
+    what: str,
+) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Return positions and names, each completed by the other as far as the signature tells.
+
+    `what` is the name of `argnums`, ``"static_argnums"`` say.
+    """
+    positions, names = positions_in(label, argnums, what), names_in(argnames)
+    parameters = parameters_of(fun)
+    if parameters is None:
+        return positions, names
+    positional = positional_names(parameters)
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for i in positions:
+        if not -len(positional) <= i < len(positional) and not variadic:
+            raise ValueError(
+                f"{label}: {what}={i} is out of range for {name_of(fun)}, which takes {len(positional)} "
+                "positional arguments"
+            )
+    unknown = names - {p.name for p in parameters}
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        raise ValueError(
+            f"{label}: {what.replace('nums', 'names')} has {sorted(unknown)}, but {name_of(fun)} takes "
+            f"{[p.name for p in parameters]}"
+        )
+    by_keyword = {positional[i] for i in positions if -len(positional) <= i < len(positional)}
+    by_position = [i for i, n in enumerate(positional) if n in names and i not in positions]
+    return (*positions, *by_position), names | by_keyword
