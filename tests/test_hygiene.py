@@ -100,7 +100,8 @@ def test_blocks_share_a_namespace_and_fail_loudly(tmp_path):
 def test_import_is_light():
     program = (
         "import sys, fungrad\n"
-        "heavy = {'scipy', 'cupy', 'jax', 'llvmlite', 'autograd', 'matplotlib'}\n"
+        "heavy = {'scipy', 'cupy', 'jax', 'llvmlite', 'autograd', 'matplotlib', 'logging'}\n"
+        "heavy |= {f'fungrad.{m}' for m in ('control', 'lax', 'debug', 'settings', 'transforms.taylor')}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     command = [sys.executable, "-W", "error", "-c", program]

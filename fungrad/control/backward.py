@@ -92,7 +92,11 @@ class Backward:
         site = self.site
         n = len(site.positions)
         if not isinstance(found, (tuple, list)) or len(found) != n:
-            got = f"{len(found)} values" if isinstance(found, (tuple, list)) else repr(found)
+            got = (
+                f"{type(found).__name__} of length {len(found)}"
+                if isinstance(found, (tuple, list))
+                else repr(found)
+            )
             raise TypeError(
                 f"{self.label} must return a tuple with a cotangent for each of the {n} arguments, None for "
                 f"zero; got {got}"

@@ -93,6 +93,17 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     return returns.update(dtype=np.result_type(number, returns.dtype))
 
 
+def other_start(init: Leaves, result: Leaves) -> list[ArrayType] | None:
+    """Return the types to take the first step again with; None if those of `init` stay.
+
+    A Python number becomes what the loop makes of it, from its first step on.
+    """
+    if result.structure != init.structure:  # an error, which is not found here
+        return None
+    types = list(map(promoted, init.types, result.types))
+    return types if [t.dtype for t in types] != [t.dtype for t in init.types] else None
+
+
 def advice_on_carries(
     first: tuple[tree.TreeDef, Sequence[ArrayType]],
     second: tuple[tree.TreeDef, Sequence[ArrayType]],

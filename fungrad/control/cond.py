@@ -34,7 +34,7 @@ from fungrad.control.programs import (
     try_to_close,
 )
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import api_boundary, called_with
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
@@ -276,6 +276,11 @@ def cond(
     >>> print(f(4.0), f(-4.0), fg.grad(f)(4.0))
     2.0 -0.0 0.25
     """
+    if len(operands) == 2 and callable(operands[1]) and not callable(true_fun):
+        # JAX's old form: an operand for each function.
+        of_true, taken, of_false, otherwise = true_fun, false_fun, *operands
+        check_callable(taken, "cond: true_fun")
+        return cond(pred, lambda: taken(of_true), lambda: otherwise(of_false))
     operands = _all_operands("cond", operands, operand)
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
         check_callable(function, f"cond: {name}")
@@ -380,7 +385,8 @@ def _value(x: Any) -> Any:
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """Call the function that is chosen; traced, if it uses ``x.at`` of arrays."""
     try:
-        return function(*operands)
+        with called_with(function, len(operands), _how(label)):
+            return function(*operands)
     except AttributeError as error:
         if not lacks_at(error):
             raise
@@ -414,8 +420,15 @@ def _choose(
     return tree.unflatten(closures[0].structure, results)
 
 
+def _how(label: str) -> str:
+    functions = "true_fun, false_fun" if label == "cond" else "branches"
+    first = "pred" if label == "cond" else "index"
+    return f"the functions are called with the operands that follow them: {label}({first}, {functions}, *operands)"
+
+
 def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
-    found = try_to_close(label, function, *operands, weak=True, branch=True)
+    with called_with(function, len(operands), _how(label.partition(":")[0])):
+        found = try_to_close(label, function, *operands, weak=True, branch=True)
     if isinstance(found, NotTraced):
         raise found.error
     return found

@@ -29,7 +29,7 @@ from fungrad.control.rules import (
 )
 from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import api_boundary, called_with
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer
@@ -293,7 +293,10 @@ class custom_vjp(CustomFunction):
             moving = {i for i, p in zip(site.at, site.perturbed, strict=True) if p}
             leaves = [CustomVJPPrimal(x, i in moving) for i, x in enumerate(leaves)]
         label = f"fwd of {self.label}"
-        result = self.fwd(*site.call(site.unflatten(leaves)))
+        arguments = site.call(site.unflatten(leaves))
+        how = f"{label} is called with the arguments of {name_of(self.fun)}: {len(arguments)}"
+        with called_with(self.fwd, len(arguments), how):
+            result = self.fwd(*arguments)
         out, held = pair(result, label, "the result and the residuals")
         outs, structure = tree.flatten(out)
         residuals, held_structure = tree.flatten(held)

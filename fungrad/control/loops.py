@@ -17,8 +17,8 @@ from fungrad.control.carry import (
     have_values,
     leaves_of,
     operands_as,
+    other_start,
     own,
-    promoted,
     protected,
     traced,
     with_advice,
@@ -29,7 +29,7 @@ from fungrad.control.while_loop import while_loop
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.config import jit_disabled
-from fungrad.core.errors import api_boundary, here
+from fungrad.core.errors import api_boundary, called_with, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
@@ -107,7 +107,10 @@ def scan(
     _check_unroll(unroll, label)
 
     def step(carry: Any, x: Any) -> tuple[Any, Any]:
-        return _pair(f(carry, x), label)
+        with called_with(
+            f, 2, f"{label}: the function is called with the carry and a row: f(carry, x)"
+        ):
+            return _pair(f(carry, x), label)
 
     return _run(label, step, leaves_of(init, f"{label}: init"), rows, n, reverse)
 
@@ -219,10 +222,8 @@ def _in_python(
             return None
         if first:
             first = False
-            again = [promoted(*pair) for pair in zip(types, leaves.types)]
-            same = leaves.structure == init.structure and len(again) == len(types)
-            if same and [t.dtype for t in again] != [t.dtype for t in types]:
-                # A Python number becomes what the loop makes of it, from its first step on.
+            again = other_start(init, leaves)
+            if again is not None:
                 types = again
                 carry = init.rebuilt(operands_as(init.leaves, types))
                 result, y = step(carry, x)
@@ -353,7 +354,8 @@ def fori_loop(
 
     def step(val: Any, i: Any) -> tuple[Any, Any]:
         i = number(i) if type(i) is Tracer else int(i) if number.weak else i
-        return body_fun(i, val), None
+        with called_with(body_fun, 2, f"{label}: the function is called as body_fun(i, val)"):
+            return body_fun(i, val), None
 
     init = leaves_of(init_val, f"{label}: init_val")
     return _run(label, step, init, leaves_of(counted, label), len(counted), False)[0]

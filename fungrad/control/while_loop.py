@@ -25,8 +25,8 @@ from fungrad.control.carry import (
     have_values,
     leaves_of,
     operands_as,
+    other_start,
     own,
-    promoted,
     protected,
     with_advice,
 )
@@ -38,6 +38,7 @@ from fungrad.core.errors import MissingRuleError, api_boundary, here
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tree import TreeDef
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
@@ -264,7 +265,7 @@ def while_loop(
     body, types = found
     condition = f"{label}: cond_fun"
     cond = close(condition, cond_fun, init.rebuilt(types))
-    _check_condition(condition, tree_result(cond.structure, cond.program.expr.output_types))
+    _check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
     outputs = loop(*cond.captured, *body.captured, *operands_as(init.leaves, types))
     return init.rebuilt(outputs)
@@ -298,11 +299,10 @@ def _in_python(
             result = leaves_of(body_fun(val), label)
         if any(type(x) is Tracer and x.owner.values is None for x in result.leaves):
             return None
-        if first and result.structure == init.structure:
+        if first:
             first = False
-            again = [promoted(*pair) for pair in zip(types, result.types, strict=True)]
-            if [t.dtype for t in again] != [t.dtype for t in types]:
-                # A Python number becomes what the loop makes of it, from its first step on.
+            again = other_start(init, result)
+            if again is not None:
                 types = again
                 val = init.rebuilt(operands_as(init.leaves, types))
                 continue
@@ -320,7 +320,7 @@ def _in_python(
     return (init.rebuilt([own(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
 
 
-def tree_result(structure: Any, types: Sequence[ArrayType]) -> Any:
+def _result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:
     """Return the type of a result that is one array; the structure of any other."""
     return types[0] if len(types) == 1 and structure.num_nodes == 1 else structure
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
+import inspect
 import linecache
 import os
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 Place = tuple[types.CodeType, int]
@@ -206,6 +208,21 @@ def hide_internals(error: BaseException) -> BaseException | None:
     cause = error.__cause__
     of_numpy = isinstance(error, ValueError) and isinstance(cause, LostDerivativeError)
     return cause if of_numpy else None
+
+
+@contextlib.contextmanager
+def called_with(function: Callable[..., Any], count: int, how: str) -> Iterator[None]:
+    """Note `how` a function is called, if that is why the block raises: it takes not `count` arguments."""
+    try:
+        yield
+    except TypeError as error:
+        try:
+            inspect.signature(function).bind(*[None] * count)
+        except TypeError:
+            error.add_note(how)
+        except ValueError:  # a function that has no signature
+            pass
+        raise
 
 
 def api_boundary(function: F) -> F:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -16,8 +15,6 @@ from fungrad.core.paths import keystr, paths_of
 from fungrad.core.tree import TreeDef
 from fungrad.core.types import ArrayType
 from fungrad.transforms.argnums import parameters_of, positional_names
-
-logger = logging.getLogger("fungrad")
 
 _jitted: weakref.WeakKeyDictionary[CodeType, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 """Which jitted function was the last of a piece of code; noted while misses are explained."""
@@ -50,6 +47,9 @@ def log_miss(
 
     `how` is "compiled"; "traced" to be part of another program; or "anew", to be good for this call only.
     """
+    import logging  # few programs need it
+
+    logger = logging.getLogger("fungrad")
     chosen = settings.get()
     if chosen.misses_explained:
         logger.warning("%s", explanation(jitted, fun, label, known, new, how))

@@ -439,3 +439,27 @@ def test_advice_names_what_differs():
     ):
         with pytest.raises(TypeError, match=words):
             lax.scan(step, start, XS)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(
+    ("f", "note"),
+    [
+        (
+            lambda xs: lax.cond(xs[0, 0] > 0, lambda x: x, lambda x: x),
+            "cond(pred, true_fun, false_fun",
+        ),
+        (lambda xs: lax.switch(xs[0, 0].astype(int), [lambda x: x] * 2), "switch(index, branches"),
+        (lambda xs: lax.fori_loop(0, 3, lambda c: c, xs), "body_fun(i, val)"),
+        (lambda xs: lax.scan(lambda c: c, 0.0, xs), "f(carry, x)"),
+    ],
+)
+def test_functions_of_the_wrong_number_of_arguments(f, note, traced):
+    with pytest.raises(TypeError, match="positional argument") as caught:
+        both(f)[traced]()
+    assert any(note in n for n in caught.value.__notes__)
+
+
+def test_an_operand_for_each_branch():
+    f = lambda x: lax.cond(x > 0, x, lambda x: 2 * x, -x, lambda x: 3 * x)
+    assert (f(2.0), f(-2.0), fg.jit(f)(-2.0)) == (4, 6, 6)

@@ -409,7 +409,7 @@ def test_errors():
     ):
         custom_jvp(lambda x: x, nondiff_argnames=("y",))
     with pytest.raises(
-        TypeError, match="nondiff_argnums takes positions .* Names go into nondiff_argn"
+        TypeError, match=r"nondiff_argnums takes positions .* Names go into nondiff_argn"
     ):
         custom_jvp(lambda x: x, nondiff_argnums="x")
     with pytest.raises(ValueError, match="must count from 0"):
