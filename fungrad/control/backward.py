@@ -93,7 +93,7 @@ class Backward:
         n = len(site.positions)
         if not isinstance(found, (tuple, list)) or len(found) != n:
             got = (
-                f"{type(found).__name__} of length {len(found)}"
+                f"a {type(found).__name__} of length {len(found)}"
                 if isinstance(found, (tuple, list))
                 else repr(found)
             )

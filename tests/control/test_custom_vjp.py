@@ -483,7 +483,11 @@ ERRORS = {
     "no pair": (lambda x: x, None, "fwd of .* must return a pair of the result and the residuals"),
     "residuals": (lambda x: (x["w"], "mode"), None, "of its residuals, one is 'mode' of type str"),
     "no tuple": (None, lambda r, g: g, "tuple with a cotangent for each of the 1 arguments, None"),
-    "too many": (None, lambda r, g: (g, g), "each of the 1 arguments, None for zero; got a tuple of length 2"),
+    "too many": (
+        None,
+        lambda r, g: (g, g),
+        "each of the 1 arguments, None for zero; got a tuple of length 2",
+    ),
     "structure": (None, lambda r, g: (g,), r"leaves `x`\['w'\] must have its structure"),
     "key": (None, lambda r, g: ({"v": g},), r"must have its structure, .*'w'.*; got .*'v'"),
     "shape": (
