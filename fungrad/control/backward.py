@@ -147,7 +147,7 @@ def _by_leaf(ct: Any, argument: Any, label: str, names: Sequence[str]) -> list[A
     return leaves
 
 
-class Pullback(NamedTuple):
+class TracedBackward(NamedTuple):
     """A backward rule that has been traced, or will be.
 
     `program` takes what it closes over, the residuals and the cotangents of the inexact results; it returns
@@ -170,7 +170,7 @@ class Pullback(NamedTuple):
 
     def mapped(
         self, size: int, held: Sequence[bool], summed: Sequence[bool], count: int
-    ) -> Pullback:
+    ) -> TracedBackward:
         """Return the rule of a batch of calls.
 
         `held` says what has a batch axis of what the rule closes over and the residuals, `summed` which
@@ -212,19 +212,19 @@ class Again:
 
 def trace_backward(
     name: str, backward: Backward, residuals: Sequence[Any]
-) -> tuple[Pullback, tuple[Any, ...]]:
+) -> tuple[TracedBackward, tuple[Any, ...]]:
     """Trace a backward rule for the types of `residuals`; return it and what it closes over."""
     types = tuple([type_of(x) for x in residuals])
     given, found = _trace(backward, backward, types, backward.cotangents)
     again = Again(backward, types) if backward.symbolic_zeros else None
     if not isinstance(found, NotTraced):
-        return Pullback(name, found.program, given, again), found.captured
+        return TracedBackward(name, found.program, given, again), found.captured
     if found.captured:
         raise ConcretizationError(
             _ENCLOSED.format(here=here(), label=backward.label)
         ) from found.error
     program = shared(_on_values, name, backward, types)
-    return Pullback(name, program, backward.site.moving, None), ()
+    return TracedBackward(name, program, backward.site.moving, None), ()
 
 
 def _trace(
@@ -253,7 +253,7 @@ class CustomTangent(OfPrograms):
     those operands of the call whose positions are in `moving`.
     """
 
-    rule: Pullback
+    rule: TracedBackward
     moving: tuple[int, ...]
     held: int
 

@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import quiet, reads
 from fungrad.control.programs import (
+    Closure,
     NotTraced,
     close,
     mapped,
@@ -293,7 +294,9 @@ class custom_jvp(CustomFunction):
         found = bind(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
-    def trace_rule(self, site: Site, function: Any = None) -> tuple[Any, tuple[Any, ...]]:
+    def trace_rule(
+        self, site: Site, function: Closure | None = None
+    ) -> tuple[Any, tuple[Any, ...]]:
         """Trace the rule for a call; return it and what it closes over.
 
         `function` is the function itself, traced; its results must be of the types of those of the rule.

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
-from fungrad.control.backward import Backward, Pullback, trace_backward
+from fungrad.control.backward import Backward, TracedBackward, trace_backward
 from fungrad.control.programs import (
+    Closure,
     NotTraced,
     mapped,
     shared,
@@ -61,7 +62,7 @@ class _Rule(NamedTuple):
     """
 
     forward: Program
-    backward: Pullback
+    backward: TracedBackward
     results: int
     captured: tuple[int, int]
 
@@ -257,7 +258,9 @@ class custom_vjp(CustomFunction):
         found = bind(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
-    def trace_rule(self, site: Site, function: Any = None) -> tuple[Any, tuple[Any, ...]]:
+    def trace_rule(
+        self, site: Site, function: Closure | None = None
+    ) -> tuple[Any, tuple[Any, ...]]:
         """Trace the rule for a call; return it and what it closes over.
 
         `function` is the function itself, traced; its results must be of the types of those of the rule.

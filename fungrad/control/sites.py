@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 import inspect
@@ -94,7 +95,7 @@ class Site:
         return found
 
 
-class CustomFunction:
+class CustomFunction(abc.ABC):
     """Base of the decorators that give a function rules of its own."""
 
     kind: str
@@ -128,9 +129,9 @@ class CustomFunction:
         """Bind to an instance, so that methods can have rules."""
         return self if instance is None else functools.partial(self, instance)
 
+    @abc.abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{self.label}>"

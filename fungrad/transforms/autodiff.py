@@ -134,17 +134,23 @@ class _Linear:
 _OF = {"cotangent": "result", "tangents": "arguments"}
 
 
-class Pullback:
-    """What `vjp` returns: a function from a cotangent of the result to cotangents of the arguments.
-
-    It is a pytree whose leaves are what it keeps of the computation.
-    """
+class _Kept:
+    """A linear function as a pytree, whose leaves are what it keeps of the computation."""
 
     __slots__ = ("_how", "_residuals")
 
     def __init__(self, residuals: Sequence[Any], how: _Linear) -> None:
         self._residuals = tuple(residuals)
         self._how = how
+
+
+class Pullback(_Kept):
+    """What `vjp` returns: a function from a cotangent of the result to cotangents of the arguments.
+
+    It is a pytree whose leaves are what it keeps of the computation.
+    """
+
+    __slots__ = ()
 
     @api_boundary
     def __call__(self, ct: Any) -> tuple[Any, ...]:
@@ -164,17 +170,13 @@ class Pullback:
         return f"<pullback of {self._how.label}>"
 
 
-class Derivative:
+class Derivative(_Kept):
     """What `linearize` returns: a function from tangents of the arguments to that of the result.
 
     It is a pytree whose leaves are what it keeps of the computation.
     """
 
-    __slots__ = ("_how", "_residuals")
-
-    def __init__(self, residuals: Sequence[Any], how: _Linear) -> None:
-        self._residuals = tuple(residuals)
-        self._how = how
+    __slots__ = ()
 
     @api_boundary
     def __call__(self, *tangents: Any) -> Any:
@@ -194,7 +196,7 @@ class Derivative:
         return f"<derivative of {self._how.label}>"
 
 
-def _parts(f: Pullback | Derivative) -> tuple[tuple[Any, ...], _Linear]:
+def _parts(f: _Kept) -> tuple[tuple[Any, ...], _Linear]:
     return f._residuals, f._how
 
 

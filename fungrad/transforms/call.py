@@ -27,7 +27,7 @@ from fungrad.core.trace import Trace, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
 
-programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 17)
+programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
 
 BYTES_PER_EQUATION = 512

@@ -8,7 +8,7 @@ import pytest
 import fungrad as fg
 from fungrad import lax
 from tests.backends import fake_cupy
-from tests.numpy.checker import check_function
+from tests.numpy.checker import cases_of, check_function
 
 X, Y = np.arange(1.0, 7).reshape(2, 3), np.arange(3.0, 15).reshape(3, 4) / 5
 STACK, OTHER = np.arange(24.0).reshape(2, 3, 4) / 7, np.arange(40.0).reshape(2, 4, 5) / 9
@@ -42,14 +42,9 @@ TABLE = {
         [(OTHER[0], STACK.swapaxes(1, 2)[:, :3, :2][:, [0, 1, 2, 0, 1]])],
     ),
 }
-CASES = [
-    pytest.param(f, oracle, args, id=f"{name}-{i}")
-    for name, (f, oracle, calls) in TABLE.items()
-    for i, args in enumerate(calls)
-]
 
 
-@pytest.mark.parametrize(("f", "oracle", "args"), CASES)
+@pytest.mark.parametrize(("f", "oracle", "args"), cases_of(TABLE))
 def test_function(f, oracle, args):
     check_function(f, oracle, args, rtol=1e-12)
 

@@ -8,7 +8,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.lax import linalg
-from tests.numpy.checker import check_function
+from tests.numpy.checker import cases_of, check_function
 from tests.samples.linalg import complex_regular, positive, regular
 from tests.samples.row import complexes, reals
 
@@ -122,14 +122,9 @@ TABLE = {
         [(*D, A), (*D, A[:, :0])],
     ),
 }
-CASES = [
-    pytest.param(f, oracle, args, id=f"{name}-{i}")
-    for name, (f, oracle, calls) in TABLE.items()
-    for i, args in enumerate(calls)
-]
 
 
-@pytest.mark.parametrize(("f", "oracle", "args"), CASES)
+@pytest.mark.parametrize(("f", "oracle", "args"), cases_of(TABLE))
 def test_function(f, oracle, args):
     for x, y in zip(fg.tree.leaves(f(*args)), fg.tree.leaves(oracle(*args)), strict=True):
         assert type(x) is np.ndarray

@@ -9,7 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from tests.backends import fake_cupy
-from tests.numpy.checker import check_function
+from tests.numpy.checker import cases_of, check_function
 
 X = np.array([[1.5, 2.0, -3.0], [0.5, 4.0, 7.0]])
 Z = X + 1j * X[::-1]
@@ -101,14 +101,9 @@ TABLE = {
         [(X,)],
     ),
 }
-CASES = [
-    pytest.param(f, oracle, args, id=f"{name}-{i}")
-    for name, (f, oracle, calls) in TABLE.items()
-    for i, args in enumerate(calls)
-]
 
 
-@pytest.mark.parametrize(("f", "oracle", "args"), CASES)
+@pytest.mark.parametrize(("f", "oracle", "args"), cases_of(TABLE))
 def test_function(f, oracle, args):
     check_function(f, oracle, args)
 

@@ -11,7 +11,7 @@ from fungrad import lax
 from fungrad.compile.python_source import python_source
 from fungrad.compile.simplify import simplify
 from tests.backends import fake_cupy
-from tests.numpy.checker import check_function
+from tests.numpy.checker import cases_of, check_function
 
 X = np.arange(12.0).reshape(3, 4)
 Z = X + 1j * X[::-1]
@@ -158,14 +158,9 @@ TABLE = {
         [(X, 2 * X)],
     ),
 }
-CASES = [
-    pytest.param(f, oracle, args, id=f"{name}-{i}")
-    for name, (f, oracle, calls) in TABLE.items()
-    for i, args in enumerate(calls)
-]
 
 
-@pytest.mark.parametrize(("f", "oracle", "args"), CASES)
+@pytest.mark.parametrize(("f", "oracle", "args"), cases_of(TABLE))
 def test_function(f, oracle, args):
     check_function(f, oracle, args)
 

@@ -59,6 +59,18 @@ class Case:
         check_function(*self.functions(), **options, checks=checks)
 
 
+Function = Callable[..., Any]
+
+
+def cases_of(table: dict[str, tuple[Function, Function, list[tuple[Any, ...]]]]) -> list[Any]:
+    """Return the parameters (f, oracle, args) of a test for a table of names: (f, oracle, calls)."""
+    return [
+        pytest.param(f, oracle, args, id=f"{name}-{i}")
+        for name, (f, oracle, calls) in table.items()
+        for i, args in enumerate(calls)
+    ]
+
+
 def check_function(
     f: Callable[..., Any],
     np_f: Callable[..., Any],
