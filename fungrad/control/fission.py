@@ -18,6 +18,7 @@ from typing import Any
 from fungrad.compile.loop import Loop
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
+from fungrad.control.collapse import collapse
 from fungrad.control.programs import OfPrograms
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Equation, Expr
@@ -251,11 +252,14 @@ class Plan:
         return last
 
 
-def plan(body: Program, c: int, k: int, n: int) -> Plan | None:
-    """Return how to run a loop in chunks; None if it is better run step by step."""
+def plan(body: Program, c: int, k: int, n: int, tangent: bool = False) -> Plan | None:
+    """Return how to run a loop in chunks; None if it is better run step by step.
+
+    `tangent` says that the loop is a derivative, linear in its carries.
+    """
     if n < FEWEST:
         return None
-    parts = cut(body.expr, c, k)
+    parts = cut(collapse(body.expr, c, k) if tangent else body.expr, c, k)
     if parts is None:
         return None
     try:

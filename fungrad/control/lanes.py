@@ -11,10 +11,20 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core.axes import name_in_batch
-from fungrad.primitives.elementwise import select, stop_gradient
+from fungrad.core.types import kind_of
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.elementwise import Cast, select, stop_gradient
 from fungrad.primitives.indexing import Gather
-from fungrad.primitives.reductions import ArgMax
-from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.reductions import ArgMax, ReduceAnd, ReduceOr
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Concatenate,
+    Permute,
+    ReduceSum,
+    Reshape,
+    Reverse,
+    Slice,
+)
 
 
 def along(flag: Any, x: Any) -> Any:
@@ -28,6 +38,31 @@ def lends(program: Program) -> bool:
     Not where the program works across the batch, nor where its effects would show whose they are.
     """
     return name_in_batch.get() not in program.axis_names and not program.effect
+
+
+TOTAL = frozenset(
+    [
+        *("add", "subtract", "multiply", "negative", "positive", "absolute", "square", "sign"),
+        *("maximum", "minimum", "clamp", "select", "floor", "ceil", "rint", "stop_gradient"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "invert"),
+        *("real", "imag", "complex", "conjugate", "sin", "cos", "tanh", "arctan", "arcsinh"),
+    ]
+)
+"""Elementwise primitives that have a value, and a derivative, for all finite numbers."""
+
+REARRANGING = (Broadcast, Concatenate, Permute, Reshape, Reverse, Slice)
+
+
+def is_total(program: Program) -> bool:
+    """Whether a program may be run on anything finite: it neither warns nor fails, short of an overflow."""
+    return all(
+        isinstance(primitive, (*REARRANGING, ReduceSum, ReduceAnd, ReduceOr, DotGeneral))
+        or primitive.name in TOTAL
+        or (isinstance(primitive, Cast) and kind_of(primitive.dtype) in "bfc")
+        for primitive, _, _ in program.expr.equations
+    )
 
 
 def only(takes: Any, operands: Sequence[Any]) -> list[Any]:

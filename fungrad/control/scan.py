@@ -51,13 +51,14 @@ class Scan(OfPrograms):
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
     `length` rows. `body` takes the constants, the carries and a row of each; it returns the next
     carries and a row of each stacked result. With `reverse` the last row comes first. The results are the
-    last carries and the stacked results.
+    last carries and the stacked results. A loop that is a derivative, linear in its carries, is `tangent`.
     """
 
     body: Program
     counts: tuple[int, int]
     length: int
     reverse: bool
+    tangent: bool = False
 
     pushes = True
 
@@ -69,12 +70,17 @@ class Scan(OfPrograms):
 
     def __repr__(self) -> str:
         """Show the number of steps."""
-        return f"scan[length={self.length}{', reverse' if self.reverse else ''}]"
+        flags = [name for name in ("reverse", "tangent") if getattr(self, name)]
+        return f"scan[{', '.join([f'length={self.length}', *flags])}]"
 
     def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Return what belongs to the constants, the carries and the stacked arrays."""
         c, k = self.counts
         return operands[:c], operands[c : c + k], operands[c + k :]
+
+    def _with(self, body: Program, counts: tuple[int, int]) -> Scan:
+        """Return the loop of another body."""
+        return scan_of(body, counts, self.length, self.reverse, self.tangent)
 
     @property
     def _carries(self) -> slice:
@@ -88,7 +94,7 @@ class Scan(OfPrograms):
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         rows = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
-        chunks = shared(_Planned, self.body, c, k, self.length).plan
+        chunks = shared(_Planned, self.body, c, k, self.length, self.tangent).plan
         if chunks is not None:
             return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
         run = shared(Loop, self.body.expr, c, k).steps(xp)
@@ -195,7 +201,7 @@ class Scan(OfPrograms):
     def _returning(self, carries: Sequence[int]) -> Scan:
         """Return the loop that also stacks the carries with which each step begins."""
         body = returning_inputs(self.body, carries)
-        return scan_of(body, self.counts, self.length, self.reverse)
+        return self._with(body, self.counts)
 
     @property
     def saving(self) -> Primitive:
@@ -251,7 +257,7 @@ class Scan(OfPrograms):
         order = [*range(of_xs), *range(after, after + len(rows)), *range(of_xs, after)]
         body = rearranged(step, order, range(len(alive)))
         counts = (len(consts) + len(t_consts), len(t_carries))
-        loop = scan_of(body, counts, self.length, self.reverse)
+        loop = scan_of(body, counts, self.length, self.reverse, tangent=True)
         return loop(*consts, *t_consts, *t_carries, *rows, *t_xs)  # type: ignore[no-any-return]
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -275,7 +281,7 @@ class Scan(OfPrograms):
         consts = [operands[i] for i in known if i < c]
         rows = [*history, *[operands[i] for i in known if i >= c + k], *[ct[i] for i in present]]
         counts = (len(consts), len(start))
-        loop = scan_of(body, counts, self.length, not self.reverse)
+        loop = scan_of(body, counts, self.length, not self.reverse, tangent=True)
         found = loop(*consts, *start, *rows)
         results: list[Any] = [None] * len(operands)
         wrt = [*sums, *carried, *[i for i in range(c + k, len(operands)) if linear[i]]]
@@ -308,7 +314,7 @@ class Scan(OfPrograms):
         kept = [i for i, read in zip(inputs, reads(body.expr)) if read or c <= i < c + k]
         counts = (sum(i < c for i in kept), k)
         body = rearranged(body, kept, range(len(results)))
-        return scan_of(body, counts, self.length, self.reverse), kept, results
+        return self._with(body, counts), kept, results
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         flags = fixpoint(self.body.expr, batched, self._carries, derivatives=False)
@@ -322,7 +328,7 @@ class Scan(OfPrograms):
             for x, was, now in zip(carries, batched[c : c + k], flags[c : c + k], strict=True)
         ]
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, batched[c + k :], strict=True)]
-        found = scan_of(body, self.counts, self.length, self.reverse)(*consts, *carries, *xs)
+        found = self._with(body, self.counts)(*consts, *carries, *xs)
         results = [
             move_axis(x, 1, 0) if b and i >= k else x
             for i, (x, b) in enumerate(zip(found, out, strict=True))
@@ -342,16 +348,18 @@ class _Parts(NamedTuple):
     rows: list[Any]
 
 
-def scan_of(body: Program, counts: tuple[int, int], length: int, reverse: bool) -> Scan:
+def scan_of(
+    body: Program, counts: tuple[int, int], length: int, reverse: bool, tangent: bool = False
+) -> Scan:
     """Return the loop, the same object for the same body."""
-    return shared(Scan, body, counts, length, reverse)
+    return shared(Scan, body, counts, length, reverse, tangent)
 
 
 class _Planned:
     """Whether and how a loop is run in chunks."""
 
-    def __init__(self, body: Program, c: int, k: int, n: int) -> None:
-        self.plan = plan(body, c, k, n)
+    def __init__(self, body: Program, c: int, k: int, n: int, tangent: bool) -> None:
+        self.plan = plan(body, c, k, n, tangent)
 
 
 class _Split(NamedTuple):

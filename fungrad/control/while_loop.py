@@ -30,7 +30,7 @@ from fungrad.control.carry import (
     protected,
     with_advice,
 )
-from fungrad.control.lanes import along, lends, only
+from fungrad.control.lanes import along, is_total, lends, only
 from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -156,9 +156,9 @@ class While(OfPrograms):
         ]
         if varies:
             (running,) = cond(*of_cond, *start)
-            cond, body = shared(
-                _while_any, cond, body, len(of_cond), tuple(b_body), lends(self.body)
-            )
+            # Lending costs as much as many a step, so it is left out where nothing can go wrong.
+            lending = lends(self.body) and not is_total(self.body)
+            cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body), lending)
             loop = shared(While, cond, body, (0, sum(self.counts)))
             found = loop(*of_cond, *of_body, running, *start)[1:]
         else:

@@ -10,6 +10,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.control import scan
+from fungrad.control.collapse import collapse
 from fungrad.control.fission import Plan, cut
 
 RNG = np.random.default_rng(3)
@@ -92,7 +93,7 @@ def body_of(f, init, reverse):
 def test_chunks(name, reverse, chunk, monkeypatch):
     ran = []
 
-    def planned(body, c, k, n):
+    def planned(body, c, k, n, tangent):
         parts = cut(body.expr, c, k)
         ran.append(parts)
         plan = parts and Plan(dataclasses.replace(parts, chunk=chunk), n)
@@ -158,3 +159,34 @@ def test_effects_stay_in_order(capsys):
 
     fg.jit(lambda xs: lax.scan(step, 0.0, xs))(np.arange(20.0))
     assert capsys.readouterr().out.split() == [str(float(i)) for i in range(20)]
+
+
+def test_the_chain_of_a_derivative_collapses():
+    def step(c, x):
+        return fnp.sin(c) * 0.9 + fnp.cos(c * x) * x - c * 0.1, None
+
+    def loss(c, xs):
+        return (lax.scan(step, c, xs)[0] ** 2).sum()
+
+    gradient = fg.make_expr(fg.grad(loss, (0, 1)))(np.ones(3), XS)
+    (loop,) = [
+        e.primitive
+        for e in gradient.equations
+        if e.primitive.name == "scan" and e.primitive.reverse
+    ]
+    assert loop.tangent
+    whole = cut(loop.body.expr, *loop.counts)
+    short = cut(collapse(loop.body.expr, *loop.counts), *loop.counts)
+    assert [e.primitive.name for e in short.chain.expr.equations] == ["multiply"]
+    assert len(whole.chain.expr.equations) > 6
+
+    def by_hand(c, xs):
+        for x in xs:
+            c = step(c, x)[0]
+        return (c**2).sum()
+
+    for transform in (lambda f: fg.grad(f, (0, 1)), lambda f: fg.hessian(f, (0, 1))):
+        found = fg.tree.leaves(fg.jit(transform(loss))(np.ones(3), XS))
+        wanted = fg.tree.leaves(transform(by_hand)(np.ones(3), XS))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)

@@ -1,0 +1,96 @@
+"""Fewer operations from carry to next carry, in loops that are derivatives.
+
+The body of such a loop is linear in its carries, and most of it multiplies elementwise: ``((t * a) * b) + t * c``. The
+chain that has to be run step by step gets as short as ``t * (a * b + c)``; the factor depends on no carry, so it
+is computed for many steps at once. Rounding differs, as that of sums does (see `fission`), which is why loops that are
+no derivatives are left alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from fungrad.compile.simplify import without_dead_code
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import add, mul, neg, sub
+
+
+def collapse(body: Expr, c: int, k: int) -> Expr:
+    """Return the body of a loop, linear in its `k` carries, with their factors multiplied first."""
+    return _Collapsing(body, c, k).run()
+
+
+class _Scaled(NamedTuple):
+    """A variable as the product of a base, a factor that depends on no carry, and a sign."""
+
+    base: int
+    factor: int | None
+    negative: bool
+
+
+class _Collapsing:
+    """One pass over the equations."""
+
+    def __init__(self, body: Expr, c: int, k: int) -> None:
+        self.body = body
+        self.types: list[ArrayType] = list(body.types)
+        self.moving = set(body.inputs[c : c + k])  # what depends on the carries
+        self.scaled: dict[int, _Scaled] = {}
+        self.equations: list[Equation] = []
+
+    def run(self) -> Expr:
+        sources = []
+        for (primitive, inputs, outputs), source in self.body.located():
+            before = len(self.equations)
+            if any(v in self.moving for v in inputs):
+                self.moving.update(outputs)
+                found = self._scaled(primitive, inputs) if len(outputs) == 1 else None
+                if found is not None:
+                    self.scaled[outputs[0]] = found
+                    base, factor, negative = found
+                    if factor is not None:
+                        factor = self._compute(neg, factor) if negative else factor
+                        primitive, inputs = mul, (base, factor)
+            self.equations.append(Equation(primitive, inputs, outputs))
+            sources += [source] * (len(self.equations) - before)
+        return without_dead_code(
+            dataclasses.replace(
+                self.body,
+                equations=tuple(self.equations),
+                sources=tuple(sources),
+                types=tuple(self.types),
+            )
+        )
+
+    def _scaled(self, primitive: Primitive, inputs: tuple[int, ...]) -> _Scaled | None:
+        """Return what product a result is; None if it is not known as one."""
+        if primitive is mul:
+            x, y = inputs if inputs[0] in self.moving else inputs[::-1]
+            if y in self.moving:
+                return None
+            base, factor, negative = self._parts(x)
+            return _Scaled(base, y if factor is None else self._compute(mul, factor, y), negative)
+        if primitive is neg:
+            base, factor, negative = self._parts(inputs[0])
+            return _Scaled(base, factor, not negative)
+        if primitive is not add and primitive is not sub:
+            return None
+        first, second = map(self._parts, inputs)
+        if first.base != second.base or first.factor is None or second.factor is None:
+            return None
+        alike = (first.negative == second.negative) is (primitive is add)
+        factor = self._compute(add if alike else sub, first.factor, second.factor)
+        return _Scaled(first.base, factor, first.negative)
+
+    def _parts(self, v: int) -> _Scaled:
+        return self.scaled.get(v, _Scaled(v, None, False))
+
+    def _compute(self, primitive: Primitive, *inputs: int) -> int:
+        """Add an equation between factors; return what it computes."""
+        v = len(self.types)
+        self.types += primitive.infer(tuple([self.types[i] for i in inputs]))
+        self.equations.append(Equation(primitive, inputs, (v,)))
+        return v
