@@ -12,7 +12,7 @@ from fungrad.control.programs import Closure, NotTraced, try_to_close
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import here
-from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.tracer import ARGUMENT, Tracer, resolve
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import argument_type, as_operand
@@ -179,7 +179,10 @@ def as_type(x: Any, type_: ArrayType) -> Any:
 
 
 def protected(x: Any) -> Any:
-    """Return a view of an array that cannot be written through."""
+    """Return what stands for an array and cannot be written through: a view, or an argument."""
+    if type(x) is Tracer:
+        x = Tracer(x.owner, x.variable, x.type)
+        x.memory = ARGUMENT
     if type(x) is not np.ndarray:
         return x
     x = x.view()
@@ -190,7 +193,7 @@ def protected(x: Any) -> Any:
 def own(x: Any, type_: ArrayType) -> Any:
     """Return a carry as an array that shares memory with no other."""
     if type(x) is Tracer:
-        return x
+        return Tracer(x.owner, x.variable, x.type)
     if type_.shape:
         return x.copy()
     return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x

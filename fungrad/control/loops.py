@@ -280,7 +280,7 @@ class _Stacked:
             "Convert them to one type, with fungrad.numpy.asarray(..., dtype) say.",
         )
         for column, leaf in zip(self.columns, found.leaves, strict=True):
-            column[i] = leaf
+            column[i] = protected(leaf)  # as it is now
 
     def result(self) -> Any:
         """Return the results, stacked; there has been a step."""

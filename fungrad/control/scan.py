@@ -219,8 +219,7 @@ class Scan(OfPrograms):
             return None
         outputs = len(self.body.expr.outputs)
         body, prelude, linear, origins = split
-        loop = scan_of(body, self.counts, self.length, self.reverse)
-        found = loop(*operands)
+        found = self._with(body, self.counts)(*operands)
         before = prelude(*operands[:c])
         consts: list[Any] = []
         rows: list[Any] = []

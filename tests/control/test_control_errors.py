@@ -261,6 +261,35 @@ def test_arrays_in_a_loop_are_read_only():
     assert not start.any()
 
 
+def test_traced_carries_are_arguments_too():
+    """Also where the loop is unrolled because its body looks at values."""
+
+    def step(c, x):
+        if x > 0:
+            c[0] = x
+        return c, c
+
+    with pytest.raises(TypeError, match=r"an argument of .* is changed in place"):
+        fg.grad(lambda c: lax.scan(step, c, np.ones(3))[1].sum())(np.zeros(2))
+
+    def copying(c, x):
+        c = c.copy()
+        if x > 0:
+            c[0] = c[0] * x
+        return c, c
+
+    def changed(c):
+        last, _ = lax.scan(copying, c, np.ones(2))
+        last[1] = 2 * c[0]
+        return last.sum()
+
+    np.testing.assert_array_equal(fg.grad(changed)(np.ones(2)), [3, 0])
+    gradient = fg.grad(lambda c: lax.scan(copying, c, np.array([2.0, -1.0, 3.0]))[1].sum())(
+        np.ones(2)
+    )
+    np.testing.assert_array_equal(gradient, [2 + 2 + 6, 3])
+
+
 def test_results_share_no_memory():
     start = np.zeros(2)
     for f in (
