@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, TracedBackward, trace_backward
 from fungrad.control.programs import (
@@ -31,11 +33,12 @@ from fungrad.control.rules import (
 from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary, called_with
-from fungrad.core.primitive import primitive
-from fungrad.core.trace import Trace, bind
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.trace import Trace, bind, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import Call, check_callable, name_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +97,13 @@ class CustomVJP(OfFunction):
 
     name = "custom_vjp"
 
+    @property
+    def saving(self) -> Primitive | None:
+        """The forward pass, whose residuals are what the derivative needs."""
+        if not isinstance(self.rule, _Rule):
+            return None
+        return shared(Call, self.called, shared(_saving, self.function, self.rule, self.counts))
+
     def push(
         self,
         tangents: tuple[Any, ...],
@@ -107,11 +117,13 @@ class CustomVJP(OfFunction):
         if not isinstance(rule, _Rule):
             rule, captured = rule.traced()
         n, _ = rule.captured
-        found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
+        whole = known is not None and len(known) == len(rule.forward.expr.outputs)
+        forward = [*captured[:n], *arguments]
+        found = known if known and whole else run_rule(rule.forward.expr, forward)
         outs, residuals = found[: rule.results], found[rule.results :]
         moved = rule.backward.tangents([*captured[n:], *residuals], self.split(tangents)[2], ())
         types = self.function.expr.output_types
-        return (outs if known is None else known), for_outputs(moved, types)
+        return outs if known is None else known[: rule.results], for_outputs(moved, types)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
@@ -119,6 +131,23 @@ class CustomVJP(OfFunction):
         rule = self.rule.mapped(size, others, arguments)
         call = shared(CustomVJP, self.called, function, rule, self.counts)
         return call(*operands)  # type: ignore[no-any-return]
+
+
+def _saving(function: Program, rule: _Rule, counts: tuple[int, int]) -> Program:
+    """Return the forward pass as a program of the operands of the call."""
+    c, d = counts
+    n, _ = rule.captured
+    types = rule.forward.expr.input_types
+    # It takes neither what the function closes over, nor what the backward pass does.
+    unread = [ArrayType((), np.dtype(float))] * (d - n)
+    every = [*function.expr.input_types[:c], *types[:n], *unread, *types[n:]]
+
+    def forward(*operands: Any) -> list[Any]:
+        taken = [*operands[c : c + n], *operands[c + d :]]
+        # Operands may be of weak type, the program is of strong ones.
+        return rule.forward(*[Cast(t.dtype)(x) for x, t in zip(taken, types, strict=True)])
+
+    return Program(record_expr("custom_vjp", forward, every))
 
 
 class custom_vjp(CustomFunction):

@@ -523,3 +523,28 @@ def test_errors():
         TypeError, match="`bound` is in nondiff_argnums, and traced arrays cannot be"
     ):
         fg.grad(clip_gradient, 1)(1.0, 2.0)
+
+
+def test_effects_of_a_forward_pass_happen_once(capsys):
+    @custom_vjp
+    def f(x):
+        fg.debug.print("primal")
+        return fnp.sin(x)
+
+    def forward(x):
+        fg.debug.print("forward")
+        return fnp.sin(x), fnp.cos(x)
+
+    f.defvjp(forward, lambda cosine, g: (g * cosine,))
+
+    def asked(x):
+        y = fg.jit(f)(x)
+        return 3 * y if y > 0 else y
+
+    for function, slope in ((fg.jit(f), 1), (asked, 3), (lambda x: 2 * f(x), 2)):
+        for transform in (fg.grad, lambda g: fg.grad(fg.jit(g))):
+            if function is asked and transform is not fg.grad:
+                continue  # it looks at a value
+            assert transform(function)(1.0) == pytest.approx(slope * np.cos(1.0))
+            assert capsys.readouterr().out == "forward\n"
+    assert fg.grad(fg.grad(asked))(1.0) == pytest.approx(-3 * np.sin(1.0))
