@@ -168,7 +168,7 @@ class Tracer:
     def _check_not_assigned(self) -> None:
         """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
         source = user_source()
-        if source is not None and source[0].co_code[source[1]] == _STORE_SUBSCR:
+        if source is not None and source[0].co_code[source[1]] in _STORES:
             raise LostDerivativeError(
                 f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
                 "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "
@@ -279,7 +279,8 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
     return first, tuple(names)
 
 
-_STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]  # how `array[i] = tracer` differs from float(tracer)
+_STORES = [dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap]
+"""How ``array[i] = tracer`` and, from Python 3.12 on, ``array[i:j] = tracer`` differ from float(tracer)."""
 
 _BRANCH = (
     "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
