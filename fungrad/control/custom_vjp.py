@@ -113,13 +113,13 @@ class CustomVJP(OfFunction):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
-        rule = self.rule
+        rule, found = self.rule, known
         if not isinstance(rule, _Rule):
             rule, captured = rule.traced()
+            found = None  # nothing was saved: the results alone are known
         n, _ = rule.captured
-        whole = known is not None and len(known) == len(rule.forward.expr.outputs)
-        forward = [*captured[:n], *arguments]
-        found = known if known and whole else run_rule(rule.forward.expr, forward)
+        if found is None:
+            found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
         outs, residuals = found[: rule.results], found[rule.results :]
         moved = rule.backward.tangents([*captured[n:], *residuals], self.split(tangents)[2], ())
         types = self.function.expr.output_types
