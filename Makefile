@@ -18,10 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-peers lint format docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo test test-peers lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py)
 	$(VENV)/bin/python examples/digits.py
@@ -54,6 +54,8 @@ gpu-test: $(GPU_READY) ## run the tests on CuPy arrays (skips where there is no 
 
 gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 	$(GPU_PYTHON) -m benchmarks --backend=cupy
+
+environments: $(VENV)/.dev $(VENV)/.test $(PEERS_VENV)/.peers ## make the environments of test, lint and test-peers
 
 clean: ## remove the environments and everything generated
 	rm -rf $(VENV) $(PEERS_VENV) dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

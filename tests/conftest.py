@@ -3,12 +3,15 @@
 import importlib
 import os
 import zlib
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import hypothesis
 import numpy as np
 import pytest
+
+import fungrad
 
 # The oracles, for the tests that import them: JAX on the CPU, with float64 as NumPy has it.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -52,8 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return f"backend: {config.getoption('--backend')}"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    versions = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "optree")]
+    return [
+        f"fungrad: {Path(fungrad.__file__).parent}",
+        f"backend: {config.getoption('--backend')}; {', '.join(versions)}",
+    ]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -122,16 +122,20 @@ class ExprError(FungradError, AssertionError):
 
 
 def is_internal(frame: types.FrameType) -> bool:
-    """Whether `frame` runs code of fungrad itself."""
-    name = frame.f_globals.get("__name__")
-    return name is not None and (name[:8] == "fungrad." or name == "fungrad")
+    """Whether `frame` runs code of fungrad itself.
+
+    The name of the module tells, not the path of the file: people keep their own code in folders that are
+    called fungrad, too, and in modules that are called fungrad_something.
+    """
+    name = str(frame.f_globals.get("__name__"))  # which `exec` may be given as None
+    return name[:8] == "fungrad." or name == "fungrad"
 
 
 def user_source(depth: int = 1) -> Place | None:
     """Return the place of the innermost frame that is not of fungrad, NumPy or SciPy."""
     frame: types.FrameType | None = sys._getframe(depth)
     while frame is not None:
-        name = frame.f_globals.get("__name__") or ""
+        name = str(frame.f_globals.get("__name__"))
         if name.partition(".")[0] not in ("fungrad", "numpy", "scipy"):
             return frame.f_code, frame.f_lasti
         frame = frame.f_back

@@ -218,7 +218,7 @@ class Trace:
         first = len(types)
         if source is None and (source := self.source) is None:
             frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
-            while frame is not None and frame.f_globals.get("__name__", "")[:8] == "fungrad.":
+            while frame is not None and str(frame.f_globals.get("__name__"))[:8] == "fungrad.":
                 frame = frame.f_back
             source = frame and (frame.f_code, frame.f_lasti)
         elif type(source) is not tuple and not self.rewriting:

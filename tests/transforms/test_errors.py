@@ -1,6 +1,7 @@
 """Each error's words, that it names the user's line, and that its traceback shows only user code."""
 
 import math
+import os
 import re
 import traceback
 from pathlib import Path
@@ -14,7 +15,7 @@ from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import current_trace
 from fungrad.core.types import ArrayType
 
-LIBRARY = str(Path(fg.__file__).parent)
+LIBRARY = str(Path(fg.__file__).parent) + os.sep
 
 
 def library_frames(error):
