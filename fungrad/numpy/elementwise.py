@@ -42,7 +42,7 @@ def where(condition: Any, /, *arrays: Any, size: Any = None, fill_value: Any = N
 
 
 @implements(np.clip)
-def clip(
+def _clip(
     a: Any,
     a_min: Any = missing,
     a_max: Any = missing,
@@ -88,6 +88,28 @@ def clip(
     if high is None:
         return apply(e.maximum, (x, low))
     return apply(e.clamp, (low, x, high))
+
+
+@extended(_clip)
+def clip(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = missing,
+    a_max: Any = missing,
+    **kwargs: Any,
+) -> Any:
+    """The bounds are `min` and `max`, by position or by name, as in the array API standard; None is no bound.
+
+    Both together may also be called `a_min` and `a_max`, as in NumPy.
+    """
+    if a_min is missing and a_max is missing:
+        return _clip(a, min, max, out, **kwargs)
+    bounds = {"a_min": a_min, "a_max": a_max}
+    bounds |= {k: x for k, x in (("min", min), ("max", max)) if x is not None}
+    return _clip(a, out=out, **{k: x for k, x in bounds.items() if x is not missing}, **kwargs)
 
 
 @implements(np.nan_to_num)

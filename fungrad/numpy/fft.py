@@ -14,7 +14,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import kind_of
+from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.fft import FFT, SWAPPED, InverseRealFFT, RealFFT
@@ -271,12 +274,35 @@ def _frequencies(n: Any, d: Any, counted: Any) -> Any:
 
 
 @implements(np.fft.fftfreq)
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+def _fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """Differentiable in the sample spacing `d`."""
     return _frequencies(n, d, np.rint(np.fft.fftfreq(n, 1.0 / n, device=device)))
 
 
 @implements(np.fft.rfftfreq)
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """Differentiable in the sample spacing `d`."""
     return _frequencies(n, d, np.rint(np.fft.rfftfreq(n, 1.0 / n, device=device)))
+
+
+def _of_dtype(function: Any, n: Any, d: Any, device: Any, dtype: Any) -> Any:
+    """Return frequencies, computed in `dtype` or in a wider one."""
+    if dtype is None:
+        return function(n, d, device)
+    dtype = np.dtype(dtype)
+    if kind_of(dtype) != "f":
+        raise TypeError(f"{function.__name__}: dtype is one of real floating numbers, not {dtype}")
+    wide = np.result_type(dtype, np.float64)
+    return function(n, asarray(d, wide)[()], device).astype(dtype, copy=False)
+
+
+@extended(_fftfreq)
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """`dtype` is that of the result, of real floating numbers: NumPy's functions do not have it yet."""
+    return _of_dtype(_fftfreq, n, d, device, dtype)
+
+
+@extended(_rfftfreq)
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """`dtype` is that of the result, of real floating numbers: NumPy's functions do not have it yet."""
+    return _of_dtype(_rfftfreq, n, d, device, dtype)

@@ -201,10 +201,6 @@ FUNCTIONS = {
     for module, lines in NAMESPACES.items()
     for line in lines.strip().splitlines()
 }
-NEWER = {  # parameters that NumPy 2.4 does not have
-    "fft.fftfreq": {"dtype"},
-    "fft.rfftfreq": {"dtype"},
-}
 
 
 def find(namespace, name):
@@ -235,9 +231,11 @@ def test_signature(name):
         signature.bind(None, None, **({"indexing": "xy"} if "indexing" in line else {}))
         return
     positional, either, keywords = parameters(line)
-    keywords = set(keywords) - NEWER.get(name, set())
     signature.bind(*[None] * (positional + len(either)), **dict.fromkeys(keywords))
     signature.bind(*[None] * positional, **dict.fromkeys([*either, *keywords]))
+    for i, p in enumerate(either):  # by position and by name in one call, too
+        signature.bind(*[None] * (positional + i), **dict.fromkeys(either[i:]))
+        assert list(signature.parameters)[positional + i] == p
 
 
 # One call or more of each function. Elementwise ones are called with one or two arrays.

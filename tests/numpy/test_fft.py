@@ -2,6 +2,7 @@
 
 import inspect
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -78,7 +79,9 @@ def test_every_name():
     assert sorted(fnp.fft.__all__) == sorted(np.fft.__all__)
     for name in np.fft.__all__:
         ours = inspect.signature(inspect.unwrap(getattr(fnp.fft, name)))
-        assert [*ours.parameters] == [*inspect.signature(getattr(np.fft, name)).parameters], name
+        numpys = inspect.signature(getattr(np.fft, name)).parameters
+        added = {"dtype"} - {*numpys} if name.endswith("freq") else set()
+        assert [p for p in ours.parameters if p not in added] == [*numpys], name
     checked = {name for name, _, _ in CASES}
     assert checked == set(np.fft.__all__)
 
@@ -87,6 +90,24 @@ def test_every_name():
 def test_numpys_own_function_on_tracers(name):
     found = fg.jit(lambda x: getattr(np.fft, name)(x))(A)
     np.testing.assert_allclose(found, getattr(np.fft, name)(A), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_frequencies_of_a_dtype(name, n):
+    ours, numpys = getattr(fnp.fft, name), getattr(np.fft, name)
+    for dtype in (np.float16, "float32", float, np.longdouble, ml_dtypes.bfloat16):
+        expected = numpys(n, np.asarray(0.3, np.result_type(dtype, float))[()]).astype(dtype)
+        for f in (ours, fg.jit(ours, static_argnums=0, static_argnames="dtype")):
+            found = f(n, 0.3, dtype=dtype)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected)
+    assert ours(n, d=0.3, dtype=None, device="cpu").dtype == np.float64
+    slope = fg.jacfwd(lambda d: ours(n, d, dtype=np.float32))(0.5)
+    np.testing.assert_allclose(slope, -2.0 * numpys(n, 0.5), rtol=1e-6)
+    for dtype in (int, complex, bool):
+        with pytest.raises(TypeError, match=rf"{name}: dtype is one of real floating numbers, not"):
+            ours(n, dtype=dtype)
 
 
 ERRORS = [

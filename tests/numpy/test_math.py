@@ -305,6 +305,35 @@ def test_clip_at_bounds_has_derivative_zero():
     np.testing.assert_array_equal(gradient, [0, 0, 1, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((-1,), {}),
+        ((-1, 1), {}),
+        ((-1,), {"max": 1}),
+        ((None, 1), {}),
+        ((), {"max": 1}),
+        ((), {"min": -1, "max": 1}),
+        ((), {"a_min": -1, "a_max": 1}),
+        ((), {"a_min": None, "a_max": 1}),
+        ((), {"a_min": None, "a_max": None}),
+    ],
+)
+def test_clip_takes_its_bounds_by_position_and_by_name(args, kwargs):
+    """As the array API standard and JAX have it; NumPy takes both by position or none."""
+    low, high = (*args, None, None)[:2]
+    low, high = (
+        next((kwargs[n] for n in names if n in kwargs), default)
+        for names, default in ((("min", "a_min"), low), (("max", "a_max"), high))
+    )
+    f = lambda x: fnp.clip(x, *args, **kwargs)
+    for found in (f(X), fg.jit(f)(X), fg.vmap(f)(X), fg.vjp(f, X)[0]):
+        np.testing.assert_array_equal(found, np.clip(X, low, high))
+    out = np.empty_like(X)
+    assert fnp.clip(X, *args, **kwargs, out=out) is out
+    np.testing.assert_array_equal(out, np.clip(X, low, high))
+
+
 def test_sinc_at_zero():
     second = fg.grad(fg.grad(fnp.sinc))
     np.testing.assert_allclose(second(0.0), -(math.pi**2) / 3)
@@ -313,8 +342,8 @@ def test_sinc_at_zero():
 ERRORS = [
     ("where", (B, X), {}),
     ("where", (B, X, X[:, 0]), {}),
-    ("clip", (X, 1), {}),
-    ("clip", (X, 1, 2), {"min": 3}),
+    ("clip", (X,), {"a_min": 1}),
+    ("clip", (X,), {"a_min": 1, "a_max": 2, "min": 3}),
     ("isposinf", (C,), {}),
     ("diff", (S,), {}),
     ("diff", (X, -1), {}),
