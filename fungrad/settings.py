@@ -172,7 +172,7 @@ def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
     >>> logging.getLogger("fungrad").addFilter(lambda r: print(r.getMessage().split(" in ")[0]))
     >>> with log_compiles():
     ...     _ = fg.jit(lambda x: x + 1)(2.0)
-    compiled jit(<lambda>) for float64[]*
+    compiled jit(<lambda>) for float64[]
     >>> logging.getLogger("fungrad").filters.clear()
     """
     return setting(compiles_logged=new_val)
@@ -215,7 +215,7 @@ def checking_leaks() -> Iterator[None]:
     ...         _ = fg.jit(lambda x: kept.append(x) or x)(1.0)
     ... except fg.LeakedTracerError as error:
     ...     print(str(error).split(" is still")[0])
-    a tracer of type float64[]* of `jit(<lambda>)`, which has returned,
+    a tracer of type float64[] of `jit(<lambda>)`, which has returned,
     """
     start = Trace("start").level
     yield

@@ -12,7 +12,7 @@ from fungrad.control.programs import close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import type_of
+from fungrad.core.types import type_list, type_of
 from fungrad.transforms.call import as_operand, check_callable, name_of
 
 
@@ -76,8 +76,8 @@ def closure_convert(
         got = [(type_of(x).shape, type_of(x).dtype) for x in operands]
         if found != structure or got != [(t.shape, t.dtype) for t in types]:
             raise TypeError(
-                f"{label} was converted for arguments of structure {structure} and types {list(types)}; got "
-                f"{found} of types {[type_of(x) for x in operands]}"
+                f"{label} was converted for arguments of structure {structure} and types {type_list(types)}; got "
+                f"{found} of types {type_list(map(type_of, operands))}"
             )
         values = dict(zip(hoisted, args[n:], strict=True))
         others = iter(rest)

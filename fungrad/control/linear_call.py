@@ -11,7 +11,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import bind
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, type_list, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import as_operand, name_of
@@ -137,8 +137,8 @@ def linear_call(
         (b.shape, b.dtype) != (t.shape, t.dtype) for b, t in zip(backward.types, types, strict=True)
     ):
         raise TypeError(
-            f"fun_transpose of {label} must return a tree of structure {structure} of types {types}, as the linear "
-            f"arguments are; got {backward.structure} of types {list(backward.types)}"
+            f"fun_transpose of {label} must return a tree of structure {structure} of types {type_list(types)}, as the linear "
+            f"arguments are; got {backward.structure} of types {type_list(backward.types)}"
         )
     residuals = [as_operand(x) for x in tree.leaves(residual_args)]
     counts = (len(function.captured), len(backward.captured), len(residuals))

@@ -28,7 +28,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, place_of_use, primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0, is_array, type_of
+from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.transforms.call import as_operand, name_of
@@ -153,7 +153,7 @@ def check_results(
     if not same:
         raise TypeError(
             f"{what} must return, first, what the function returns: a tree of structure {of} of types "
-            f"{list(expected)}; got {structure} of types {list(found)}"
+            f"{type_list(expected)}; got {structure} of types {type_list(found)}"
         )
 
 

@@ -196,6 +196,17 @@ def _without_internals(traceback: types.TracebackType | None) -> types.Traceback
     return result
 
 
+def raised_inside(error: BaseException) -> bool:
+    """Whether fungrad, or NumPy called by it, raised the error, and no function of the user's."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    name = traceback.tb_frame.f_globals.get("__name__") or ""
+    return name.partition(".")[0] in ("fungrad", "numpy", "scipy")
+
+
 def hide_internals(error: BaseException) -> BaseException | None:
     """Drop fungrad's own frames from the traceback of `error` and of what caused it.
 

@@ -196,6 +196,35 @@ def difference(
 
     None if it is one; with `exact`, if they are equal. Only the first difference is told.
     """
+    found = _first_difference(structure, tree, exact)
+    if found is None:
+        return None
+    path, level, node = found
+    return keystr(path) or "the root", _how(level, node)
+
+
+def prefix_difference(structure: optree.PyTreeSpec, tree: Any) -> tuple[str, str] | None:
+    """Return where a prefix, given for `tree`, is none of it, and what it has or lacks there; None if it is one."""
+    found = _first_difference(structure, tree, False)
+    if found is None:
+        return None
+    path, level, node = found
+    is_dict = level.type is not None and issubclass(level.type, dict)
+    if is_dict and isinstance(node, dict):
+        lacks = [repr(key) for key in node if key not in level.entries()]
+        extra = [repr(key) for key in level.entries() if key not in node]
+        parts = [f"lacks the key {', '.join(lacks)}"] if lacks else []
+        parts += [f"has the key {', '.join(extra)}, which is not there"] if extra else []
+        if parts:
+            return keystr(path), " and ".join(parts)
+    there = _outline(flatten_one_level(node)[1], node)
+    return keystr(path), f"is {_outline(level)}, where there is {there}"
+
+
+def _first_difference(
+    structure: optree.PyTreeSpec, tree: Any, exact: bool
+) -> tuple[KeyPath, optree.PyTreeSpec, Any] | None:
+    """Return the path of the first difference, the level expected there and the node found."""
     leaf = optree.treespec_leaf()
     pending: list[tuple[KeyPath, optree.PyTreeSpec, Any]] = [((), structure, tree)]
     while pending:
@@ -208,7 +237,7 @@ def difference(
         except ValueError:
             fits = False
         if not fits:
-            return keystr(path) or "the root", _how(level, node)
+            return path, level, node
         if one_level is not None:
             below = zip(paths_of(level), expected.children(), children, strict=True)
             pending += [((*path, *key), part, child) for key, part, child in below][::-1]

@@ -39,13 +39,13 @@ def format_expr(expr: Expr) -> str:
         text = format_value(value)
         if text is None:
             text = next(fresh)
-            arrays.append(f"  {text}:{expr.types[v]} = constant")
+            arrays.append(f"  {text}:{expr.types[v]!r} = constant")
         names[v] = text
 
     def binder(v: int) -> str:
         if v not in names:
             names[v] = next(fresh)
-        return f"{names[v]}:{expr.types[v]}"
+        return f"{names[v]}:{expr.types[v]!r}"
 
     captured = [binder(v) for v in expr.inputs[: expr.captured]]
     inputs = [binder(v) for v in expr.inputs[expr.captured :]]

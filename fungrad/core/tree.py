@@ -19,6 +19,7 @@ from fungrad.core.paths import (
     difference,
     flatten_with_path,
     keystr,
+    prefix_difference,
 )
 from fungrad.core.tracer import Tracer
 
@@ -127,24 +128,30 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
     try:
         return _broadcast_prefix(prefix, tree)
     except ValueError as error:
+        found = prefix_difference(_prefix_structure(prefix), tree)
+        where = what if found is None else f"{what}{found[0]} {found[1]}. It"
         raise ValueError(
-            f"{what} must be an integer, None, or a tree of these that is a prefix of what it "
+            f"{where} must be an integer, None, or a tree of these that is a prefix of what it "
             f"describes; got {prefix!r} for a tree of structure {structure(tree)}"
         ) from error
 
 
 def _broadcast_prefix(prefix: Any, tree: Any) -> list[Any]:
-    def is_none(x: Any) -> bool:
-        return x is None
-
-    found, spec = optree.tree_flatten(
-        prefix, is_leaf=is_none, none_is_leaf=False, namespace=NAMESPACE
-    )
+    spec = _prefix_structure(prefix)
+    found = optree.tree_leaves(prefix, _is_none, namespace=NAMESPACE)
     _check_kinds(spec, structure(tree))
     result: list[Any] = []
     for leaf, subtree in zip(found, spec.flatten_up_to(tree), strict=True):
         result.extend([leaf] * len(leaves(subtree)))
     return result
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _prefix_structure(prefix: Any) -> TreeDef:
+    return optree.tree_structure(prefix, _is_none, namespace=NAMESPACE)
 
 
 def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:

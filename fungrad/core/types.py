@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,23 @@ class ArrayType(InternedValue):
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        """Show as `float64[3,4]`; a weak type ends in `*`."""
-        dims = ",".join(map(str, self.shape))
-        return f"{self.dtype.name}[{dims}]{'*' if self.weak else ''}"
+        """Show as `float64[3,4]`; a weak type ends in `*`, as in printed programs."""
+        return f"{self}{'*' if self.weak else ''}"
+
+    def __str__(self) -> str:
+        """Show as `float64[3,4]`, as messages do: what is weak needs an explanation there."""
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+def type_list(types: Iterable[ArrayType]) -> str:
+    """Return types as messages show several of them.
+
+    Examples
+    --------
+    >>> type_list([array_type((2, 3), np.dtype(float)), PYTHON_SCALARS[int]])
+    'float64[2,3], int64[]'
+    """
+    return ", ".join(map(str, types))
 
 
 def is_added(dtype: np.dtype[Any]) -> bool:

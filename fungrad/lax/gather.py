@@ -10,7 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import kind_of, type_of
+from fungrad.core.types import kind_of, type_list, type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of
 from fungrad.lax.places import Axes, GatherScatterMode, layout_of, windows_at
 from fungrad.primitives.elementwise import Cast
@@ -182,7 +182,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     if len(indices) != len(along) or len({np.shape(i) for i in indices}) > 1:
         raise ValueError(
             f"lax.index_take: idxs must be one index array for each of the axes {along}, all of one shape, got "
-            f"{[type_of(i) for i in indices]}"
+            f"{type_list(map(type_of, indices))}"
         )
     places = [
         fnp.remainder(Cast(np.dtype(np.int64))(index), np.shape(x)[a])

@@ -12,7 +12,7 @@ from fungrad.compile.lower import Program
 from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType, kind_of
+from fungrad.core.types import ArrayType, kind_of, type_list
 from fungrad.primitives import elementwise as e
 from fungrad.transforms.call import check_callable
 
@@ -71,7 +71,7 @@ def closed(
     closure = close(f"lax.{name}", computation, numbers, numbers)
     if closure.structure != structure or list(closure.types) != wanted:
         raise TypeError(
-            f"lax.{name}: computation must return numbers like those it takes, {wanted} in {structure}; it "
-            f"returned {list(closure.types)} in {closure.structure}"
+            f"lax.{name}: computation must return numbers like those it takes, {type_list(wanted)} in {structure}; it "
+            f"returned {type_list(closure.types)} in {closure.structure}"
         )
     return closure

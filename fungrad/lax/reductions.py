@@ -16,7 +16,7 @@ from fungrad.control.programs import Closure, mapped
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import type_of
+from fungrad.core.types import type_list, type_of
 from fungrad.lax.arguments import axes_of, axis_of, no_such_option
 from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
 from fungrad.lax.operands import (
@@ -295,11 +295,10 @@ def reduce(
         )
     types = [array_type_of("reduce", "operands", x) for x in arrays]
     if len({t.shape for t in types}) > 1:
-        raise TypeError(f"lax.reduce: operands are arrays of one shape, got {types}")
+        raise TypeError(f"lax.reduce: operands are arrays of one shape, got {type_list(types)}")
     if any(np.shape(x) for x in starts):
-        raise ValueError(
-            f"lax.reduce: init_values are numbers, got {[array_type_of('reduce', 'init_values', x) for x in starts]}"
-        )
+        given = type_list([array_type_of("reduce", "init_values", x) for x in starts])
+        raise ValueError(f"lax.reduce: init_values are numbers, got {given}")
     if not arrays:
         return operands
     axes = axes_of("reduce", "dimensions", dimensions, types[0].ndim)

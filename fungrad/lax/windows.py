@@ -13,7 +13,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.core.types import ArrayType, kind_of, type_list, type_of
 from fungrad.lax.arguments import array_of
 from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
 from fungrad.lax.operands import brought_to, own_result
@@ -115,7 +115,7 @@ def reduce_window(
     arrays = [array_of(NAME, "operand", x) for x in leaves]
     types = [ArrayType(t.shape, t.dtype) for t in map(type_of, arrays)]
     if len({t.shape for t in types}) > 1:
-        raise TypeError(f"lax.{NAME}: operands must have one shape, got {types}")
+        raise TypeError(f"lax.{NAME}: operands must have one shape, got {type_list(types)}")
     starts = [_start(x, t) for x, t in zip(starts, types, strict=True)]
     geometry = _geometry(
         types[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation

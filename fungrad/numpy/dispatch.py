@@ -12,13 +12,19 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.errors import LostDerivativeError, here, hide_internals
+from fungrad.core.errors import (
+    FungradError,
+    LostDerivativeError,
+    here,
+    hide_internals,
+    raised_inside,
+)
 from fungrad.core.trace import bind, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
@@ -129,7 +135,7 @@ def implements(
                 try:
                     return traced(*args, **kwargs)
                 except Exception as error:
-                    hide_internals(error)
+                    describe_failure(error, numpy_function, args, kwargs)
                     raise
             result = numpy_function(*args, **kwargs)
             return in_trace(result, args) if creates else result
@@ -139,6 +145,32 @@ def implements(
         return _documented(function, numpy_function, traced)
 
     return decorate
+
+
+def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
+    """Leave on an error of a rule a note with the types of the operands; hide frames of fungrad's own.
+
+    Of functions that call each other, the outermost is named: it is the one that is written in the user's code.
+    """
+    notes = getattr(error, "__notes__", [])
+    nested = bool(notes) and notes[-1].startswith(_FAILED)
+    if nested or (isinstance(error, REFUSALS) and not isinstance(error, FungradError)):
+        operands = [*args, *kwargs.values()]
+        flat = [y for x in operands for y in (x if type(x) in (list, tuple) else [x])]
+        types = [str(x.type if type(x) is Tracer else type_of(x)) for x in flat if _is_operand(x)]
+        if nested:
+            notes.pop()
+        if nested or (raised_inside(error) and not all(t in str(error) for t in types)):
+            error.add_note(f"{_FAILED}{_full_name(function)} of {' and '.join(types)}")
+    hide_internals(error)
+
+
+_FAILED = "in "
+REFUSALS = (ValueError, IndexError, TypeError)
+
+
+def _is_operand(x: Any) -> bool:
+    return type(x) in (Tracer, np.ndarray) and (type(x) is Tracer or kind_of(x.dtype) in "biufc")
 
 
 def _place_of_out(rule: Function) -> int | None:
@@ -397,7 +429,7 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                         return traced(*args, **kwargs)
                     return apply_rule(*args)
                 except Exception as error:
-                    hide_internals(error)
+                    describe_failure(error, numpy_function, args, kwargs)
                     raise
         return numpy_function(*args, **kwargs)
 
@@ -438,7 +470,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
         name = _full_name(function) + ("" if method == "__call__" else f".{method}")
         _no_rule(name, [f.__name__ for f in ufunc_methods.get(method, ())])
     except Exception as error:
-        hide_internals(error)
+        describe_failure(error, function, inputs, {})
         raise
 
 
@@ -464,7 +496,7 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
             _no_rule(_full_name(function))
         return traced(*args, **kwargs)
     except Exception as error:
-        hide_internals(error)
+        describe_failure(error, function, args, kwargs)
         raise
 
 

@@ -13,7 +13,7 @@ from fungrad.core.trace import bind, record_expr
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.matrices import diagonal
-from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin
+from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.views import view_of
 from fungrad.primitives.contraction import contract
@@ -76,7 +76,7 @@ def einsum(
     try:
         program = _program(subscripts, tuple([x.type for x in xs]), optimize)
     except ValueError:
-        np.einsum(subscripts, *[standin(x) for x in xs])  # raises NumPy's error
+        ask_numpy(f"einsum {subscripts!r}", lambda ys: np.einsum(subscripts, *ys), xs)
         raise
     values = dict(zip(program.inputs, xs, strict=True))
     for primitive, inputs, outputs in program.equations:

@@ -14,7 +14,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, standin, strong
+from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.shaping import Concatenate, slice_axis
 
@@ -42,7 +42,7 @@ def joined(
         if len(x.shape) != len(first) or any(
             m != n for i, (m, n) in enumerate(zip(x.shape, first, strict=True)) if i != axis
         ):
-            np.concatenate([standin(x) for x in xs], axis)  # raises NumPy's error
+            ask_numpy("concatenate", lambda ys: np.concatenate(ys, axis), xs)
     return Concatenate(axis)(*xs)  # type: ignore[no-any-return]
 
 

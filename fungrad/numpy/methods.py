@@ -15,7 +15,7 @@ from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.at import at
-from fungrad.numpy.dispatch import traced_functions
+from fungrad.numpy.dispatch import describe_failure, traced_functions
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.masked import Selection, selection
@@ -36,13 +36,14 @@ FUNCTIONS = (
 
 
 def _is_function(name: str) -> Callable[..., Any]:
-    traced = traced_functions[getattr(np, name)]
+    function = getattr(np, name)
+    traced = traced_functions[function]
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         try:
             return traced(self, *args, **kwargs)
         except Exception as error:
-            hide_internals(error)
+            describe_failure(error, function, (self, *args), kwargs)
             raise
 
     method.__doc__ = f"Return ``numpy.{name}`` of the array."

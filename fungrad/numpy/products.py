@@ -17,7 +17,15 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, is_added, type_of
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.flipping import roll
-from fungrad.numpy.promotion import apply, as_tracer, cast, loop_dtypes, promote, standin, strong
+from fungrad.numpy.promotion import (
+    apply,
+    as_tracer,
+    ask_numpy,
+    cast,
+    loop_dtypes,
+    promote,
+    strong,
+)
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
@@ -44,8 +52,9 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
 
 def _refused(function: Any, *operands: Any) -> NoReturn:
     """Raise NumPy's error for operands that do not fit."""
-    function(*[standin(x) for x in operands])
-    raise ValueError(f"{function.__name__}: operands {[str(x.type) for x in operands]} do not fit")
+    ask_numpy(function.__name__, lambda xs: function(*xs), operands)
+    types = " and ".join(str(x.type) for x in operands)
+    raise ValueError(f"{function.__name__}: {types} do not fit together")
 
 
 @implements(np.dot)

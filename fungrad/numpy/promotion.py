@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def _stacked(items: Sequence[Any]) -> Tracer:
     rows = [strong(x) for x in items]
     shapes = {type_of(x).shape for x in rows}
     if len(shapes) > 1:
-        np.asarray([standin(x) for x in rows])  # raises NumPy's error
+        ask_numpy("array", np.asarray, rows)
         raise ValueError(f"a list of arrays of different shapes {shapes} is not an array")
     (shape,) = shapes
     rows = promote(*rows)
@@ -90,6 +90,16 @@ def standin(x: Any) -> np.ndarray[Any, Any]:
     """Return an array of the type of `x` that takes no memory: to ask NumPy for its error."""
     type_ = type_of(x)
     return np.broadcast_to(np.zeros((), type_.dtype), type_.shape)
+
+
+def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[Any]) -> None:
+    """Raise NumPy's error for operands that do not fit, with their types; `call` takes their stand-ins."""
+    try:
+        call([standin(x) for x in operands])
+    except Exception as error:
+        types = " and ".join(str(type_of(x)) for x in operands)
+        error.args = (f"{str(error).rstrip()}: {name} of {types}",)
+        raise
 
 
 def result_dtype(*types: ArrayType) -> np.dtype[Any]:

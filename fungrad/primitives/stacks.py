@@ -13,7 +13,7 @@ import numpy as np
 
 from fungrad.core.backend import to_host
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.types import ArrayType, Shape, type_of
+from fungrad.core.types import ArrayType, Shape, type_list, type_of
 from fungrad.primitives.contraction import dot_general
 from fungrad.primitives.elementwise import (
     absolute,
@@ -57,9 +57,13 @@ class OfMatrices(Primitive):
         """Return the shape of the stack; raise for operands that do not fit together."""
         first = types[0]
         if any(t.ndim < 2 or t.shape[:-2] != first.shape[:-2] for t in types):
-            raise ValueError(f"{self.name} takes stacks of matrices of one shape, got {types}")
+            raise ValueError(
+                f"{self.name} takes stacks of matrices of one shape, got {type_list(types)}"
+            )
         if any(t.dtype != first.dtype or not t.inexact for t in types):
-            raise TypeError(f"{self.name} takes real or complex matrices of one dtype, got {types}")
+            raise TypeError(
+                f"{self.name} takes real or complex matrices of one dtype, got {type_list(types)}"
+            )
         return first.shape[:-2]
 
     def check_square(self, a: ArrayType) -> None:

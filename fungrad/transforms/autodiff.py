@@ -14,11 +14,13 @@ from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.paths import keystr, paths_of
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import (
+    argument_place,
     argument_type,
     argument_types,
     as_operand,
@@ -117,7 +119,7 @@ class _Linear:
                 f"{self.label}: the {what} must have the structure of the {_OF[what]}, {expected[0]}; got "
                 f"{structure}"
             )
-        return check_directions(leaves, expected[1], f"{self.label}: {what.removesuffix('s')}")
+        return check_directions(leaves, *expected[::-1], f"{self.label}: {what.removesuffix('s')}")
 
     def run(self, *operands: Any) -> list[Any]:
         """Run the program."""
@@ -251,7 +253,7 @@ def jvp(
                 f"{label}: primals and tangents must have the same structure; got "
                 f"{traced.structure} and {t_structure}"
             )
-        moved = check_directions(t_leaves, traced.types, f"{label}: tangent")
+        moved = check_directions(t_leaves, traced.types, t_structure, f"{label}: tangent")
 
         def build(expr: Expr, done: int) -> Program:
             return Program(jvp_expr(expr, traced.wrt(expr), done))
@@ -267,8 +269,15 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
-def check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: str) -> list[Any]:
+def check_directions(
+    leaves: Sequence[Any], types: Sequence[ArrayType], structure: tree.TreeDef, what: str
+) -> list[Any]:
     """Return the leaves of inexact type as operands; raise if a shape or dtype does not fit."""
+
+    def named(i: int) -> str:
+        path = keystr(paths_of(structure)[i])
+        return f"{what} {i}" if path in ("", f"[{i}]") else f"{what} {i}, at {path},"
+
     moved = []
     for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
         found = argument_type(x, what)
@@ -276,7 +285,7 @@ def check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: st
             if found.dtype != float0 or found.shape != t.shape:
                 # A tangent of an integer can only be zero: say so rather than drop it.
                 raise TypeError(
-                    f"{what} {i} belongs to a value of type {t}, which has no derivative; its dtype must "
+                    f"{named(i)} belongs to a value of type {t}, which has no derivative; its dtype must "
                     f"be float0 (np.zeros({t.shape}, fungrad.float0)); got {found}"
                 )
             continue
@@ -285,7 +294,7 @@ def check_directions(leaves: Sequence[Any], types: Sequence[ArrayType], what: st
         )
         if found.shape != t.shape or not fits:
             raise TypeError(
-                f"{what} {i} has type {found}, but belongs to a value of type {t}; shapes and dtypes must "
+                f"{named(i)} has type {found}, but belongs to a value of type {t}; shapes and dtypes must "
                 f"be equal. Convert it with np.broadcast_to and .astype({t.dtype})."
             )
         operand = as_operand(x)
@@ -425,10 +434,11 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
     types = argument_types(leaves, primals, {}, label)
-    for t in types:
+    for i, t in enumerate(types):
         if not t.inexact:
             raise TypeError(
-                f"{label}: arguments must be floating-point or complex, got {t}; close over the others"
+                f"{label}: arguments must be floating-point or complex, and {argument_place(i, primals)} is of "
+                f"type {t}; close over the others"
             )
     with Trace(label) as trace:
         tracers = [trace.new_input(tangent_type(t)) for t in types]
@@ -451,7 +461,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"{label}: the cotangent must have the structure of the result, {out_structure}; "
                 f"got {ct_structure}"
             )
-        cts = check_directions(ct_leaves, out_types, f"{label}: cotangent")
+        cts = check_directions(ct_leaves, out_types, out_structure, f"{label}: cotangent")
         with at_places(trace.sources):
             return tuple(tree.unflatten(structure, program(*kept, *cts)))
 

@@ -132,6 +132,19 @@ def argument_types(
     raise TypeError(f"{label}: an argument has no type")
 
 
+def argument_place(
+    leaf: int,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    positions: Sequence[int] | None = None,
+) -> str:
+    """Return how to speak of a leaf of the arguments, counted from the first: ``argument 0['w']``."""
+    places = range(len(args)) if positions is None else positions
+    named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *(kwargs or {}).items()]
+    found = [(name, path) for name, x in named for path, _ in tree.leaves_with_paths(x)]
+    return "argument {!r}{}".format(*found[leaf])
+
+
 def _static_advice(name: int | str, path: str) -> str:
     if name == 0 and not path:
         return (

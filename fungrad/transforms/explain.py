@@ -131,11 +131,12 @@ def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iter
 
 def _change(old: ArrayType, new: ArrayType) -> str:
     if old.weak != new.weak:
-        return f"was {_kind(old)}, and is {_kind(new)} now"
+        return f"was {described(old)}, and is {described(new)} now"
     return f"went from {old} to {new}"
 
 
-def _kind(type_: ArrayType) -> str:
+def described(type_: ArrayType) -> str:
+    """Say what a type is, Python numbers being another than arrays of their dtype."""
     if not type_.weak:
         return str(type_)
     of = {"i": "int", "f": "float", "c": "complex"}[type_.dtype.kind]

@@ -17,6 +17,7 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, kind_of
 from fungrad.transforms.call import (
+    argument_place,
     argument_type,
     argument_types,
     as_operand,
@@ -135,11 +136,11 @@ def _transformed(
         leaves, structure = tree.flatten(wanted)
         with Trace(label, known=True) as trace:
             traced = []
-            types = argument_types(leaves, [args[i] for i in positions], {}, label, positions)
-            for x, type_ in zip(leaves, types, strict=True):
-                if differentiable(type_, holomorphic, allow_int, label):
-                    x = trace.new_input(type_, as_operand(x))
-                traced.append(x)
+            chosen_args = [args[i] for i in positions]
+            types = argument_types(leaves, chosen_args, {}, label, positions)
+            moving = differentiable(types, chosen_args, positions, label, holomorphic, allow_int)
+            for x, type_, moves in zip(leaves, types, moving, strict=True):
+                traced.append(trace.new_input(type_, as_operand(x)) if moves else x)
             rebuilt = tree.unflatten(structure, traced)
             new_args = list(args)
             for i, x in zip(positions, (rebuilt,) if single else rebuilt, strict=True):
@@ -203,22 +204,41 @@ def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, .
     return result
 
 
-def differentiable(type_: ArrayType, holomorphic: bool, allow_int: bool, label: str) -> bool:
-    """Whether to differentiate with respect to an argument of this type; raise if that is an error."""
-    if holomorphic and type_.dtype.kind != "c":
-        raise TypeError(
-            f"{label}: with holomorphic=True the arguments must be complex, got {type_}. Convert the "
-            "argument with .astype(complex), or leave out holomorphic=True."
-        )
-    if type_.inexact:
-        return True
-    if allow_int:
-        return False
-    raise TypeError(
-        f"{label}: the derivative with respect to an argument of type {type_} is asked for, and only "
-        "floating-point and complex arguments have one. Pass a float (2.0 instead of 2, "
-        "x.astype(float)), leave the argument out of argnums, or pass allow_int=True."
-    )
+def differentiable(
+    types: Sequence[ArrayType],
+    args: Sequence[Any],
+    positions: Sequence[int],
+    label: str,
+    holomorphic: bool,
+    allow_int: bool | None,
+) -> list[bool]:
+    """Return whether to differentiate with respect to each leaf of `args`; raise if that is an error.
+
+    The `positions` are those of `args` in the user's call. `allow_int` is None where there is no such parameter.
+    """
+    for i, type_ in enumerate(types):
+        if holomorphic and type_.dtype.kind != "c":
+            raise TypeError(
+                f"{label}: with holomorphic=True the arguments must be complex, and "
+                f"{argument_place(i, args, positions=positions)} is of type {type_}. Convert it with "
+                ".astype(complex), or leave out holomorphic=True."
+            )
+        if not (type_.inexact or allow_int):
+            place = argument_place(i, args, positions=positions)
+            whole = "]" not in place and "." not in place
+            instead = ", or pass allow_int=True" if allow_int is False else ""
+            raise TypeError(
+                f"{label}: {place} is of type {type_}, and only floating-point and complex arguments have a "
+                "derivative. Pass a float (2.0 instead of 2, x.astype(float)), "
+                f"{_ELSEWHERE[whole]}{instead}."
+            )
+    return [t.inexact for t in types]
+
+
+_ELSEWHERE = {
+    True: "leave the argument out of argnums",
+    False: "pass it in another argument, which is not in argnums",
+}
 
 
 def check_scalar(value: Any, holomorphic: bool, label: str) -> None:

@@ -13,15 +13,15 @@ from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
-from fungrad.transforms.call import argument_type, check_callable, name_of
+from fungrad.transforms.call import argument_types, check_callable, name_of
 from fungrad.transforms.grad import as_positions, differentiable, grad, in_range
 from fungrad.transforms.vmap import vmap
 
 
 def _partial(
     fun: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: Any, label: str
-) -> tuple[Callable[[Any], Any], Any]:
-    """Return `fun` as a function of the chosen arguments alone (one, or a tuple), and those."""
+) -> tuple[Callable[[Any], Any], Any, tuple[int, ...]]:
+    """Return `fun` as a function of the chosen arguments alone (one, or a tuple), those, and where they are."""
     single = isinstance(argnums, (int, np.integer))
     positions = in_range(as_positions(argnums), len(args), label)
 
@@ -31,7 +31,21 @@ def _partial(
             new[i] = x
         return fun(*new, **kwargs)
 
-    return of_chosen, args[positions[0]] if single else tuple([args[i] for i in positions])
+    chosen = args[positions[0]] if single else tuple([args[i] for i in positions])
+    return of_chosen, chosen, positions
+
+
+def _check_arguments(
+    args: Sequence[Any],
+    positions: Sequence[int],
+    label: str,
+    holomorphic: bool,
+    allow_int: bool | None,
+) -> None:
+    """Raise a TypeError that names the leaf if an argument cannot be differentiated by."""
+    chosen = [args[i] for i in positions]
+    types = argument_types(tree.leaves(chosen), chosen, {}, label, positions)
+    differentiable(types, chosen, positions, label, holomorphic, allow_int)
 
 
 def _basis(leaves: Sequence[Any]) -> list[np.ndarray]:
@@ -91,11 +105,11 @@ def jacfwd(
     @functools.wraps(fun, updated=())
     @api_boundary
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
+        of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
         leaves, structure = tree.flatten(chosen)
+        _check_arguments(args, positions, label, holomorphic, None)
         for x in leaves:
-            type_ = argument_type(x, label)
-            differentiable(type_, holomorphic, False, label)
+            type_ = type_of(x)
             if type_.dtype.kind == "c" and not holomorphic:
                 raise TypeError(
                     f"{label} needs real arguments, got {type_}: pass holomorphic=True if the function is "
@@ -145,10 +159,9 @@ def jacrev(
     @functools.wraps(fun, updated=())
     @api_boundary
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
-        leaves, structure = tree.flatten(chosen)
-        for x in leaves:
-            differentiable(argument_type(x, label), holomorphic, allow_int, label)
+        of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
+        structure = tree.structure(chosen)
+        _check_arguments(args, positions, label, holomorphic, allow_int)
         value, pull, *aux = vjp(of_chosen, chosen, has_aux=has_aux)
         out_leaves, out_structure = tree.flatten(value)
         for x in out_leaves:
@@ -243,7 +256,8 @@ def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[.
         if len(args_and_vector) < 2:
             raise TypeError(f"{label} is called with the arguments of the function and a vector")
         *args, vector = args_and_vector
-        of_chosen, chosen = _partial(fun, argnums, tuple(args), kwargs, label)
+        of_chosen, chosen, positions = _partial(fun, argnums, tuple(args), kwargs, label)
+        _check_arguments(args, positions, label, False, None)
         return jvp(grad(of_chosen), (chosen,), (vector,))[1]
 
     return product

@@ -94,7 +94,7 @@ def jet(
                 x if t.inexact else _at_rest(x, t, f"{what} {i}")
                 for i, (x, t) in enumerate(zip(terms, traced.types, strict=True))
             ]
-            by_order.append(check_directions(rested, traced.types, what))
+            by_order.append(check_directions(rested, traced.types, traced.structure, what))
         moved = [x for part in zip(*by_order, strict=True) for x in part]
 
         def build(expr: Expr, done: int) -> Program:

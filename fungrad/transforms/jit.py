@@ -31,7 +31,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
 )
-from fungrad.transforms.explain import Signature, log_miss
+from fungrad.transforms.explain import Signature, described, log_miss
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
@@ -391,8 +391,9 @@ class Compiled:
         types = tuple(argument_types(leaves, args, kwargs, f"compiled {self._name}"))
         if types != self.in_types:
             raise TypeError(
-                f"this program of {self._name} was compiled for arguments of types {self.in_types}, "
-                f"and is called with {types}; call the jitted function itself to compile for others"
+                f"this program of {self._name} was compiled for arguments of types "
+                f"{', '.join(map(described, self.in_types))}, and is called with "
+                f"{', '.join(map(described, types))}; call the jitted function itself to compile for others"
             )
         return self._entry.run([as_operand(x) for x in leaves], False)
 

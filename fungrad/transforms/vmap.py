@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.transforms.call import (
+    argument_place,
     argument_types,
     as_operand,
     check_callable,
@@ -219,7 +220,10 @@ def vmap(
         axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
         axes += [0] * (len(leaves) - len(axes))
         types = argument_types(leaves, args, kwargs, label)
-        axes = [_front(a, t, label) for a, t in zip(axes, types, strict=True)]
+        place = functools.partial(_argument_place, args, kwargs)
+        axes = [
+            _front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))
+        ]
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         with Trace(label) as trace:
             traced = list(leaves)
@@ -237,8 +241,8 @@ def vmap(
             wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
             targets = tuple(
                 [
-                    _front(a, trace.types[v], label, extra=1)
-                    for a, v in zip(wanted, outputs, strict=True)
+                    _front(a, trace.types[v], label, i, functools.partial(_result_place, result), 1)
+                    for i, (a, v) in enumerate(zip(wanted, outputs, strict=True))
                 ]
             )
             sources = tuple([a for a in axes if a is not None])
@@ -256,19 +260,47 @@ def vmap(
     return mapped
 
 
-def _front(axis: Any, type_: ArrayType, label: str, extra: int = 0) -> int | None:
-    """Return `axis` counted from the front, for an array with `extra` more axes than `type_`."""
+def _front(
+    axis: Any,
+    type_: ArrayType,
+    label: str,
+    leaf: int,
+    place: Callable[[int], str],
+    extra: int = 0,
+) -> int | None:
+    """Return `axis` counted from the front, for an array with `extra` more axes than `type_`.
+
+    `place` tells how to speak of a leaf in an error.
+    """
     if axis is None:
         return None
     ndim = type_.ndim + extra
-    if not isinstance(axis, int | np.integer) or not -ndim <= axis < ndim:
-        what = "result" if extra else "argument"
+    if not isinstance(axis, int | np.integer):
         raise ValueError(
-            f"{label}: axis {axis} is out of range for the {what} of type {type_}"
-            + (" (without the mapped axis)" if extra else "")
-            + (". Pass None in in_axes for arguments that are not mapped." if not extra else "")
+            f"{label}: the axis of {place(leaf)} must be an integer or None, got {axis!r}"
+        )
+    if not -ndim <= axis < ndim:
+        if extra:
+            raise ValueError(
+                f"{label}: axis {axis} of out_axes is out of range for {place(leaf)}, of type {type_} without the "
+                "mapped axis"
+            )
+        why = (
+            "is a scalar, and has no axis to map over" if not type_.ndim else f"has no axis {axis}"
+        )
+        raise ValueError(
+            f"{label}: {place(leaf)}, of type {type_}, {why}. Pass None in in_axes for what is the same in all "
+            "calls, in_axes=(0, None) say."
         )
     return int(axis) % ndim
+
+
+def _argument_place(args: Sequence[Any], kwargs: Mapping[str, Any], leaf: int) -> str:
+    return argument_place(leaf, args, kwargs)
+
+
+def _result_place(result: Any, leaf: int) -> str:
+    return f"the result{tree.leaves_with_paths(result)[leaf][0]}"
 
 
 def _batch_size(

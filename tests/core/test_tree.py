@@ -155,7 +155,7 @@ def test_prefixes(prefix, full, expected):
     ],
 )
 def test_what_is_no_prefix(prefix, full):
-    with pytest.raises(ValueError, match=r"^axes must be an integer, None, or a tree"):
+    with pytest.raises(ValueError, match=r"^axes.* must be an integer, None, or a tree"):
         tree.broadcast_prefix(prefix, full, "axes")
 
 

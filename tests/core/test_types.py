@@ -16,9 +16,9 @@ F64 = np.dtype(np.float64)
         (np.float32(1), "float32[]"),
         (np.array(True), "bool[]"),
         (True, "bool[]"),
-        (1, "int64[]*"),
-        (1.0, "float64[]*"),
-        (1j, "complex128[]*"),
+        (1, "int64[]"),
+        (1.0, "float64[]"),
+        (1j, "complex128[]"),
         (np.zeros(2, float0), "void[2]"),
         (array_type((4,), F64), "float64[4]"),
     ],
@@ -27,6 +27,11 @@ F64 = np.dtype(np.float64)
 def test_type_of(value, text):
     assert str(type_of(value)).replace("void0", "void") == text
     assert is_array(value)
+
+
+def test_only_programs_mark_the_types_of_python_numbers():
+    assert (str(type_of(1)), repr(type_of(1))) == ("int64[]", "int64[]*")
+    assert (str(type_of(np.int64(1))), repr(type_of(np.int64(1)))) == ("int64[]", "int64[]")
 
 
 @pytest.mark.parametrize("value", [None, [1.0], "1", {}, ..., np.dtype(float), int], ids=str)

@@ -263,15 +263,52 @@ def test_arguments_are_never_modified_and_mutation_between_calls_is_seen():
         (lambda: fg.vmap(lambda x: x, axis_size=2)(np.ones(3)), r"length 3(.|\n)*axis_size is 2"),
         (lambda: fg.vmap(lambda x: x, in_axes=None)(1.0), "nothing is mapped.*axis_size"),
         (lambda: fg.vmap(lambda: 1)(), "nothing is mapped"),
-        (lambda: fg.vmap(lambda x: x)(3.0), r"axis 0 is out of range.*float64\[\].*Pass None"),
-        (lambda: fg.vmap(lambda x: x, in_axes=2)(np.ones((2, 2))), "axis 2 is out of range"),
-        (lambda: fg.vmap(lambda x: x, in_axes=-3)(np.ones((2, 2))), "axis -3 is out of range"),
-        (lambda: fg.vmap(lambda x: x, out_axes=2)(np.ones((2, 2))), "axis 2 is out of range"),
+        (
+            lambda: fg.vmap(lambda x: x)(3.0),
+            r"argument 0, of type float64\[\], is a scalar.*Pass None",
+        ),
+        (lambda: fg.vmap(lambda x: x, in_axes=2)(np.ones((2, 2))), "argument 0.* has no axis 2"),
+        (lambda: fg.vmap(lambda x: x, in_axes=-3)(np.ones((2, 2))), "argument 0.* has no axis -3"),
+        (
+            lambda: fg.vmap(lambda x, y: x + y["a"])(np.ones(2), {"a": 1.0}),
+            r"argument 1\['a'\], of type float64\[\], is a scalar, and has no axis to map over\. Pass None",
+        ),
+        (
+            lambda: fg.vmap(lambda x, k: x)(np.ones(2), k=3),
+            r"argument 'k', of type int64\[\], is a scalar",
+        ),
+        (
+            lambda: fg.vmap(lambda x: {"a": (x, x)}, out_axes={"a": (0, 2)})(np.ones((2, 2))),
+            r"axis 2 of out_axes is out of range for the result\['a'\]\[1\], of type float64\[2\]",
+        ),
+        (
+            lambda: fg.vmap(lambda x: x, out_axes=2)(np.ones((2, 2))),
+            "axis 2 of out_axes is out of range",
+        ),
         (lambda: fg.vmap(lambda x: x, out_axes=None)(np.ones(2)), "out_axes is None"),
         (lambda: fg.vmap(lambda x: x, in_axes=(0, 0))(np.ones(2)), "2 entries.*1 positional"),
-        (lambda: fg.vmap(lambda x: x, in_axes=({"a": 0},))((np.ones(2),)), "in_axes must be"),
-        (lambda: fg.vmap(lambda x: x, out_axes=(0, 0))(np.ones(2)), "out_axes must be"),
-        (lambda: fg.vmap(lambda x: x, in_axes="0")(np.ones(2)), "in_axes must be|axis 0"),
+        (
+            lambda: fg.vmap(lambda x: x, in_axes=({"a": 0},))((np.ones(2),)),
+            r"in_axes\[0\] is {'a': \*}, where there is a tuple of length 1. It must be",
+        ),
+        (
+            lambda: fg.vmap(lambda d: d, in_axes=({"a": {"b": 0}},))(
+                {"a": {"b": np.ones(2), "c": 1.0}}
+            ),
+            r"in_axes\[0\]\['a'\] lacks the key 'c'\. It must be an integer, None, or a tree",
+        ),
+        (
+            lambda: fg.vmap(lambda d: d, in_axes=({"a": 0, "b": None},))({"a": np.ones(2)}),
+            r"in_axes\[0\] has the key 'b', which is not there",
+        ),
+        (
+            lambda: fg.vmap(lambda x: x, out_axes=(0, 0))(np.ones(2)),
+            "out_axes is a tuple of length 2, where there is a leaf",
+        ),
+        (
+            lambda: fg.vmap(lambda x: x, in_axes="0")(np.ones(2)),
+            "the axis of argument 0 must be an integer or None, got '0'",
+        ),
     ],
 )
 def test_messages(call, words):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from fungrad.core.types import type_list
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, numbers
 from fungrad.numpy.promotion import broadcast_to
@@ -27,7 +28,7 @@ def _stacked(name: str, *arrays: Any) -> list[Any]:
     try:
         stack = np.broadcast_shapes(*[x.shape[:-2] for x in xs])
     except ValueError:
-        raise ValueError(f"{name}: stacks {[str(x.type) for x in xs]} do not fit") from None
+        raise ValueError(f"{name}: stacks {type_list([x.type for x in xs])} do not fit") from None
     return [broadcast_to(x, stack + x.shape[-2:]) for x in xs]
 
 
