@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
+from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import settings
 from fungrad.core.errors import describe_source
@@ -57,7 +56,6 @@ class Program:
         self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
-        self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
@@ -83,33 +81,33 @@ class Program:
         self._ran = True
         return evaluator(self._given)(*arguments)
 
-    @functools.cached_property
+    @cached_property
     def on_numpy(self) -> Callable[..., list[Any]]:
         """The compiled function of NumPy arrays, whatever the settings are."""
         return self._compiled_for(np)
 
-    @functools.cached_property
+    @cached_property
     def expr(self) -> Expr:
         """The program, simplified."""
         with no_collection():
             return simplify(self._given)
 
-    @functools.cached_property
+    @cached_property
     def effect(self) -> bool:
         """Whether one of its equations has an effect."""
         return any(e.primitive.effect for e in self._given.equations)
 
-    @functools.cached_property
+    @cached_property
     def can_fail(self) -> bool:
         """Whether one of its equations raises errors that depend on values."""
         return any(e.primitive.can_fail for e in self._given.equations)
 
-    @functools.cached_property
+    @cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which it works: within `vmap` it is always recorded, never run."""
         return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])
 
-    @functools.cached_property
+    @cached_property
     def source(self) -> PythonSource:
         """The program as Python source."""
         return python_source(self.expr, self.donated, self.borrowed)
@@ -119,10 +117,8 @@ class Program:
         return watcher(self.expr) if settings.get().watched else self._compiled_for(xp)
 
     def _compiled_for(self, xp: ModuleType) -> Callable[..., list[Any]]:
-        with self._lock:
-            if xp not in self._compiled:
-                self._compiled[xp] = self._compile(xp)
-            return self._compiled[xp]
+        # Without a lock: threads that come at once may each compile, and go on with what was done first.
+        return self._compiled.get(xp) or self._compiled.setdefault(xp, self._compile(xp))
 
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:

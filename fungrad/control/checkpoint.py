@@ -24,6 +24,7 @@ from fungrad.control.analysis import (
 from fungrad.control.policies import Policy, alternatives, check_policy, kept_by
 from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
 from fungrad.core import tree
+from fungrad.core.cached import cached_property
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.evaluate import evaluate
@@ -123,13 +124,13 @@ class Checkpoint(OfPrograms):
             results[i] += itertools.islice(rest, order)
         return results
 
-    @functools.cached_property
+    @cached_property
     def _inexact(self) -> tuple[int, ...]:
         """The operands that can have tangents."""
         types = self.program.expr.input_types
         return tuple([i for i, t in enumerate(types) if t.inexact])
 
-    @functools.cached_property
+    @cached_property
     def saving(self) -> Primitive | None:
         """The call that also returns what is kept for the derivative by any operand."""
         if self.policy is None and not self.effect:

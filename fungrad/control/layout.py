@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.cached import cached_property
 from fungrad.core.types import ArrayType
 
 
@@ -19,7 +19,7 @@ class Layout:
 
     types: tuple[ArrayType, ...]
 
-    @functools.cached_property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the vector."""
         # Linear algebra begins at float32.
@@ -30,7 +30,7 @@ class Layout:
         """The length of the vector."""
         return sum(t.size for t in self.types)
 
-    @functools.cached_property
+    @cached_property
     def ends(self) -> tuple[int, ...]:
         """Where each array ends."""
         return tuple(itertools.accumulate(t.size for t in self.types))

@@ -8,13 +8,13 @@ so whatever is made here is kept in the cache of `transforms/call.py`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.axes import name_in_batch
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import (
     ConcretizationError,
     InDerivative,
@@ -41,12 +41,12 @@ class OfPrograms(Primitive):
     multiple_results = True
     interned = False
 
-    @functools.cached_property
+    @cached_property
     def effect(self) -> bool:
         """Whether one of the programs has an effect."""
         return any(x.effect for x in self._held())
 
-    @functools.cached_property
+    @cached_property
     def can_fail(self) -> bool:
         """Whether one of the programs raises errors that depend on values."""
         return any(x.can_fail for x in self._held())
@@ -75,7 +75,7 @@ class OfPrograms(Primitive):
             }
         return found
 
-    @functools.cached_property
+    @cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which the programs work."""
         return frozenset().union(*[x.axis_names for x in self._held()])

@@ -9,23 +9,48 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import threading
 import weakref
 from typing import Any, TypeVar, dataclass_transform
+from weakref import _remove_dead_weakref  # type: ignore[attr-defined]
 
 C = TypeVar("C", bound=type)
 
-_instances: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+_instances: dict[Any, _Reference] = {}
 
 
-@functools.lru_cache(maxsize=1 << 14, typed=True)
-def _construct(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+class _Reference(weakref.ref[Any]):
+    """A weak reference to an instance that takes itself out of the table when that goes."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+def _forget(
+    reference: Any,
+    table: dict[Any, _Reference] = _instances,
+    remove: Any = _remove_dead_weakref,
+) -> None:
+    """Remove the entry, in one step, if what it refers to is gone and no other has taken its place."""
+    remove(table, reference.key)
+
+
+def _unique(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    """Return the instance of such parameters that there is, or a new one."""
     new = type.__call__(cls, *args, **kwargs)
     values = tuple(getattr(new, field.name) for field in dataclasses.fields(new))
     key = (cls, values, tuple(map(type, values)))  # 1, 1.0 and True are different parameters
-    with _lock:
-        return _instances.setdefault(key, new)
+    reference = _Reference(new, _forget)
+    reference.key = key
+    while True:
+        # One step, so no lock is needed, which a process that forks could find held for ever.
+        known = _instances.setdefault(key, reference)
+        instance = known()
+        if instance is not None:
+            return instance
+        _forget(known)  # it is going just now
+
+
+_construct = functools.lru_cache(maxsize=1 << 14, typed=True)(_unique)
 
 
 class Interned(type):

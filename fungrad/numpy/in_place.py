@@ -60,7 +60,7 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
             return None if inplace else target
 
         traced_functions[numpy_function] = traced
-        summary = (numpy_function.__doc__ or "").strip().splitlines()[0]
+        summary = (numpy_function.__doc__ or "").strip().partition("\n")[0]
         function.__doc__ = (
             f"{summary}\n\nThis is `numpy.{name}`, for tracers too. With ``inplace=False`` the first argument "
             "stays as it is, and the changed array is returned.\n"

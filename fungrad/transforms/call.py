@@ -8,7 +8,6 @@ parameters, types and wiring. Values are not part of the key; captured arrays an
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
@@ -48,12 +48,12 @@ class Call(Primitive):
     def callee(self) -> Expr:
         return self.program.expr
 
-    @functools.cached_property
+    @cached_property
     def effect(self) -> bool:
         """Whether an equation of the program has one."""
         return self.program.effect
 
-    @functools.cached_property
+    @cached_property
     def can_fail(self) -> bool:
         """Whether an equation of the program can."""
         return self.program.can_fail

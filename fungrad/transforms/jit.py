@@ -88,17 +88,34 @@ class Entry:
 
 
 def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
-    """Whether the donated arguments are writeable NumPy arrays that share memory with no other."""
-    return all(
+    """Whether the donated arguments are writeable NumPy arrays that share memory with no other.
+
+    Nor with themselves; and nothing that was recorded with them may wait to be computed.
+    """
+    return current_trace.get() is None and all(
         type(leaves[i]) is np.ndarray
         and leaves[i].flags.writeable
         and leaves[i].dtype.isnative
+        and has_own_places(leaves[i])
         and not any(
-            j != i and type(x) is np.ndarray and np.may_share_memory(leaves[i], x)
+            j != i and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x)
             for j, x in enumerate(leaves)
         )
         for i in donated
     )
+
+
+def has_own_places(x: np.ndarray) -> bool:
+    """Whether no two elements of an array overlap; False also for some strides that are no array's axes."""
+    if x.flags.forc:
+        return True
+    end = x.itemsize  # of the memory that the axes so far take
+    for stride, n in sorted(zip(map(abs, x.strides), x.shape, strict=True)):
+        if n > 1:
+            if stride < end:
+                return False
+            end += (n - 1) * stride
+    return True
 
 
 def exactly(value: Any) -> Any:
@@ -429,7 +446,8 @@ def jit(
         Arguments whose memory the program may use, for what it computes and for its results. NumPy cannot delete an
         array that has a name: one that was donated can still be read, but what it holds is undefined, and it may
         share memory with a result. Nothing is overwritten if one of them is read-only, no NumPy array, or shares
-        memory with another argument, nor in calls that are traced.
+        memory with another argument or, as windows that overlap do, with itself; nor in calls from within a
+        function that is being traced.
     inline
         Whether a call under another transform records the equations of `fun` instead of one call.
     keep_unused, device, backend

@@ -1,5 +1,6 @@
 """Donated arguments of `jit`: their memory is used for results, where nobody else has a claim to it."""
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -16,6 +17,8 @@ def shared(results, *arguments):
         for result in fg.tree.leaves(results)
     ]
 
+
+windows = functools.partial(np.lib.stride_tricks.sliding_window_view, writeable=True)
 
 FUNCTIONS = {
     "sum": (lambda x, y: x + y, 0, [[0]]),
@@ -92,8 +95,24 @@ def read_only(x):
         lambda: ((x := np.ones(12))[:6], x[3:9]),
         lambda: (np.ones(6, ">f8"), np.ones(6)),
         lambda: (np.broadcast_to(1.0, (6,)), np.ones(6)),
+        lambda: (np.lib.stride_tricks.as_strided(np.ones(1), (6,), (0,)), np.ones(6)),
+        lambda: (windows(np.arange(5.0), 2), np.ones((4, 2))),
+        lambda: (windows(np.arange(5.0), 2)[::-1].T, np.ones((2, 4))),
+        lambda: (np.ndarray((3,), float, np.zeros(24, np.uint8), strides=(4,)), np.ones(3)),
+        lambda: ((x := np.ones(6)), x.view(np.recarray)),
     ],
-    ids=["read-only", "twice", "overlapping", "byte order", "repeated"],
+    ids=[
+        "read-only",
+        "twice",
+        "overlapping",
+        "byte order",
+        "repeated",
+        "one place",
+        "windows",
+        "windows backwards",
+        "half an element apart",
+        "view of a subclass",
+    ],
 )
 def test_memory_that_must_not_be_written_is_left_alone(arguments):
     x, y = arguments()
@@ -101,6 +120,35 @@ def test_memory_that_must_not_be_written_is_left_alone(arguments):
     found = fg.jit(lambda x, y: x + y, donate_argnums=0)(x, y)
     assert not np.shares_memory(found, x)
     np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones((4, 6))[::2, 1::2],
+        np.ones((4, 6)).T[::-1],
+        np.ones((3, 1, 4)).transpose(2, 0, 1)[:, ::-1],
+        np.lib.stride_tricks.as_strided(np.ones(4), (1, 4), (0, 8)),
+        np.ones((0, 3))[::2],
+        np.ones((4, 2), [("a", float), ("b", np.int8)])["a"],
+    ],
+    ids=["steps", "backwards", "permuted", "axis of length 1", "empty", "field"],
+)
+def test_arrays_that_do_not_overlap_themselves_are_used(x):
+    found = fg.jit(lambda x: 3 * x, donate_argnums=0)(x)
+    assert np.shares_memory(found, x) or not x.size
+    np.testing.assert_array_equal(found, np.full(x.shape, 3.0))
+
+
+def test_what_waits_to_be_computed_reads_an_array_as_it_was_when_used():
+    step = fg.jit(lambda b: 2 * b, donate_argnums=0)
+    b = np.ones(1 << 13)
+
+    def f(x):
+        y = (x * b).sum()
+        return y + 0 * step(b)[0]
+
+    assert fg.grad(f)(1.0) == b.size
 
 
 @pytest.mark.parametrize(
