@@ -1,12 +1,19 @@
-"""A bounded cache that threads can share."""
+"""A bounded cache that threads can share, and that no exception can leave in disorder.
+
+There is no lock. An interrupt can arrive between any two instructions, and a lock that it left closed would
+stop every other thread, as one that was closed when a process forked stops the child. Instead, each
+step is one operation on a dict, after which the cache is valid; what follows from the entries (their
+number, their weight) is counted when it is needed.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import heapq
+import itertools
+import os
 import threading
-from collections.abc import Callable, Hashable
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
 
@@ -22,11 +29,25 @@ class CacheInfo(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class _Entry(Generic[V]):
-    key: Hashable
     value: V
     weight: float
     used: int
     """When it was used last, by the clock of the cache."""
+
+
+class _Build:
+    """A build that is going on, for other threads to wait for."""
+
+    __slots__ = ("done", "process", "thread")
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.process = os.getpid()
+        self.done = threading.Event()
+
+    def is_elsewhere(self) -> bool:
+        """Whether another thread is at it: one of this process, since none of the others survives a fork."""
+        return self.process == os.getpid() and self.thread != threading.get_ident()
 
 
 class LRUCache(Generic[V]):
@@ -43,26 +64,23 @@ class LRUCache(Generic[V]):
     def __init__(self, maxsize: int, maxweight: float = float("inf")) -> None:
         self.maxsize = maxsize
         self.maxweight = maxweight
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all entries and counts."""
         self._entries: dict[Hashable, _Entry[V]] = {}
-        # A heap with each entry once, by a time no later than that of its last use: hits leave it as it is.
-        self._queue: list[tuple[int, _Entry[V]]] = []
-        self._weight = 0.0
-        self._lock = threading.RLock()
-        self._building: dict[Hashable, tuple[Any, int]] = {}
-        self._clock = 0
-        self.hits = 0
-        self.misses = 0
+        self._building: dict[Hashable, _Build] = {}
+        self._clock = itertools.count()
+        self._hits = itertools.count()
+        self._misses = itertools.count()
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of `key`, or None."""
         entry = self._entries.get(key)  # the only hashing: a key may be a whole program
-        return None if entry is None else self._use(entry)
-
-    def _use(self, entry: _Entry[V]) -> V:
-        with self._lock:
-            self.hits += 1
-            self._clock += 1
-            entry.used = self._clock
+        if entry is None:
+            return None
+        next(self._hits)
+        entry.used = next(self._clock)
         return entry.value
 
     def get_or_build(
@@ -72,59 +90,65 @@ class LRUCache(Generic[V]):
         found = self.get(key)
         if found is not None:
             return found
-        with self._lock:
-            building, threads = self._building.get(key, (threading.RLock(), 0))
-            self._building[key] = (building, threads + 1)
+        mine = _Build()
         try:
-            with building:
-                entry = self._entries.get(key)  # another thread may have built it meanwhile
-                if entry is not None:
-                    return self._use(entry)
-                value = build()
-                self._add(key, value, weigh(value))
-                return value
-        finally:
-            with self._lock:  # the lock goes with the last thread that waits for it
-                _, threads = self._building.pop(key)
-                if threads > 1:
-                    self._building[key] = (building, threads - 1)
+            try:
+                while (going_on := self._building.setdefault(key, mine)).is_elsewhere():
+                    going_on.done.wait()
+                found = self.get(key)  # another thread may have built it meanwhile
+                return self._keep(key, build(), weigh) if found is None else found
+            finally:
+                self._end(key, mine)
+        finally:  # twice: an interrupt may have come before the first was done
+            self._end(key, mine)
 
-    def _add(self, key: Hashable, value: V, weight: float) -> None:
-        with self._lock:
-            self.misses += 1
-            self._clock += 1
-            entry = self._entries[key] = _Entry(key, value, weight, self._clock)
-            heapq.heappush(self._queue, (entry.used, entry))
-            self._weight += weight
-            while len(self._entries) > 1 and (
-                len(self._entries) > self.maxsize or self._weight > self.maxweight
-            ):
-                self._drop_oldest()
+    def _end(self, key: Hashable, build: _Build) -> None:
+        going_on = self._building.get(key)
+        if going_on is build or (going_on is not None and going_on.process != build.process):
+            self._building.pop(key, None)
+        build.done.set()
 
-    def _drop_oldest(self) -> None:
-        """Forget the entry that was used least recently."""
-        since, oldest = self._queue[0]
-        while oldest.used > since:  # it was used after it was queued
-            heapq.heapreplace(self._queue, (oldest.used, oldest))
-            since, oldest = self._queue[0]
-        heapq.heappop(self._queue)
-        self._weight -= oldest.weight
-        if self._entries.get(oldest.key) is oldest:  # else built anew, within its own build
-            del self._entries[oldest.key]
+    def _keep(self, key: Hashable, value: V, weigh: Callable[[V], float]) -> V:
+        """Add an entry, and forget those used least recently if there are too many."""
+        self._entries[key] = _Entry(value, weigh(value), next(self._clock))
+        next(self._misses)
+        if len(self._entries) > self.maxsize or self.maxweight < float("inf"):
+            for oldest in self._superfluous():
+                self._entries.pop(oldest, None)
+        return value
+
+    def _superfluous(self) -> Iterator[Hashable]:
+        entries = self._entries.copy()
+        number, weight = len(entries), sum([entry.weight for entry in entries.values()])
+        if number <= self.maxsize and weight <= self.maxweight:
+            return
+        # A large cache drops several at once, since finding them takes a look at all.
+        target = self.maxsize - self.maxsize // 16 if number > self.maxsize else self.maxsize
+        for key, entry in sorted(entries.items(), key=lambda item: item[1].used):
+            if number == 1 or (number <= target and weight <= self.maxweight):
+                return
+            number, weight = number - 1, weight - entry.weight
+            yield key
 
     def values(self) -> list[V]:
         """Return the entries, without counting this as a use of them."""
-        with self._lock:
-            return [entry.value for entry in self._entries.values()]
+        return [entry.value for entry in self._entries.copy().values()]
 
-    def clear(self) -> None:
-        """Forget all entries and counts."""
-        with self._lock:
-            self._entries.clear()
-            self._queue.clear()
-            self._weight = 0.0
-            self.hits = self.misses = 0
+    @property
+    def hits(self) -> int:
+        """How often an entry was found."""
+        return _count(self._hits)
+
+    @property
+    def misses(self) -> int:
+        """How often one was built."""
+        return _count(self._misses)
 
     def info(self) -> CacheInfo:
         """Return hits, misses, the bound and the number of entries."""
         return CacheInfo(self.hits, self.misses, self.maxsize, len(self._entries))
+
+
+def _count(counter: itertools.count[int]) -> int:
+    """Return how often `next` was called: counting so is atomic where ``n += 1`` is not."""
+    return int(repr(counter).removeprefix("count(").removesuffix(")"))

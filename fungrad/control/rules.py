@@ -12,7 +12,6 @@ be traced for ever; below the depth to which the open transforms can differentia
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, place_of_use, primitive
+from fungrad.core.state import state_variable
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
@@ -159,7 +159,7 @@ def check_results(
 
 # Depth
 
-_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
+_depth = state_variable("depth", 0)
 
 
 class tracing_rule:
@@ -373,9 +373,7 @@ def record_at_values(
     # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
     found = [values[v] for v in trace.equations[-1][1][: len(outs)]]
     values.update(zip([x.variable for x in results], found, strict=True))
-    trace.known.extend(found)
-    trace.known_equations += 1
-    trace.done += 1
+    trace.known.append((1, found))
     return results
 
 

@@ -8,12 +8,11 @@ operation along the axis.
 from __future__ import annotations
 
 import contextlib
-import contextvars
 from collections.abc import Hashable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from fungrad.core.tracer import current_trace
+from fungrad.core.state import current_trace, state_variable
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
@@ -26,16 +25,14 @@ class NamedAxis(NamedTuple):
     trace: Trace
 
 
-_open: contextvars.ContextVar[Mapping[Hashable, NamedAxis]] = contextvars.ContextVar(
-    "open_axes", default=MappingProxyType({})
-)
+_NONE: Mapping[Hashable, NamedAxis] = MappingProxyType({})
+_open = state_variable("open_axes", _NONE)
 
 open_axes = _open.get
 """Return the open axes by name, in the order in which they were opened."""
 
-name_in_batch: contextvars.ContextVar[Hashable] = contextvars.ContextVar(
-    "name_in_batch", default=None
-)
+_UNNAMED: Hashable = None
+name_in_batch = state_variable("name_in_batch", _UNNAMED)
 """The name of the axis for which batch rules are running; None if it has none."""
 
 

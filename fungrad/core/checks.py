@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from fungrad.core.errors import FungradError
+from fungrad.core.state import state_variable
 
 
 class CheckError(FungradError, ValueError):
@@ -32,9 +32,8 @@ class _Collector(NamedTuple):
     outer: _Collector | None
 
 
-_collector: contextvars.ContextVar[_Collector | None] = contextvars.ContextVar(
-    "collector", default=None
-)
+_NOBODY: _Collector | None = None
+_collector = state_variable("collector", _NOBODY)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,10 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
+from fungrad.core.state import repair
+
+_paused = False  # by a block of this module; shared by all threads, as the collector is
+
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
@@ -18,8 +22,19 @@ def no_collection() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    gc.disable()
+    global _paused
     try:
+        _paused = True
+        gc.disable()
         yield
     finally:
+        resume()
+
+
+@repair
+def resume() -> None:
+    """Let the collector run if it was paused here."""
+    global _paused
+    if _paused:
         gc.enable()
+        _paused = False

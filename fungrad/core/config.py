@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import dataclasses
 import os
 from collections.abc import Iterator
 
-check_exprs: contextvars.ContextVar[bool] = contextvars.ContextVar("check_exprs", default=False)
+from fungrad.core.state import state_variable
+
+check_exprs = state_variable("check_exprs", False)
 """Whether every program is checked after it is built; for tests of rules."""
 
 
@@ -52,9 +53,7 @@ process_settings = Settings(
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""
 
-settings: contextvars.ContextVar[Settings] = contextvars.ContextVar(
-    "settings", default=process_settings
-)
+settings = state_variable("settings", process_settings)
 """The settings in force. They are one object so that a hot path reads one variable."""
 
 

@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fungrad.core.state import put_back, state_variable
+
 Place = tuple[types.CodeType, int]
 """A code object and the offset of an instruction in it."""
 
@@ -29,9 +31,8 @@ Source = Place | int | InDerivative
 """Where an equation was recorded: a place, or, in a program that traces of the same structure share,
 the number of the equation in the trace."""
 
-places: contextvars.ContextVar[Sequence[Source | None]] = contextvars.ContextVar(
-    "places", default=()
-)
+_NOWHERE: Sequence[Source | None] = ()
+places = state_variable("places", _NOWHERE)
 """The sources of the trace at hand, which the numbers in shared programs refer to."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -241,14 +242,19 @@ def called_with(function: Callable[..., Any], count: int, how: str) -> Iterator[
 
 
 def api_boundary(function: F) -> F:
-    """Decorate a public function so that errors leave it without frames of fungrad's own."""
+    """Decorate a public function: whatever exception leaves it, all state is as it was before the call.
+
+    Errors leave it without frames of fungrad's own.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        before = contextvars.copy_context()
         try:
             return function(*args, **kwargs)
-        except Exception as error:
-            cause = hide_internals(error)
+        except BaseException as error:
+            put_back(before)
+            cause = hide_internals(error) if isinstance(error, Exception) else None
             if cause is not None:
                 raise cause.with_traceback(error.__traceback__) from None
             raise

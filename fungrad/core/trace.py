@@ -27,7 +27,8 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.hold import hold, release
+from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
+from fungrad.core.state import state_variable
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.tracer import current_trace as current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
@@ -38,14 +39,8 @@ if TYPE_CHECKING:
 
 _levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
 
-COPY_BELOW = 1 << 15
-"""Captured arrays of fewer bytes are copied, larger ones are held read-only during the trace."""
-
-
-_READ_ONLY = (
-    "While a function is traced, the large NumPy arrays that it is given or has used are read-only, because "
-    "their values are needed when all of it has been recorded. Write into a copy, or do it after the call."
-)
+_evaluating = state_variable("evaluating", sys.maxsize)
+"""The level of the trace that is being evaluated: branches opened later do not record what it computes."""
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -80,25 +75,22 @@ class Trace:
     __slots__ = (
         "_captured",
         "_constants",
-        "_held",
-        "_token",
         "ambient",
         "bake",
         "branch",
         "captures",
         "constants",
         "depends_on",
-        "done",
         "equations",
         "inputs",
         "into",
         "known",
-        "known_equations",
         "label",
         "level",
         "on_host",
         "open",
         "order",
+        "outer",
         "rewriting",
         "sizes",
         "source",
@@ -139,45 +131,51 @@ class Trace:
         self.depends_on = self.level  # the lowest level of which Python saw a value
         self.on_host = False  # whether the inputs are known to be NumPy's
         self.xp: ModuleType = np  # the array library of known inputs
-        self.done = 0  # how many equations have been evaluated
-        self.known: list[Any] = []  # their results in order, those inside calls included
-        self.known_equations = 0  # how many equations, those inside calls included, gave them
-        self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> (variable, the object itself)
-        self._held: list[np.ndarray[Any, Any]] = []
+        # Of each equation evaluated: how many it stands for, those inside calls counted, and their results.
+        self.known: list[tuple[int, list[Any]]] = []
+        self.outer: Trace | None = None  # the innermost trace when this one was opened
+        self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> variable, what it was captured as
         self._constants: Constants | None = None
         self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
-        outer = None if self.rewriting else current_trace.get()
+        self.outer = current_trace.get()
+        if self.ambient:
+            current_trace.set(self)
+        outer = None if self.rewriting else self.outer
         while outer is not None:
             self.sizes[outer.level] = len(outer.types)
             if self.branch and outer.into is None:
                 outer.into = self
             outer = outer.outer
-        self._token = current_trace.set(self if self.ambient else current_trace.get())
         return self
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        held = self._held and isinstance(error, ValueError) and "read-only" in str(error)
-        if held and error and _READ_ONLY not in getattr(error, "__notes__", ()):
-            error.add_note(_READ_ONLY)
-        current_trace.reset(self._token)
-        outer = current_trace.get()
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        current_trace.set(self.outer)
+
+    def close(self) -> None:
+        """Record no more. It may be called any number of times."""
+        self.open = False
+        outer = self.outer
         if outer is not None:
             outer.depends_on = min(outer.depends_on, self.depends_on)
         while self.branch and outer is not None:
             if outer.into is self:
                 outer.into = None
             outer = outer.outer
-        self.open = False
-        for array in self._held:
-            release(array)
 
     @property
-    def outer(self) -> Trace | None:
-        """The trace that was the innermost one when this one was opened."""
-        before = self._token.old_value
-        return before if isinstance(before, Trace) else None
+    def done(self) -> int:
+        """How many equations have been evaluated."""
+        return len(self.known)
+
+    def recorder(self) -> Trace:
+        """Return the trace that records what is computed here: this one, or an open branch."""
+        into = self.into
+        if into is None or into.level > _evaluating.get():
+            return self
+        return into.recorder()
 
     def new_input(self, type_: ArrayType, value: Any = None) -> Tracer:
         """Return the tracer of a new input; `value` is what it is known to be."""
@@ -186,7 +184,7 @@ class Trace:
         self.inputs.append(v)
         if self.values is not None:
             if type(value) is np.ndarray:
-                value = self._snapshot(value)
+                value = snapshot(value)
             elif type(value) is not Tracer and self.xp is np:
                 self.xp = namespace((value,))
             self.on_host = self.xp is np and type(value) is not Tracer
@@ -201,8 +199,8 @@ class Trace:
         """Append the equation that applies `primitive` and return the tracers of its results."""
         if not self.open:
             self.raise_leaked(operands)
-        if self.into is not None:
-            return self.into.record(primitive, operands, source)
+        if self.into is not None and (recorder := self.recorder()) is not self:
+            return recorder.record(primitive, operands, source)
         # This is the hot path of every un-jitted transform; hence the plain style.
         inputs, in_types = [], []
         for x in operands:
@@ -223,16 +221,17 @@ class Trace:
             source = frame and (frame.f_code, frame.f_lasti)
         elif type(source) is not tuple and not self.rewriting:
             source = resolve_source(source)
-        self.sources.append(source)
+        equations = self.equations
+        self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
         if primitive.multiple_results:
             types.extend(out_types)
             outputs = tuple(range(first, len(types)))
-            self.equations.append((primitive, tuple(inputs), outputs))
+            equations.append((primitive, tuple(inputs), outputs))
             result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])
         else:
             type_ = out_types[0]
             types.append(type_)
-            self.equations.append((primitive, tuple(inputs), (first,)))
+            equations.append((primitive, tuple(inputs), (first,)))
             result = Tracer(self, first, type_)
         if self.values is not None and (primitive.can_fail or primitive.effect):
             self._try()
@@ -251,36 +250,41 @@ class Trace:
 
     def capture(self, value: Any) -> int:
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
-        traced = type(value) is Tracer
-        # An array may be assigned to later: what is captured of a tracer is its present variable.
-        key = (value.owner.level, value.variable) if traced else id(value)
-        known = self._captured.get(key)
-        if known is not None:
-            return known[0]
-        v = len(self.types)
-        if traced:
+        if type(value) is Tracer:
+            # An array may be assigned to later: what is captured of a tracer is its present variable.
+            key: Hashable = (value.owner.level, value.variable)
+            known = self._captured.get(key)
+            if known is not None:
+                return known[0]
             if not value.owner.open:
                 value.owner.raise_leaked((value,))
-            self.types.append(value.type)
-            value = Tracer(value.owner, value.variable, value.type)
-            self._captured[key] = (v, value)
+            type_ = value.type
+            value = Tracer(value.owner, value.variable, type_)
         else:
-            self.types.append(type_of(value))
+            type_ = type_of(value)
+            key = None
             if type(value) in PYTHON_SCALARS:
                 value = np.asarray(value)[()]
             if self.xp is not np and isinstance(value, (np.generic, np.ndarray)):
                 value = self.xp.asarray(value)
             elif not isinstance(value, np.generic) and not self.rewriting:
-                snapshot = self._snapshot(value)
-                if snapshot is value:
-                    self._captured[key] = (v, value)
-                value = snapshot
-            if self.bake:
-                self.constants[v] = value
-                return v
-        self.captures.append((v, value))
-        if self.values is not None:
-            self.values[v] = value
+                if value.nbytes >= LARGE:
+                    key = place(value)
+                    known = self._captured.get(key)
+                    if known is not None and same_bits(known[1], value):
+                        return known[0]
+                # A program that constants are baked into outlives the trace, and who promises anything now.
+                value = copied(value) if self.bake else snapshot(value)
+        v = len(self.types)
+        self.types.append(type_)
+        if self.bake and type(value) is not Tracer:
+            self.constants[v] = value
+        else:
+            if self.values is not None:
+                self.values[v] = value
+            self.captures.append((v, value))
+        if key is not None:
+            self._captured[key] = (v, value)
         return v
 
     def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Tracer:
@@ -295,22 +299,6 @@ class Trace:
         self.values[v] = array  # type: ignore[index]
         return Tracer(self, v, type_)
 
-    def _snapshot(self, array: Any) -> Any:
-        """Return an array that keeps the present values of `array` until the program has run.
-
-        A large array of CuPy, which has no read-only arrays, is taken as it is under a lazy trace.
-        """
-        large = array.nbytes >= COPY_BELOW
-        if self.bake:  # the program outlives the trace, and whatever holds the array now
-            return array.copy()
-        if not isinstance(array, np.ndarray):
-            return array if large else array.copy()
-        if type(array) is np.ndarray and array.base is None and large:
-            if hold(array):
-                self._held.append(array)
-            return array
-        return np.array(array)
-
     def constant(self, variable: int) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
         if self._constants is None:
@@ -321,8 +309,8 @@ class Trace:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
         if type(value) is Tracer and value.owner is self:
             return value
-        if self.into is not None:
-            return self.into.lift(value)
+        if self.into is not None and (recorder := self.recorder()) is not self:
+            return recorder.lift(value)
         v = self.capture(value)
         return Tracer(self, v, self.types[v])
 
@@ -332,53 +320,44 @@ class Trace:
         The results of equations inside calls are kept too, so that a transform which puts them in the
         place of the call finds them known.
         """
-        branches = []  # opened later: what is pending was recorded outside of them
-        outer = self.outer
-        while outer is not None:
-            if outer.into is not None and outer.into.level > self.level:
-                branches.append((outer, outer.into))
-                outer.into = None
-            outer = outer.outer
+        token = _evaluating.set(self.level)
         try:
-            self._evaluate()
+            while len(self.known) < len(self.equations):
+                self.known.append(self._evaluated(len(self.known)))
         finally:
-            for outer, branch in branches:
-                outer.into = branch
+            _evaluating.reset(token)
 
-    def _evaluate(self) -> None:
+    def _evaluated(self, number: int) -> tuple[int, list[Any]]:
+        """Run an equation; return how many it stands for, and their results."""
         values = self.values
         assert values is not None
-        watched = settings.get().watched
-        while self.done < len(self.equations):
-            primitive, inputs, outputs = equation = self.equations[self.done]
-            source = self.sources[self.done]
-            program = primitive.callee
-            known: list[Any] = []  # kept only when all went well
-            watch = Watch() if watched else None
-            if program is None:
-                operands = [values[v] for v in inputs]
-                results = _saved(primitive, operands, source)
-                known += results
+        watch = Watch() if settings.get().watched else None
+        primitive, inputs, outputs = equation = self.equations[number]
+        source = self.sources[number]
+        program = primitive.callee
+        if program is None:
+            operands = [values[v] for v in inputs]
+            known = list(_saved(primitive, operands, source))
+            results = known
+            if watch is not None:
+                watch.see(0, equation, source, operands, known)
+                watch.conclude(outputs)
+        else:
+            known = []
+            own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
+            own.update(program.constants)
+            for n, (step, place) in enumerate(program.located()):
+                operands = [own[v] for v in step.inputs]
+                found = _saved(step.primitive, operands, place)
+                own.update(zip(step.outputs, found, strict=False))
+                known += found
                 if watch is not None:
-                    watch.see(0, equation, source, operands, results)
-                    watch.conclude(outputs)
-            else:
-                own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
-                own.update(program.constants)
-                for number, (step, place) in enumerate(program.located()):
-                    operands = [own[v] for v in step.inputs]
-                    found = _saved(step.primitive, operands, place)
-                    own.update(zip(step.outputs, found, strict=False))
-                    known += found
-                    if watch is not None:
-                        watch.see(number, step, place, operands, found)
-                if watch is not None:
-                    watch.conclude(program.outputs)
-                results = [own[v] for v in program.outputs]
-            self.known.extend(known)
-            self.known_equations += 1 if program is None else len(program.equations)
-            values.update(zip(outputs, results, strict=False))
-            self.done += 1
+                    watch.see(n, step, place, operands, found)
+            if watch is not None:
+                watch.conclude(program.outputs)
+            results = [own[v] for v in program.outputs]
+        values.update(zip(outputs, results, strict=False))
+        return 1 if program is None else len(program.equations), known
 
     def structure(self, outputs: Sequence[int]) -> Hashable:
         """Return a key that is equal for traces that recorded the same program.
@@ -512,9 +491,7 @@ def trace_of(operands: Sequence[Any]) -> Trace | None:
             top = x.owner
     if top is not None and not top.open:
         top.raise_leaked(operands)
-    while top is not None and top.into is not None:
-        top = top.into
-    return top
+    return None if top is None else top.recorder()
 
 
 def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:

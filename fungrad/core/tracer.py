@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import dis
 import functools
 import math
@@ -19,18 +18,13 @@ from fungrad.core.errors import (
     is_internal,
     user_source,
 )
+from fungrad.core.state import current_trace as current_trace
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from fungrad.core.trace import Trace
-
-
-current_trace: contextvars.ContextVar[Trace | None] = contextvars.ContextVar(
-    "current_trace", default=None
-)
-"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
 
 
 ARGUMENT = object()

@@ -8,6 +8,7 @@ parameters, types and wiring. Values are not part of the key; captured arrays an
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -198,7 +199,7 @@ def rewrite(
             expr = inline(dataclasses.replace(recorded, sources=range(len(recorded.equations))))
             if check_exprs.get():
                 expr.check()
-            return build(expr, trace.known_equations)
+            return build(expr, sum([n for n, _ in trace.known]))
 
     def weigh(_: Any) -> Any:
         called = [e.primitive.callee for e in map(Equation._make, trace.equations)]
@@ -215,7 +216,7 @@ def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
     values = trace.values
     if values is not None:
         arguments += [values[v] for v in trace.inputs]
-        arguments += trace.known
+        arguments += itertools.chain.from_iterable([found for _, found in trace.known])
     # What the program does happens outside of the trace: one without values would record it.
     token = current_trace.set(trace.outer)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import sys
 import time
@@ -19,6 +20,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
+from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, type_of
@@ -173,6 +175,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
+        before = contextvars.copy_context()
         try:
             chosen = settings.get()
             quick = self._plain and chosen.ordinary and len(args) == 1
@@ -186,8 +189,9 @@ class Jitted:
                 return self._fun(*args, **kwargs)
             entry, leaves = self._entry(args, kwargs)
             return entry.run(leaves, self._inline)
-        except Exception as error:
-            cause = hide_internals(error)
+        except BaseException as error:
+            put_back(before)
+            cause = hide_internals(error) if isinstance(error, Exception) else None
             if cause is not None:
                 raise cause.with_traceback(error.__traceback__) from None
             raise

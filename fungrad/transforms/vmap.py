@@ -13,6 +13,7 @@ from fungrad.core import tree
 from fungrad.core.axes import name_in_batch, opened
 from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
+from fungrad.core.snapshot import snapshot
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
@@ -225,6 +226,12 @@ def vmap(
             _front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
+        # As they are now: the function may write to them by another name.
+        batches = [
+            snapshot(x) if type(x) is np.ndarray else as_operand(x)
+            for x, a in zip(leaves, axes, strict=True)
+            if a is not None
+        ]
         with Trace(label) as trace:
             traced = list(leaves)
             for i, (axis, t) in enumerate(zip(axes, types, strict=True)):
@@ -253,7 +260,6 @@ def vmap(
 
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
-            batches = [as_operand(x) for x, a in zip(leaves, axes, strict=True) if a is not None]
             found = run(trace, program, *batches)
         return tree.unflatten(out_structure, found)
 

@@ -189,7 +189,6 @@ def test_many_threads_and_few_places():
     assert cache.info().currsize <= 8
     weight = sum(entry.weight for entry in cache._entries.values())
     assert weight <= 20
-    assert cache._weight == pytest.approx(weight)
     assert not cache._building
 
 
@@ -216,8 +215,8 @@ def test_failing_builds_in_many_threads():
                 future.result()
     finally:
         sys.setswitchinterval(interval)
-    weight = sum(entry.weight for entry in cache._entries.values())
-    assert cache._weight == pytest.approx(weight)
+    assert sum(entry.weight for entry in cache._entries.values()) <= 50
+    assert not cache._building
 
 
 def test_a_build_that_waited_for_a_failed_one():
@@ -258,4 +257,5 @@ def test_a_build_that_waited_for_a_failed_one():
         go_on.set()
         assert (second.result(), third.result()) == ("v", "v")
     assert built == ["slow"]
-    assert cache._weight == len(cache._entries) == 1
+    assert len(cache._entries) == 1
+    assert not cache._building

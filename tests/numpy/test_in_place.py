@@ -482,16 +482,13 @@ def test_a_view_of_a_captured_trace_keeps_its_time():
 
 
 def test_buffer_of_the_caller_reused_in_a_loop():
-    for n in (4, 100_000):  # copied, and held read-only
+    for n in (4, 100_000):
         buffer = np.zeros(n)
 
         def f(x, buffer=buffer):
             total = 0.0
             for k in range(3):
-                try:
-                    buffer[:] = k
-                except ValueError:
-                    buffer = np.full(buffer.shape, float(k))
+                buffer[:] = k
                 total = total + fnp.sum(x * buffer)
             return total
 

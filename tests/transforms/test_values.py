@@ -1,7 +1,6 @@
 """Values on demand: Python may look at values under `grad` and its kin, at any order."""
 
 import collections
-import contextlib
 import math
 
 import numpy as np
@@ -436,57 +435,104 @@ def test_views_of_a_buffer_that_is_reused(view, size):
     def f(x):
         buffer = np.ones(size)
         total = fnp.sum(x * view(buffer))
-        if buffer.flags.writeable:
-            buffer[:] = 3
+        buffer[:] = 3
         return total + fnp.sum(x * view(buffer))
 
-    np.testing.assert_array_equal(fg.grad(f)(2.0), fg.grad(lambda x: f(x) * 1)(2.0))
-    count = np.size(view(np.ones(size)))
-    assert fg.grad(f)(2.0) in (4 * count, 2 * count)
-    if size == 4:
-        assert fg.grad(f)(2.0) == 4 * count
+    assert fg.grad(f)(2.0) == 4 * np.size(view(np.ones(size)))
 
 
-def test_a_large_captured_array_is_read_only_during_the_trace():
+WAYS = {
+    "grad": lambda f, x: fg.grad(f)(x),
+    "value": lambda f, x: fg.value_and_grad(f)(x)[0],
+    "vjp": lambda f, x: fg.vjp(f, x)[1](1.0)[0],
+    "jvp": lambda f, x: fg.jvp(f, (x,), (np.ones_like(x),))[1],
+    "linearize": lambda f, x: fg.linearize(f, x)[1](np.ones_like(x)),
+    "vmap": lambda f, x: fg.vmap(f)(np.stack([x, 2 * x])),
+    "jit": lambda f, x: fg.jit(f)(x),
+    "grad of grad": lambda f, x: fg.grad(lambda x: fg.grad(f)(x).sum())(x),
+    "grad in vmap": lambda f, x: fg.vmap(fg.grad(f))(np.stack([x, 2 * x])),
+    "linear_transpose": lambda f, x: fg.linear_transpose(lambda y: f(y) - f(0 * y), x)(1.0)[0],
+}
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("way", WAYS)
+def test_an_array_changed_through_an_older_view(way, size):
+    def f(x, change=True):
+        buffer = np.zeros(x.size)
+        older = buffer[:]
+        total = 0.0
+        for i in range(3):
+            if change:
+                older += i + 1
+            else:
+                buffer = np.full(x.size, [1.0, 3.0, 6.0][i])
+            total = total + (x * x * buffer if way != "linear_transpose" else x * buffer).sum()
+        return total
+
+    x = np.linspace(1, 2, size)
+    np.testing.assert_array_equal(WAYS[way](f, x), WAYS[way](lambda x: f(x, False), x))
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_work_buffer_is_filled_anew_in_each_step(way, size):
+    work = np.empty(size)
+
+    def f(x):
+        total = 0.0
+        for i in range(3):
+            work[:] = i + 1
+            total = total + (x * work).sum()
+            np.random.default_rng(i).standard_normal(out=work)
+            total = total + (x * work).sum()
+        return total
+
+    constants = [np.full(size, i + 1.0) for i in range(3)]
+    constants += [np.random.default_rng(i).standard_normal(size) for i in range(3)]
+    x = np.linspace(1, 2, size)
+    expected = WAYS[way](lambda x: (x * np.sum(constants, 0)).sum(), x)
+    np.testing.assert_allclose(WAYS[way](f, x), expected, rtol=1e-13, atol=1e-12)
+    assert work.flags.writeable
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("way", [way for way in WAYS if "vmap" not in way and way != "jit"])
+def test_the_argument_s_own_array_is_changed_by_the_function(way, size):
+    x = np.linspace(1, 2, size)
+
+    def f(y):
+        total = (y * 3).sum()
+        x[:] = 7
+        return total + (y * 5).sum()
+
+    expected = WAYS[way](lambda y: (8 * y).sum(), x.copy())
+    np.testing.assert_allclose(WAYS[way](f, x), expected, rtol=1e-13)
+    assert (x == 7).all()
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+def test_a_mapped_argument_s_own_array_is_changed_by_the_function(size):
+    x = np.ones((4, size))
+
+    def f(y):
+        total = (y * 3).sum()
+        x[:] = 7
+        return total + y.sum()
+
+    np.testing.assert_array_equal(fg.vmap(f)(x), np.full(4, 4.0 * size))
+
+
+def test_arrays_stay_writable_while_they_are_used():
     big = np.ones(20_000)
 
     def f(x):
         y = fnp.sum(x * big)
-        with pytest.raises(ValueError, match="read-only"):
-            big[0] = 5
-        return y
-
-    for transform in (fg.grad, fg.vmap, lambda f: lambda x: fg.jvp(f, (x,), (x,))[1]):
-        transform(f)(np.ones(20_000) if transform is not fg.vmap else np.ones((2, 20_000)))
         assert big.flags.writeable
-        big[0] = 1
-
-
-def test_the_error_of_a_write_during_the_trace_says_why():
-    big = np.ones(20_000)
-
-    def f(x):
-        y = fnp.sum(x * big)
-        big[0] = 5
         return y
 
-    with pytest.raises(ValueError, match="read-only") as caught:
-        fg.grad(fg.grad(f))(1.0)
-    assert len(caught.value.__notes__) == 1
-    assert "Write into a copy" in caught.value.__notes__[0]
-
-
-@pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap, fg.make_expr])
-def test_a_large_captured_array_is_writable_after_an_exception(transform):
-    big = np.ones(20_000)
-
-    def f(x):
-        fnp.sum(x * big)
-        raise KeyError("the user's own")
-
-    with pytest.raises(KeyError):
-        transform(f)(np.ones(1))
-    assert big.flags.writeable
+    for transform in (fg.grad, fg.vmap, fg.jit, lambda f: lambda x: fg.jvp(f, (x,), (x,))[1]):
+        transform(f)(np.ones(20_000) if transform is not fg.vmap else np.ones((2, 20_000)))
 
 
 def test_an_array_that_was_read_only_stays_so():
@@ -507,8 +553,7 @@ def test_a_large_array_captured_by_two_traces_at_once():
             return y
 
         fg.grad(g)(1.0)
-        if big.flags.writeable:  # the inner trace is done, the outer one is not
-            big[:] = 0
+        big[:] = 0  # the inner trace is done, the outer one is not
         return kept[0]
 
     assert fg.grad(f)(1.0) == 20_000
@@ -519,8 +564,7 @@ def test_the_argument_s_own_array_changed_during_the_trace():
 
     def f(y):
         z = fnp.sum(y * y)
-        with contextlib.suppress(ValueError):
-            x[:] = 5
+        x[:] = 5
         return z
 
     np.testing.assert_array_equal(fg.grad(f)(x), [2, 2, 2])

@@ -1,0 +1,55 @@
+"""What holds while a call runs, and how it is put back whatever ends the call.
+
+All such state is in context variables made here, so threads and tasks have their own. Blocks set them and reset them.
+But an exception can arrive between any two instructions (Ctrl-C, a timer's signal), also in the blocks'
+own code, so no block can promise to reset. Instead, each call from outside keeps the context it started with, and
+where an exception passes, everything is put back to that: see `api_boundary` in `core/errors.py`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from fungrad.core.trace import Trace
+
+T = TypeVar("T")
+
+_variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
+_repairs: list[Callable[[], None]] = []
+
+
+def state_variable(name: str, default: T) -> contextvars.ContextVar[T]:
+    """Return a new context variable that `put_back` knows. For module level: it is known for good."""
+    variable = contextvars.ContextVar(name, default=default)
+    _variables.append((variable, default))
+    return variable
+
+
+def repair(function: Callable[[], None]) -> Callable[[], None]:
+    """Decorate what `put_back` is to call as well: it mends what is no context variable."""
+    _repairs.append(function)
+    return function
+
+
+current_trace: contextvars.ContextVar[Trace | None] = state_variable("current_trace", None)
+"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
+
+
+def put_back(before: contextvars.Context) -> None:
+    """Make the state what it was in a context; close the traces that were opened since.
+
+    It may be called any number of times.
+    """
+    trace, outer = current_trace.get(), before.get(current_trace)
+    while trace is not None and (outer is None or trace.level > outer.level):
+        trace.close()
+        trace = trace.outer
+    for variable, default in _variables:
+        value = before.get(variable, default)
+        if variable.get() is not value:
+            variable.set(value)
+    for function in _repairs:
+        function()
