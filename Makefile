@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS_VENV ?= .venv-peers
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_S ?= 600
 
 # The GPU commands use $(VENV), into which CuPy is installed by hand (pip install -e '.[cuda12]'), or a
 # Python that has everything already: make gpu-test GPU_PYTHON=python3
@@ -18,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-peers lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo test test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +33,9 @@ test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+
+fuzz: $(VENV)/.test ## run random programs for FUZZ_S seconds; see tests/fuzz/driver.py
+	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) $(VENV)/bin/python -m tests.fuzz
 
 lint: $(VENV)/.dev ## check style and types
 	$(VENV)/bin/ruff check

@@ -1,0 +1,8 @@
+"""``python -m tests.fuzz``: see `tests.fuzz.driver`."""
+
+import sys
+
+from tests.fuzz.driver import main
+
+if __name__ == "__main__":
+    sys.exit(main())
