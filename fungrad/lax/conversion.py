@@ -291,8 +291,8 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     Returns
     -------
     array
-        Of the shape and dtype of `x`; `max` where `min` is above it. The derivative by `x` is 0 where
-        it is at a bound.
+        Of the shape and dtype of `x`; `max` where `min` is above it. An element at a bound shares the
+        derivative with it in halves, so derivatives sum to one (in JAX all are 0 there).
 
     Raises
     ------

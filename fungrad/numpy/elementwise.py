@@ -52,7 +52,7 @@ def _clip(
     max: Any = missing,
     dtype: Any = None,
 ) -> Any:
-    """The derivative is 0 where an element is at a bound."""
+    """An element at a bound shares the derivative with it in halves, as in `minimum` and `maximum`."""
     if a_min is missing and a_max is missing:
         a_min = None if min is missing else min
         a_max = None if max is missing else max

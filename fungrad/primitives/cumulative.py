@@ -11,16 +11,18 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
     add,
     cast,
-    difference,
     div,
     equal,
-    exp,
+    lead,
     logical_or,
     masked,
     mul,
+    neg,
     not_equal,
+    select,
+    sigmoid,
 )
-from fungrad.primitives.shaping import expand, shift
+from fungrad.primitives.shaping import expand, shift, zeros_like
 
 
 class Cumulative(Primitive):
@@ -209,8 +211,9 @@ class CumLogSumExp(Cumulative):
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
         # exp(out[i]) = exp(out[i-1]) + exp(x[i]), so the tangents have these weights, which lie
         # between 0 and 1.
-        past = exp(difference(self.previous(out, -np.inf), out))
-        return self.recurrence()(past, mul(exp(difference(x, out)), tangents[0]))
+        past = self.previous(out, -np.inf)
+        ahead = select(equal(past, zeros_like(past) - np.inf), past, lead(past, x))
+        return self.recurrence()(sigmoid(ahead), mul(sigmoid(neg(ahead)), tangents[0]))
 
 
 def ties(x: Any, extremum: Any) -> Any:

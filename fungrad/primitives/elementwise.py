@@ -9,6 +9,7 @@ first: linearization computes that once.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ def nonzero(x: Any) -> Any:
 def masked(p: Any, x: Any) -> Any:
     """Return `x`, and 0 where `p` is false."""
     return select(p, x, zeros_like(x))
+
+
+def above(x: Any, y: Any) -> Any:
+    """Return 1 where x > y, one half where they tie, and 0 elsewhere: what `x` has of a maximum."""
+    return (cast(greater(x, y), x) + cast(greater_equal(x, y), x)) / 2
 
 
 def is_complex(x: Any) -> bool:
@@ -135,11 +141,11 @@ select: Function = elementwise(
         lambda ct, p, x, y: select(p, zeros_like(ct), ct),
     ),
 )
-clamp = elementwise(  # (lo, x, hi)
+clamp = elementwise(  # (lo, x, hi): the lesser one of hi and of the greater one of lo and x
     "clamp",
-    lambda t, out, lo, x, hi: masked(logical_and(less(x, lo), less(lo, hi)), t),
-    lambda t, out, lo, x, hi: masked(logical_and(less(lo, x), less(x, hi)), t),
-    lambda t, out, lo, x, hi: masked(less(hi, maximum(lo, x)), t),
+    lambda t, out, lo, x, hi: mul(t, above(lo, x) * above(hi, lo)),
+    lambda t, out, lo, x, hi: mul(t, above(x, lo) * above(hi, x)),
+    lambda t, out, lo, x, hi: mul(t, above(maximum(lo, x), hi)),
     # NumPy has no loop of `clip` for dtypes that packages add, and takes a wider one.
     function=lambda xp, lo, x, hi: xp.clip(x, lo, hi).astype(type_of(x).dtype, copy=False),
     dtype=clamp_dtype,
@@ -247,8 +253,8 @@ equal = elementwise("equal")
 not_equal = elementwise("not_equal")
 less: Function = elementwise("less")
 less_equal = elementwise("less_equal")
-greater = elementwise("greater")
-greater_equal = elementwise("greater_equal")
+greater: Function = elementwise("greater")
+greater_equal: Function = elementwise("greater_equal")
 isnan = elementwise("isnan")
 isinf = elementwise("isinf")
 isfinite = elementwise("isfinite")
@@ -277,6 +283,16 @@ def power_of_base(t: Any, out: Any, x: Any, y: Any) -> Any:
     """Return t y x^(y-1), which is 0 for y = 0 also at x = 0."""
     exponent = y - 1 + cast(logical_and(x == 0, y == 0), y)
     return mul(t, y * power(x, exponent))
+
+
+def log_of_base(x: Any, y: Any) -> Any:
+    """Return log(x), and 0 for x = 0 where the power is 0 around y too, that is for y > 0.
+
+    From 0^0 = 1 the power falls to 0 at once, so by y its derivative is -inf there.
+    """
+    exponent = real(y) if is_complex(y) else y
+    flat = logical_and(x == 0, greater(exponent, zeros_like(exponent)))
+    return log(x + cast(flat, x))
 
 
 @primitive
@@ -334,7 +350,7 @@ class IntegerPower(Elementwise):
 power = elementwise(
     "power",
     power_of_base,
-    lambda t, out, x, y: mul(t, out * log(nonzero(x))),  # 0 for x = 0: out is 0 there
+    lambda t, out, x, y: mul(t, out * log_of_base(x, y)),
 )
 square = elementwise("square", lambda t, out, x: mul(t, 2 * x))
 sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
@@ -350,35 +366,51 @@ hypot = elementwise(
 LN2, LN10 = math.log(2), math.log(10)
 
 
-def difference(x: Any, out: Any) -> Any:
-    """Return x - out, and 0 where they are equal, also infinite."""
-    equals = x == out
-    ones = cast(equals, x)
-    return sub(select(equals, ones, x), select(equals, ones, out))
+def sigmoid_of(power: str) -> Callable[..., Any]:
+    """Return what computes 1 / (1 + b^-x), from the power b^-|x|, which does not overflow."""
+
+    def function(xp: Any, x: Any) -> Any:
+        small = getattr(xp, power)(-abs(x))
+        return xp.where(x < 0, small, 1) / (1 + small)
+
+    return function
 
 
-def log_share(x: Any, other: Any, out: Any, half: float) -> Any:
-    """Return the logarithm of what `x` contributes to `out`; of two equal infinite numbers it is `half`."""
-    ties = logical_and(x == other, x == out)
-    return difference(x, out) + half * cast(ties, x)
+def lead(x: Any, y: Any) -> Any:
+    """Return x - y, and 0 for two equal infinite numbers."""
+    tie = logical_and(x == y, isinf(x))
+    return sub(select(tie, zeros_like(x), x), select(tie, zeros_like(y), y))
 
 
-exp = elementwise("exp", lambda t, out, x: mul(t, out))
+exp: Function = elementwise("exp", lambda t, out, x: mul(t, out))
 exp2 = elementwise("exp2", lambda t, out, x: mul(t, LN2 * out))
-expm1 = elementwise("expm1", lambda t, out, x: mul(t, out + 1))
+expm1 = elementwise("expm1", lambda t, out, x: mul(t, exp(x)))  # out + 1 is 0 far to the left
 log: Function = elementwise("log", lambda t, out, x: div(t, x))
 log2 = elementwise("log2", lambda t, out, x: div(t, LN2 * x))
 log10 = elementwise("log10", lambda t, out, x: div(t, LN10 * x))
 log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
+# The second derivatives are products p (1 - p), where neither p nor 1 - p may come of a cancellation.
+sigmoid: Function = elementwise(
+    "sigmoid",
+    lambda t, out, x: mul(t, out * sigmoid(neg(x))),
+    function=sigmoid_of("exp"),
+    dtype=keep_dtype,
+)
+sigmoid2: Function = elementwise(
+    "sigmoid2",
+    lambda t, out, x: mul(t, LN2 * (out * sigmoid2(neg(x)))),
+    function=sigmoid_of("exp2"),
+    dtype=keep_dtype,
+)
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, out, x, y: mul(t, exp(log_share(x, y, out, -LN2))),
-    lambda t, out, x, y: mul(t, exp(log_share(y, x, out, -LN2))),
+    lambda t, out, x, y: mul(t, sigmoid(lead(x, y))),
+    lambda t, out, x, y: mul(t, sigmoid(lead(y, x))),
 )
 logaddexp2 = elementwise(
     "logaddexp2",
-    lambda t, out, x, y: mul(t, exp2(log_share(x, y, out, -1.0))),
-    lambda t, out, x, y: mul(t, exp2(log_share(y, x, out, -1.0))),
+    lambda t, out, x, y: mul(t, sigmoid2(lead(x, y))),
+    lambda t, out, x, y: mul(t, sigmoid2(lead(y, x))),
 )
 
 # Trigonometric and hyperbolic functions. 1 - x^2 is factored, as it loses digits near 1; in arccosh

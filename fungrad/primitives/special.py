@@ -27,6 +27,7 @@ from fungrad.primitives.elementwise import (
     less,
     log,
     log1p,
+    log_of_base,
     logical_and,
     logical_not,
     logical_or,
@@ -34,8 +35,8 @@ from fungrad.primitives.elementwise import (
     maximum,
     mul,
     neg,
-    nonzero,
     power,
+    power_of_base,
     real,
     select,
     sin,
@@ -301,14 +302,14 @@ class LambertW(Elementwise):
 
 exp2 = special("exp2", lambda t, out, x: mul(t, LN2 * out), label="special_exp2")
 exp10 = special("exp10", lambda t, out, x: mul(t, LN10 * out))
-expm1 = special("expm1", lambda t, out, x: mul(t, out + 1), label="special_expm1")
+expm1 = special("expm1", lambda t, out, x: mul(t, exp(x)), label="special_expm1")
 special_log1p = special("log1p", lambda t, out, x: div(t, 1 + x), label="special_log1p")
 cbrt = special("cbrt", lambda t, out, x: div(t, 3 * (out * out)), label="special_cbrt")
 cosm1 = special("cosm1", lambda t, out, x: mul(t, neg(sin(x))))
 powm1 = special(
     "powm1",
-    lambda t, out, x, y: mul(t, y * power(x, y - 1)),
-    lambda t, out, x, y: mul(t, (out + 1) * log(nonzero(x))),
+    power_of_base,
+    lambda t, out, x, y: mul(t, power(x, y) * log_of_base(x, y)),
 )
 expit: Function = special("expit", lambda t, out, x: mul(t, out * expit(neg(x))))
 logit = special("logit", lambda t, out, x: div(t, x * (1 - x)))

@@ -3,12 +3,15 @@
 import math
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.numpy import math as fnp_math
+from fungrad.scipy import special
 from tests.numpy.checker import Case, check_error, check_function
 
 DTYPES = ("?", "i1", "u1", "i8", "f2", "f4", "f8", "c8", "c16")
@@ -300,9 +303,89 @@ def test_where_does_not_mix_the_derivatives():
     np.testing.assert_array_equal(fg.grad(f)(np.array([0.0, 2.0, -1.0])), [0, 0.5, 0])
 
 
-def test_clip_at_bounds_has_derivative_zero():
+def test_clip_shares_the_derivative_at_bounds():
     gradient = fg.grad(lambda x: fnp.sum(fnp.clip(x, 0, 1)))(np.array([-1.0, 0.0, 0.5, 1.0, 2.0]))
-    np.testing.assert_array_equal(gradient, [0, 0, 1, 0, 0])
+    np.testing.assert_array_equal(gradient, [0, 0.5, 1, 0.5, 0])
+
+
+@pytest.mark.parametrize("clip", [fnp.clip, lambda x, low, high: lax.clamp(low, x, high)])
+def test_derivatives_of_clip_sum_to_one_at_ties(clip):
+    numbers = [-np.inf, -2.0, 0.0, 1.0, np.inf]
+    for x in numbers:
+        if x:  # of the identity; at 0 the derivative of abs is a convention
+            assert fg.grad(lambda x: clip(x, -abs(x), abs(x)))(x) == 1
+        for low in numbers:
+            for high in numbers:
+                by = fg.grad(clip, (0, 1, 2))(x, low, high)
+                of_both = lambda x, low, high: fnp.minimum(fnp.maximum(x, low), high)
+                assert sum(by) == 1
+                assert by == fg.grad(of_both, (0, 1, 2))(x, low, high)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(
+            getattr(fnp, name)
+            for name in ("minimum", "maximum", "fmin", "fmax", "logaddexp", "logaddexp2")
+        ),
+        *(
+            lambda x, y, f=f: f(fnp.stack([x, y]))
+            for f in (fnp.max, fnp.min, fnp.median, fnp.nanmax)
+        ),
+        *(lambda x, y, f=f: f(fnp.stack([x, y]))[1] for f in (fnp.sort, lax.cummax, lax.cummin)),
+        lambda x, y: fnp.percentile(fnp.stack([x, y]), 30.0),
+        lambda x, y: fnp.max(x[None], initial=y),
+        lambda x, y: fnp.where(x > y, x, y),
+        lambda x, y: fg.at(x[None])[0].max(y)[0],
+        lax.max,
+        lax.min,
+    ],
+)
+def test_derivatives_at_ties_sum_to_one(f):
+    for x in (-1.0, 0.0, 2.5, np.inf):
+        np.testing.assert_allclose(sum(fg.grad(f, (0, 1))(x, x)), 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("power", [fnp.power, fnp.float_power, lambda x, y: x**y, lax.pow])
+def test_derivatives_of_powers_at_zero(power):
+    by_base, by_exponent = fg.grad(power), fg.grad(power, 1)
+    assert [by_base(0.0, y) for y in (0.0, 1.0, 1.5, 2.0)] == [0, 1, 0, 0]
+    assert by_exponent(0.0, 2.0) == by_exponent(0.0, 0.5) == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert by_base(0.0, 0.5) == np.inf
+        # 0**y jumps from 1 to 0 at y = 0; the derivative of x**x is x**x (log(x) + 1)
+        assert by_exponent(0.0, 0.0) == -np.inf
+        assert fg.grad(lambda x: power(x, x))(0.0) == -np.inf
+        assert np.isnan(fg.grad(by_base, 1)(0.0, 0.0))  # the truth is infinite; it was 1
+    assert fg.grad(fg.grad(lambda x: power(x, 2.0)))(0.0) == 2
+    assert fg.grad(fg.grad(fg.grad(lambda x: power(x, 2.0))))(0.0) == 0
+    assert fg.grad(lambda x: power(x, 0.0))(0.0) == 0
+    for n in (0, 1, 2, 3):
+        assert fg.grad(lambda x, n=n: x**n)(0.0) == (n == 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "b"), [("logaddexp", math.e), ("logaddexp2", 2.0), ("accumulate", math.e)]
+)
+def test_second_derivatives_of_logaddexp_keep_their_digits(name, b):
+    f = lambda x, y: fnp.logaddexp.accumulate(fnp.stack([x, y]))[1]
+    f = getattr(fnp, name, f)
+    log = math.log(b)
+    for d in (0.0, 1.0, -1.0, 30.0, -30.0, 50.0, 300.0, -700.0):
+        p = 1 / (1 + b ** mpmath.mpf(-d))
+        expected = log * p / (1 + b ** mpmath.mpf(d))
+        for x, y in ((d, 0.0), (d + 64.0, 64.0)):
+            np.testing.assert_allclose(fg.grad(f)(x, y), float(p), rtol=3e-13)
+            hessian = fg.hessian(lambda v: f(v[0], v[1]))(np.array([x, y]))
+            np.testing.assert_allclose(hessian * [[1, -1], [-1, 1]], float(expected), rtol=3e-13)
+
+
+@pytest.mark.parametrize("f", [fnp.expm1, special.expm1, lambda x: special.powm1(math.e, x)])
+def test_derivatives_of_expm1_do_not_vanish_far_to_the_left(f):
+    for x in (-1.0, -20.0, -50.0, -700.0):
+        np.testing.assert_allclose(fg.grad(f)(x), math.exp(x), rtol=3e-13)
+        np.testing.assert_allclose(fg.grad(fg.grad(f))(x), math.exp(x), rtol=3e-13)
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,8 @@ EXPONENTIALS = [
     Sample(e.log10, (W,), each(cmath.log10, complex), name="complex"),
     Sample(e.log1p, (A,), lambda x: 2 * np.arctanh(x / (2 + x))),
     Sample(e.log1p, (Z,), lambda x: np.log(1 + x), name="complex"),
+    Sample(e.sigmoid, (SIGNED,), lambda x: (1 + np.tanh(x / 2)) / 2),
+    Sample(e.sigmoid2, (SIGNED,), lambda x: (1 + np.tanh(x * LN2 / 2)) / 2),
     Sample(e.logaddexp, (SIGNED, SIGNED2), lambda x, y: np.log(np.exp(x) + np.exp(y))),
     Sample(e.logaddexp2, (SIGNED, SIGNED2), lambda x, y: np.log2(2**x + 2**y)),
 ]
