@@ -128,7 +128,9 @@ def test_small_integers(name):
     for a, b in zip(found, [x + x, x[::-1], x == 2, x, x.astype(float)], strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(TypeError, match="only floating-point and complex arguments have a derivative"):
+    with pytest.raises(
+        TypeError, match="only floating-point and complex arguments have a derivative"
+    ):
         fg.grad(lambda x: fnp.sum(x * 1.0))(x)
 
 

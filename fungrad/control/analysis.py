@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
@@ -17,11 +17,24 @@ from fungrad.core.types import ArrayType
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 from fungrad.transforms.taylor import jet_expr
 from fungrad.transforms.transpose import pull_back
+from fungrad.transforms.vmap import with_batch
 
 
 def reaches(expr: Expr, flags: Sequence[bool]) -> list[bool]:
     """Return which outputs depend on an input that is marked in `flags`."""
     return _spread(expr, flags, derivatives=False)
+
+
+def batched_carries(
+    expr: Expr, flags: Sequence[bool], carries: slice, exactly: bool = False
+) -> list[bool]:
+    """Return `flags` of inputs that have a batch axis, with the carries marked that come to have one."""
+    return _rounds(flags, carries, lambda now: batched_outputs(expr, now, exactly))
+
+
+def batched_outputs(expr: Expr, flags: Sequence[bool], exactly: bool = False) -> list[bool]:
+    """Return which outputs have a batch axis, where batch rules are running, for inputs that have one."""
+    return with_batch(expr, flags, name_in_batch.get(), exactly)
 
 
 def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
@@ -31,13 +44,8 @@ def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
 
 def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     marked = {v for v, flag in zip(expr.inputs, flags, strict=True) if flag}
-    # Where batch rules are running: what works across their axis may differ from call to call by itself.
-    name = None if derivatives else name_in_batch.get()
     for primitive, inputs, outputs in expr.equations:
-        starts = name in primitive.axis_names
-        if starts or (
-            any(v in marked for v in inputs) and (primitive.differentiable or not derivatives)
-        ):
+        if any(v in marked for v in inputs) and (primitive.differentiable or not derivatives):
             marked.update(v for v in outputs if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]
 
@@ -49,13 +57,17 @@ def reads(expr: Expr) -> list[bool]:
 
 
 def fixpoint(expr: Expr, flags: Sequence[bool], carries: slice, derivatives: bool) -> list[bool]:
-    """Return `flags` with the carries marked that are reached in any number of rounds.
+    """Return `flags` with the carries marked that are reached in any number of rounds."""
+    return _rounds(flags, carries, lambda now: _spread(expr, now, derivatives))
 
-    The inputs in `carries` are replaced by the first outputs in the next round.
-    """
+
+def _rounds(
+    flags: Sequence[bool], carries: slice, spread: Callable[[Sequence[bool]], list[bool]]
+) -> list[bool]:
+    """Return `flags` with those in `carries` replaced by the first that `spread` gives, until nothing changes."""
     flags = list(flags)
     while True:
-        found = _spread(expr, flags, derivatives)[: carries.stop - carries.start]
+        found = spread(flags)[: carries.stop - carries.start]
         both = [a or b for a, b in zip(flags[carries], found, strict=True)]
         if both == flags[carries]:
             return flags

@@ -115,7 +115,7 @@ class Backward:
         ct, type_ = leaves[at], tangent_type(self.site.leaves[at])
         if ct is None or isinstance(ct, SymbolicZero) or getattr(ct, "dtype", None) == float0:
             return None
-        found = fitting(ct, type_)
+        found = fitting(ct, type_, cast=True)
         if found is None:
             raise TypeError(
                 f"{self.label}: the cotangent of the argument {self.names[at]} must have the type of the "

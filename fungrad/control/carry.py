@@ -13,7 +13,7 @@ from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import here
 from fungrad.core.tracer import ARGUMENT, Tracer, resolve
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import argument_type, as_operand
 
@@ -179,7 +179,13 @@ def as_type(x: Any, type_: ArrayType) -> Any:
 
 
 def protected(x: Any) -> Any:
-    """Return what stands for an array and cannot be written through: a view, or an argument."""
+    """Return what stands for an array and cannot be written through: a view, or an argument.
+
+    A bool becomes NumPy's, of which ``~`` is the negation. Other Python numbers stay: they have to give way to the
+    dtype of what they meet.
+    """
+    if type(x) is bool:
+        return np.bool_(x)
     if type(x) is Tracer:
         x = Tracer(x.owner, x.variable, x.type)
         x.memory = ARGUMENT
@@ -199,12 +205,25 @@ def own(x: Any, type_: ArrayType) -> Any:
     return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x
 
 
-class LacksAt(Exception):
-    """A function used ``x.at``, which traced arrays have and NumPy's do not."""
+class NeedsTracing(Exception):
+    """A function used what traced arrays have, and arrays of NumPy or Python's numbers have not."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
-def lacks_at(error: AttributeError) -> bool:
-    """Whether the error is that an array of NumPy has no ``at``."""
+def needs_tracing(error: Exception) -> bool:
+    """Whether the error is that a value is no traced array.
+
+    Arrays of NumPy have no ``at``; Python's numbers have no axes, and divide by zero with an error.
+    """
+    if isinstance(error, ZeroDivisionError):
+        return True
+    if not isinstance(error, AttributeError):
+        return False
+    if type(error.obj) in PYTHON_SCALARS:
+        return error.name == "at" or hasattr(np.generic, error.name or "")
     return error.name == "at" and isinstance(error.obj, (np.ndarray, np.generic))
 
 
@@ -212,13 +231,13 @@ def lacks_at(error: AttributeError) -> bool:
 def with_advice(label: str) -> Iterator[None]:
     """Say what to do if the block writes into an array that `protected` made read-only.
 
-    Raises `LacksAt` if it has to be traced to run.
+    Raises `NeedsTracing` if it has to be traced to run.
     """
     try:
         yield
-    except AttributeError as error:
-        if lacks_at(error):
-            raise LacksAt from error
+    except (AttributeError, ZeroDivisionError) as error:
+        if needs_tracing(error):
+            raise NeedsTracing(error) from error
         raise
     except ValueError as error:
         if "read-only" in str(error):

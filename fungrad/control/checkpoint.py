@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    batched_outputs,
     by_series,
     derivative,
     moves,
     placed,
-    reaches,
     reads,
     rearranged,
     series_of,
@@ -34,7 +34,7 @@ from fungrad.core.trace import bind, current_trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.naming import Named
-from fungrad.primitives.shaping import expand, full
+from fungrad.primitives.shaping import full
 from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
 from fungrad.transforms.linearize import (
@@ -158,11 +158,12 @@ class Checkpoint(OfPrograms):
         program = rearranged(program, operands, range(len(results)))
         return checkpoint_of(program, self.policy), operands, results
 
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
+        return batched_outputs(self.program.expr, batched, exactly)
+
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        out = reaches(self.program.expr, batched)
-        program = mapped(self.program, size, batched, out)
-        found = checkpoint_of(program, self.policy)(*operands)
-        return tuple([expand(size, x, b) for x, b in zip(found, out, strict=True)])
+        program = mapped(self.program, size, batched, self.varies(batched))
+        return checkpoint_of(program, self.policy)(*operands)  # type: ignore[no-any-return]
 
 
 def checkpoint_of(program: Program, policy: Policy | None) -> Checkpoint:

@@ -11,18 +11,18 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    batched_outputs,
     by_series,
     derivative,
     moves,
     placed,
-    reaches,
     rearranged,
     series_of,
     transposed_by,
     widened,
     with_series,
 )
-from fungrad.control.carry import as_type, check_same, lacks_at, leaves_of
+from fungrad.control.carry import as_type, check_same, leaves_of, needs_tracing, protected
 from fungrad.control.lanes import along, lends, only
 from fungrad.control.programs import (
     Closure,
@@ -41,7 +41,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, logical_not, select
 from fungrad.primitives.reductions import ReduceOr
-from fungrad.primitives.shaping import expand, full
+from fungrad.primitives.shaping import full
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
 
@@ -123,14 +123,18 @@ class Cond(OfPrograms):
         branches = tuple([rearranged(branch, inputs, results) for branch in self.branches])
         return shared(Cond, branches), range(len(inputs) + 1), results
 
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
+        if batched[0]:
+            return None
+        found = [batched_outputs(branch.expr, batched[1:], exactly) for branch in self.branches]
+        return [any(flags) for flags in zip(*found, strict=True)]
+
     def batch(self, size: int, batched: tuple[bool, ...], which: Any, *operands: Any) -> Any:
         flags = batched[1:]
-        if not batched[0]:
-            out = [reaches(branch.expr, flags) for branch in self.branches]
-            either = [i in _any_of(out) for i in range(len(out[0]))]
-            chosen = tuple([mapped(branch, size, flags, either) for branch in self.branches])
-            found = shared(Cond, chosen)(which, *operands)
-            return tuple([expand(size, x, b) for x, b in zip(found, either, strict=True)])
+        varying = self.varies(batched)
+        if varying is not None:
+            chosen = tuple([mapped(branch, size, flags, varying) for branch in self.branches])
+            return shared(Cond, chosen)(which, *operands)
         # Each call chooses for itself: a branch is computed if any call takes it, and then for all.
         results: Sequence[Any] = ()
         for i, branch in enumerate(self.branches):
@@ -383,12 +387,14 @@ def _value(x: Any) -> Any:
 
 
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """Call the function that is chosen; traced, if it uses ``x.at`` of arrays."""
+    """Call the function that is chosen; traced, if it uses what only traced arrays have."""
+    if any(type(x) is bool for x in tree.leaves(operands)):
+        operands = tree.map(lambda x: protected(x) if type(x) is bool else x, operands)
     try:
         with called_with(function, len(operands), _how(label)):
             return function(*operands)
-    except AttributeError as error:
-        if not lacks_at(error):
+    except (AttributeError, ZeroDivisionError) as error:
+        if not needs_tracing(error):
             raise
     return close(f"{label}: {name_of(function)}", function, *operands)(*operands)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.control.carry import (
-    LacksAt,
     Leaves,
+    NeedsTracing,
     as_type,
     check_same,
     close_loop,
@@ -31,7 +31,7 @@ from fungrad.core.backend import namespace
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import api_boundary, called_with, here
 from fungrad.core.tracer import Tracer, known_value
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Concatenate, Reshape, expand, slice_axis
 from fungrad.transforms.call import argument_type, check_callable, name_of
@@ -48,6 +48,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
     """Run a function over the rows of arrays, handing a carry from step to step.
 
@@ -68,6 +69,8 @@ def scan(
     unroll
         Accepted for JAX's sake: steps are not unrolled, since programs here have no cost of dispatch
         that unrolling would save.
+    _split_transpose
+        Accepted for JAX's sake: what a step backwards computes apart from its chain is vectorised anyway.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def _run(
     if disabled or not traced([*init.leaves, *rows.leaves]):
         try:
             result = _in_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
-        except LacksAt:
+        except NeedsTracing:
             result = None
         if result is not None:
             return result
@@ -183,7 +186,10 @@ def _run(
     if isinstance(found, NotTraced):
         if not have_values([*init.leaves, *rows.leaves, *found.captured]):
             raise found.error
-        result = _in_python(label, step, init, rows, n, reverse, only_arrays=False)
+        try:
+            result = _in_python(label, step, init, rows, n, reverse, only_arrays=False)
+        except NeedsTracing as error:
+            raise error.reason from None
         assert result is not None  # it is None only where tracers appear in a loop of arrays
         return result
     body, carries = found
@@ -305,13 +311,13 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> Any:
-    """Run ``val = body_fun(i, val)`` for ``i`` from `lower` up to `upper`, which is left out.
+    """Run ``val = body_fun(i, val)`` for ``i = lower, lower + 1, ...`` as long as ``i < upper``.
 
     Parameters
     ----------
     lower, upper
-        Integers. If they are traced arrays without values, the loop is a `while_loop`, which has no reverse
-        mode.
+        Integers, or real numbers. If they are traced arrays without values, the loop is a `while_loop`, which has
+        no reverse mode.
     body_fun
         ``body_fun(i, val)`` returns what it takes as `val`: the same structure, shapes and dtypes.
     init_val
@@ -327,7 +333,7 @@ def fori_loop(
     Raises
     ------
     TypeError
-        If a bound is no integer, or `body_fun` returns other types than it takes.
+        If a bound is no integer or real number, or `body_fun` returns other types than it takes.
 
     Examples
     --------
@@ -349,11 +355,11 @@ def fori_loop(
             (*_of_one_dtype(start, stop), init_val),
         )[2]
     counted = np.arange(start, stop, dtype=np.result_type(start, stop))
-    # A Python integer takes the dtype of what it meets, so that it does not widen float32.
-    number = Cast(counted.dtype, type(start) is int and type(stop) is int)
+    # A Python number takes the dtype of what it meets, so that it does not widen float32.
+    number = Cast(counted.dtype, type(start) in PYTHON_SCALARS and type(stop) in PYTHON_SCALARS)
 
     def step(val: Any, i: Any) -> tuple[Any, Any]:
-        i = number(i) if type(i) is Tracer else int(i) if number.weak else i
+        i = number(i) if type(i) is Tracer else i.item() if number.weak else i
         with called_with(body_fun, 2, f"{label}: the function is called as body_fun(i, val)"):
             return body_fun(i, val), None
 
@@ -362,18 +368,18 @@ def fori_loop(
 
 
 def _bound(x: Any, name: str, label: str) -> Any:
-    """Return a bound: a Python integer, a NumPy integer, or a tracer without a value."""
+    """Return a bound: a Python number, one of NumPy, or a tracer without a value."""
     type_ = argument_type(x, f"{label}: {name}")
     value = known_value(x) if type(x) is Tracer else x
-    if type_.shape or type_.dtype.kind not in "iu":
-        raise TypeError(f"{label}: {name} must be an integer, got {type_}")
+    if type_.shape or kind_of(type_.dtype) not in "iuf":
+        raise TypeError(f"{label}: {name} must be an integer or a real number, got {type_}")
     if value is None:
         return x
-    return x if type(x) is int else np.asarray(value)[()]
+    return x if type(x) in PYTHON_SCALARS else np.asarray(value)[()]
 
 
 def _of_one_dtype(x: Any, y: Any) -> tuple[Any, Any]:
-    dtype = np.result_type(*[v if type(v) is int else type_of(v).dtype for v in (x, y)])
+    dtype = np.result_type(*[v if type(v) in PYTHON_SCALARS else type_of(v).dtype for v in (x, y)])
     type_ = ArrayType((), dtype)
     return as_type(x, type_), as_type(y, type_)
 
@@ -391,7 +397,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     xs
         A pytree of arrays with axis 0 of one length.
     batch_size
-        How many rows to take at once, by `fungrad.vmap`.
+        How many rows to take at once, by `fungrad.vmap`; 0, like None, for one.
 
     Returns
     -------
@@ -414,11 +420,11 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     label = f"map({name_of(f)})"
     rows = leaves_of(xs, f"{label}: xs")
     n = _length(rows, None, label)
-    size = n if batch_size is None else batch_size
-    if not isinstance(size, (int, np.integer)) or (batch_size is not None and size < 1):
+    size = batch_size or 0
+    if not isinstance(size, (int, np.integer)) or size < 0:
         raise ValueError(f"{label}: batch_size must be a positive integer, got {batch_size!r}")
     nothing = leaves_of((), label)
-    if batch_size is None or not n:
+    if not size or not n:
         return _run(label, lambda _, x: ((), f(x)), nothing, rows, n, False)[1]
     whole = n - n % size
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.lower import Program
+from fungrad.control.analysis import batched_outputs
 from fungrad.control.programs import OfPrograms, mapped, shared
 from fungrad.control.sites import Site
 from fungrad.core import tree
@@ -113,8 +114,11 @@ def is_zero(x: Any) -> bool:
     return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
-def fitting(x: Any, type_: ArrayType) -> Any:
-    """Return a tangent as one of exactly `type_`; None if it is none."""
+def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
+    """Return a tangent as one of exactly `type_`; None if it is none.
+
+    With `cast` it may be of another dtype, unless that would lose an imaginary part.
+    """
     if not is_array(x):
         return None
     found = type_of(x)
@@ -122,7 +126,7 @@ def fitting(x: Any, type_: ArrayType) -> Any:
         return None
     if found.dtype == type_.dtype:
         return as_operand(x)
-    if found.weak and np.can_cast(found.dtype, type_.dtype, "same_kind"):
+    if (found.weak or cast) and np.can_cast(found.dtype, type_.dtype, "same_kind"):
         return Cast(type_.dtype)(as_operand(x))
     return None
 
@@ -261,6 +265,12 @@ class OfFunction(OfPrograms):
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.function.expr.output_types))
+
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
+        if not exactly:  # of a tangent, the rule alone says on what it depends
+            return None
+        captured, _, arguments = self.split(batched)
+        return batched_outputs(self.function.expr, (*captured, *arguments), exactly)
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
         """Return what the function closes over, what its rule does, and the arguments."""

@@ -10,6 +10,8 @@ from fungrad.compile.loop import Loop
 from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.analysis import (
+    batched_carries,
+    batched_outputs,
     by_series,
     derivative,
     fixpoint,
@@ -315,11 +317,21 @@ class Scan(OfPrograms):
         body = rearranged(body, kept, range(len(results)))
         return self._with(body, counts), kept, results
 
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
+        return self._with_batch(batched, exactly)[1]
+
+    def _with_batch(
+        self, batched: Sequence[bool], exactly: bool = False
+    ) -> tuple[list[bool], list[bool]]:
+        """Return which inputs and which outputs of `body` have a batch, if the operands `batched` have."""
+        flags = batched_carries(self.body.expr, batched, self._carries, exactly)
+        out = batched_outputs(self.body.expr, flags, exactly)
+        out[: self.counts[1]] = flags[self._carries]
+        return flags, out
+
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        flags = fixpoint(self.body.expr, batched, self._carries, derivatives=False)
-        out = reaches(self.body.expr, flags)
+        flags, out = self._with_batch(batched)
         c, k = self.counts
-        out[:k] = flags[self._carries]
         body = mapped(self.body, size, flags, out)
         consts, carries, xs = self._split(operands)
         carries = [
@@ -328,11 +340,10 @@ class Scan(OfPrograms):
         ]
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, batched[c + k :], strict=True)]
         found = self._with(body, self.counts)(*consts, *carries, *xs)
-        results = [
+        return tuple(
             move_axis(x, 1, 0) if b and i >= k else x
             for i, (x, b) in enumerate(zip(found, out, strict=True))
-        ]
-        return tuple([expand(size, x, b) for x, b in zip(results, out, strict=True)])
+        )
 
 
 class _Parts(NamedTuple):

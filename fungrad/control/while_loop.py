@@ -8,18 +8,19 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import (
+    batched_carries,
+    batched_outputs,
     by_series,
     fixpoint,
     quiet,
-    reaches,
     rearranged,
     series_of,
     widened,
     with_series,
 )
 from fungrad.control.carry import (
-    LacksAt,
     Leaves,
+    NeedsTracing,
     check_same,
     close_loop,
     have_values,
@@ -141,13 +142,24 @@ class While(OfPrograms):
             "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
         )
 
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
+        return self._with_batch(batched, exactly)[1]
+
+    def _with_batch(
+        self, batched: Sequence[bool], exactly: bool = False
+    ) -> tuple[bool, list[bool]]:
+        """Return whether the condition has a batch, and which carries, if the operands `batched` have."""
+        b_cond, b_body, b_carries = self._split(batched)
+        given = [*b_body, *b_carries]
+        flags = batched_carries(self.body.expr, given, self._carries, exactly)
+        now = flags[self._carries]
+        (varies,) = batched_outputs(self.cond.expr, [*b_cond, *now], exactly)
+        return varies, [varies or flag for flag in now]
+
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         of_cond, of_body, carries = self._split(operands)
         b_cond, b_body, b_carries = self._split(batched)
-        flags = fixpoint(self.body.expr, [*b_body, *b_carries], self._carries, derivatives=False)
-        now = flags[self._carries]
-        (varies,) = reaches(self.cond.expr, [*b_cond, *now])
-        now = [varies or flag for flag in now]
+        varies, now = self._with_batch(batched)
         cond = mapped(self.cond, size, [*b_cond, *now], [varies])
         body = mapped(self.body, size, [*b_body, *now], now)
         start = [
@@ -160,10 +172,9 @@ class While(OfPrograms):
             lending = lends(self.body) and not is_total(self.body)
             cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body), lending)
             loop = shared(While, cond, body, (0, sum(self.counts)))
-            found = loop(*of_cond, *of_body, running, *start)[1:]
-        else:
-            found = shared(While, cond, body, self.counts)(*of_cond, *of_body, *start)
-        return tuple([expand(size, x, is_) for x, is_ in zip(found, now, strict=True)])
+            return loop(*of_cond, *of_body, running, *start)[1:]  # type: ignore[no-any-return]
+        loop = shared(While, cond, body, self.counts)
+        return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
 
 
 def _at_once(program: Program, constants: int, carries: int) -> Program:
@@ -255,7 +266,7 @@ def while_loop(
     if jit_disabled.get() or _run_by_python(init.leaves):
         try:
             result = _in_python(label, cond_fun, body_fun, init)
-        except LacksAt:
+        except NeedsTracing:
             result = None
         if result is not None:
             return result[0]

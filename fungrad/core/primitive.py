@@ -190,9 +190,17 @@ class Primitive(InternedValue):
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         """Return the result for a batch of `size` calls at once, the batch along its axis 0.
 
-        Where `batched` is True the operand has the batch as its axis 0; at least one has.
+        Where `batched` is True the operand has the batch as its axis 0; at least one has. So have those of several
+        results that `varies` marks.
         """
         raise self.missing("batch")
+
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
+        """Return which of the results of `batch` have a batch axis; None if all have.
+
+        With `exactly`, which can differ within the batch: some have its axis though they do not.
+        """
+        return None
 
     def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         """Return the primitive that computes the results in `used`; None if this one is as good.

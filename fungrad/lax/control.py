@@ -3,6 +3,7 @@
 from fungrad.control.cond import cond, switch
 from fungrad.control.linear_solve import custom_linear_solve
 from fungrad.control.loops import fori_loop, map, scan
+from fungrad.control.platform import platform_dependent
 from fungrad.control.root import custom_root
 from fungrad.control.while_loop import while_loop
 
@@ -12,6 +13,7 @@ __all__ = [
     "custom_root",
     "fori_loop",
     "map",
+    "platform_dependent",
     "scan",
     "switch",
     "while_loop",

@@ -16,8 +16,6 @@ REASONS: dict[str, str] = {
     "it names an operation for XLA's compiler; call the function that it would be made of": "composite",
     "it chooses among approximations of XLA, and NumPy's functions are exact up to rounding; leave the argument "
     "`accuracy` out": "AccuracyMode Tolerance",
-    "a program here runs where its arrays are; choose by the type of the arrays, with NumPy or CuPy, or with "
-    "`if` outside of the function": "platform_dependent",
     "arrays here are on one device, not spread over several; leave the call out": (
         "with_sharding_constraint"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from fungrad.core.snapshot import snapshot
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
-from fungrad.primitives.shaping import expand, move_axis
+from fungrad.primitives.shaping import Reshape, expand, move_axis, slice_axis
 from fungrad.transforms.call import (
     argument_place,
     argument_types,
@@ -76,9 +77,28 @@ def _push_batch(
         results = primitive.batch(size, flags, *ins) if mapped else rebind(primitive, ins, source)
         if not primitive.multiple_results:
             results = (results,)
-        for v, x in zip(outputs, results, strict=True):
-            values[v], has_batch[v] = x, mapped
+        varying = (primitive.varies(flags) if mapped else None) or [mapped] * len(outputs)
+        for v, x, b in zip(outputs, results, varying, strict=True):
+            values[v], has_batch[v] = x, b
     return [values[v] for v in expr.outputs], [has_batch[v] for v in expr.outputs]
+
+
+def with_batch(
+    expr: Expr, batched: Sequence[bool], axis_name: Hashable, exactly: bool = False
+) -> list[bool]:
+    """Return which outputs of `expr` have a batch axis if the inputs marked in `batched` have one.
+
+    With `exactly`, which can differ within the batch: some have its axis though they do not.
+    """
+    marked = {v for v, b in zip(expr.inputs, batched, strict=True) if b}
+    for primitive, inputs, outputs in expr.equations:
+        flags = tuple([v in marked for v in inputs])
+        if axis_name in primitive.axis_names:  # it may differ from call to call by itself
+            marked.update(outputs)
+        elif any(flags):
+            found = primitive.varies(flags, exactly)
+            marked.update(outputs if found is None else itertools.compress(outputs, found))
+    return [v in marked for v in expr.outputs]
 
 
 def batch_expr(
@@ -117,17 +137,22 @@ def batch_expr(
         ]
         flags = [axis is not None for axis in in_axes]
         outs, batched = push_batch(expr, size, leading, flags, axis_name)
+        differ = batched
+        if any(b and axis is None for b, axis in zip(batched, out_axes, strict=True)):
+            differ = with_batch(expr, flags, axis_name, exactly=True)
         results = []
-        for x, b, axis in zip(outs, batched, out_axes, strict=True):
+        for x, b, axis, differs in zip(outs, batched, out_axes, differ, strict=True):
             if axis is not None:
                 results.append(move_axis(expand(size, x, b), 0, axis))
-            elif b:
+            elif not b:
+                results.append(x)
+            elif differs or not size:
                 raise ValueError(
                     f"{label}: out_axes is None for a result that differs between the calls mapped over; "
                     "give the axis that holds the batch, or reduce the result over it"
                 )
-            else:
-                results.append(x)
+            else:  # they are all the same
+                results.append(Reshape(x.shape[1:])(slice_axis(x, 0, 0, 1)))
         return results
 
     return _without_name(axis_name, record_expr(label, batch, types))

@@ -100,9 +100,9 @@ def test_carry_of_another_shape_or_structure(traced):
         ),
         (lambda xs: lax.scan(0, 0.0, xs), TypeError, "scan takes a function, not 0"),
         (
-            lambda xs: lax.map(lambda x: x, xs, batch_size=0),
+            lambda xs: lax.map(lambda x: x, xs, batch_size=-1),
             ValueError,
-            "batch_size must be a positive integer, got 0",
+            "batch_size must be a positive integer, got -1",
         ),
         (lambda xs: lax.map(lambda x: x, xs, batch_size="a"), ValueError, "got 'a'"),
         (lambda xs: lax.map(lambda x: x, None), ValueError, "map(<lambda>): xs holds no arrays"),
@@ -137,9 +137,9 @@ def test_carry_of_another_shape_or_structure(traced):
             "[1]     nothing",
         ),
         (
-            lambda xs: lax.fori_loop(0.5, 3, lambda i, c: c, xs),
+            lambda xs: lax.fori_loop(0.5j, 3, lambda i, c: c, xs),
             TypeError,
-            "fori_loop(<lambda>): lower must be an integer, got float64[]",
+            "fori_loop(<lambda>): lower must be an integer or a real number, got complex128[]",
         ),
         (
             lambda xs: lax.fori_loop(0, 3, lambda i, c: c[:1], xs),

@@ -548,3 +548,23 @@ def test_effects_of_a_forward_pass_happen_once(capsys):
             assert transform(function)(1.0) == pytest.approx(slope * np.cos(1.0))
             assert capsys.readouterr().out == "forward\n"
     assert fg.grad(fg.grad(asked))(1.0) == pytest.approx(-3 * np.sin(1.0))
+
+
+@pytest.mark.parametrize("ct", [np.float64(2.0), np.int64(2), 2.0, np.float16(2.0)])
+@pytest.mark.parametrize(
+    "transform", [fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: fg.grad(fg.jit(f))]
+)
+def test_cotangents_of_another_precision_take_the_dtype_of_the_argument(ct, transform):
+    f = custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, g: (ct,))
+    found = transform(f)(np.float32(1.0))
+    assert (found, found.dtype) == (2.0, np.float32)
+
+
+def test_complex_cotangents_of_real_arguments_are_refused():
+    f = custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, g: (2j * g,))
+    with pytest.raises(
+        TypeError, match=r"must have the type of the argument, float32\[\]; got complex"
+    ):
+        fg.grad(f)(np.float32(1.0))

@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -314,3 +315,70 @@ def test_arguments_are_never_modified_and_mutation_between_calls_is_seen():
 def test_messages(call, words):
     with pytest.raises((ValueError, TypeError), match=words):
         call()
+
+
+def _ruled(kind):
+    f = kind(lambda x, y: (x * y, y + 1))
+    if kind is fg.custom_jvp:
+        f.defjvp(lambda p, t: (f(*p), (t[0] * p[1] + p[0] * t[1], t[1])))
+    else:
+        f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda r, g: (g[0] * r[1], g[0] * r[0] + g[1]))
+    return f
+
+
+def _loop_until(x, y):
+    return lax.while_loop(lambda c: c[1] < 4, lambda c: (c[0] * y, c[1] + y), (x, y))
+
+
+def _scanned(x, y):
+    (x, y), ys = lax.scan(lambda c, _: ((c[0] * y, c[1] + y), c[1]), (x, y), length=2)
+    return x, y + ys[0]
+
+
+UNBATCHED = {
+    "while_loop": _loop_until,
+    "fori_loop": lambda x, y: lax.fori_loop(0, 2, lambda i, c: (c[0] * y, c[1] + y), (x, y)),
+    "fori_loop by while": lambda x, y: lax.fori_loop(
+        0, fnp.floor(y).astype(int), lambda i, c: (c[0] * y, c[1] + y), (x, y)
+    ),
+    "scan": _scanned,
+    "nested": lambda x, y: lax.scan(lambda c, _: (_loop_until(*c), None), (x, y), length=2)[0],
+    "cond": lambda x, y: lax.cond(y > 1, lambda x, y: (x, y + 1), lambda x, y: (x * x, y), x, y),
+    "switch": lambda x, y: lax.switch(
+        fnp.floor(y).astype(int),
+        [lambda x, y: (x, y), lambda x, y: (x, y * y), lambda x, y: (x + y, y + y)],
+        x,
+        y,
+    ),
+    "jit": fg.jit(lambda x, y: (x + y, y * y)),
+    "checkpoint": fg.checkpoint(lambda x, y: (x + y, y * y)),
+    "custom_jvp": _ruled(fg.custom_jvp),
+    "custom_vjp": _ruled(fg.custom_vjp),
+    "custom_jvp in scan": lambda x, y: lax.scan(
+        lambda c, _: (_ruled(fg.custom_jvp)(*c), None), (x, y), length=2
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", UNBATCHED)
+def test_what_passes_unbatched_through_programs_may_have_out_axes_none(name):
+    f = UNBATCHED[name]
+    x, y = np.array([1.0, 2.0, 0.5]), 2.0
+    # A scalar that is given has a value; one that jit is given has none, so that there is something to batch.
+    batched = lambda x, y: fg.vmap(f, in_axes=(0, None), out_axes=(0, None))(x, y)
+    for g in (batched, fg.jit(batched)):
+        found = g(x, y)
+        for i in range(3):
+            a, b = f(x[i], np.float64(y))
+            np.testing.assert_allclose(found[0][i], a)
+            np.testing.assert_allclose(found[1], b)
+    if "while" not in name and name != "nested":
+        loss = lambda y: (lambda r: r[0].sum() + 5 * r[1])(fg.jit(batched)(x, y))
+        each = lambda y: sum(f(v, y)[0] for v in x) + 5 * f(x[0], y)[1]
+        np.testing.assert_allclose(fg.grad(loss)(y), fg.grad(each)(np.float64(y)))
+
+
+def test_a_choice_for_each_call_has_a_batch():
+    f = lambda x: lax.cond(x > 0, lambda x: (x, 1.0), lambda x: (x, 2.0), x)
+    with pytest.raises(ValueError, match="out_axes is None for a result that differs"):
+        fg.vmap(f, out_axes=(0, None))(np.array([1.0, -1.0]))
