@@ -102,6 +102,61 @@ def test_the_whole_message():
     )
 
 
+@fg.custom_jvp
+def log_by_jvp(x):
+    return np.log(x)
+
+
+log_by_jvp.defjvp(lambda primals, tangents: (log_by_jvp(*primals), tangents[0] / primals[0]))
+
+
+@fg.custom_vjp
+def log_by_vjp(x):
+    return np.log(x)
+
+
+log_by_vjp.defvjp(lambda x: (np.log(x), x), lambda x, ct: (ct / x,))
+
+
+@pytest.mark.usefixtures("_quiet")
+@pytest.mark.parametrize(
+    "transform",
+    [
+        fg.grad,
+        fg.value_and_grad,
+        lambda f: lambda x: fg.vjp(f, x)[1](1.0),
+        lambda f: lambda x: fg.jvp(f, (x,), (1.0,)),
+        lambda f: lambda x: fg.linearize(f, x)[1](1.0),
+    ],
+)
+@pytest.mark.parametrize(
+    ("culprit", "f"),
+    [
+        ("log", lambda x: fnp.sqrt(fnp.log(x))),
+        ("log", lambda x: fnp.log(x) * fnp.sqrt(x)),
+        ("sqrt", lambda x: fnp.sqrt(x) * fnp.log(x)),
+        # Here the derivative of sqrt is NaN, and comes first; but the function is NaN already.
+        ("log", lambda x: fnp.sqrt(abs(x) - 1) * 0 + fnp.log(x)),
+        ("log_by_jvp", lambda x: fnp.sqrt(log_by_jvp(x))),
+        ("log_by_vjp", lambda x: fnp.sqrt(log_by_vjp(x))),
+    ],
+)
+def test_the_first_culprit_is_blamed(transform, culprit, f):
+    if culprit == "log_by_vjp":
+        transform = fg.grad  # a rule for reverse mode alone
+    with debug_nans(), pytest.raises(FloatingPointError, match=f"`{culprit}` of") as error:
+        transform(f)(-1.0)
+    assert "already" not in str(error.value)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_nan_of_the_value_is_an_error_under_grad():
+    f = lambda x: fnp.log(x)  # the derivative is -1
+    assert fg.grad(f)(-1.0) == -1.0
+    with debug_nans(), pytest.raises(FloatingPointError, match="`log` of"):
+        fg.grad(f)(-1.0)
+
+
 @pytest.mark.usefixtures("_quiet")
 def test_nan_that_reaches_no_result_is_none():
     def safe(x):

@@ -23,6 +23,7 @@ from fungrad.control.programs import OfPrograms, mapped, shared
 from fungrad.control.sites import Site
 from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, place_of_use, primitive
@@ -30,6 +31,7 @@ from fungrad.core.state import state_variable
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
+from fungrad.core.watch import Watch
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.transforms.call import as_operand, name_of
@@ -383,6 +385,11 @@ def record_at_values(
     # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
     found = [values[v] for v in trace.equations[-1][1][: len(outs)]]
     values.update(zip([x.variable for x in results], found, strict=True))
+    if settings.get().watched:
+        watch = Watch()
+        arguments = [values[x.variable] for x in operands]
+        watch.see(0, trace.equations[-1], trace.sources[-1], arguments, found)
+        watch.conclude([x.variable for x in results])
     trace.known.append((1, found))
     return results
 

@@ -1,7 +1,8 @@
 """Looking for NaN, infinities and divisions by zero in what a program computes.
 
 A NaN in a branch that `where` throws away does no harm. So what makes one is only remembered, and is an
-error if an output of the program has one that came of it.
+error if an output of the program has one that came of it. Of several the first one is named, and those of the
+function before those of its derivative, which cannot be better than the function.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from fungrad.core.backend import namespace
 from fungrad.core.checks import report
 from fungrad.core.config import Settings, settings
-from fungrad.core.errors import Source, describe_source
+from fungrad.core.errors import InDerivative, Source, describe_source
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 
@@ -29,7 +30,8 @@ class Watch:
 
     def __init__(self) -> None:
         self._settings = settings.get()
-        self._origins: dict[int, tuple[int, str, str]] = {}  # number of the equation, kind, message
+        # Whether the equation is of a derivative, its number, kind, message
+        self._origins: dict[int, tuple[bool, int, str, str]] = {}
 
     def see(
         self,
@@ -53,13 +55,14 @@ class Watch:
             if kind is not None:
                 earlier = [self._origins[w] for w in inputs if w in self._origins]
                 message = _message(kind, primitive, operands, source, result, self._settings)
-                self._origins[v] = min(earlier) if earlier else (number, kind, message)
+                mine = (isinstance(source, InDerivative), number, kind, message)
+                self._origins[v] = min(earlier) if earlier else mine
 
     def conclude(self, outputs: Sequence[int]) -> None:
         """Report what the `outputs` have; to be called where their values leave the program."""
         found = [self._origins[v] for v in outputs if v in self._origins]
         if found:
-            _, kind, message = min(found)
+            *_, kind, message = min(found)
             report(kind, FloatingPointError(message))
 
 
@@ -94,6 +97,6 @@ def _message(
     already = [i for i, x in enumerate(operands) if fault(x, chosen) == kind]
     came = f"; its operand {already[0]} had {kind} already" if already else ""
     return (
-        f"`{primitive.name}`{of} gave {kind} in its result of type {type_of(result)}{where}, at "
+        f"`{getattr(primitive, 'called', primitive.name)}`{of} gave {kind} in its result of type {type_of(result)}{where}, at "
         f"{describe_source(source)}{came}"
     )

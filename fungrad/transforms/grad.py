@@ -11,6 +11,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.config import settings
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
@@ -121,11 +122,10 @@ def _transformed(
 ) -> Callable[..., Any]:
     check_callable(fun, "value_and_grad" if with_value else "grad")
     label = f"grad({name_of(fun)})"
-    skip = 0 if with_value else 1
     single = isinstance(argnums, (int, np.integer))
     chosen = as_positions(argnums)
 
-    def build(expr: Expr, done: int) -> Program:
+    def build(expr: Expr, done: int, skip: int) -> Program:
         return Program(grad_expr(expr, range(expr.captured, len(expr.inputs)), done, skip))
 
     @functools.wraps(fun, updated=())
@@ -154,7 +154,10 @@ def _transformed(
                 results = [value, *[aux_leaves[i] for i in aux_at]]
             check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
-            found = run(trace, rewrite(trace, outputs, ("grad", skip), build))
+            # Where NaN is looked for, that of the value is found too.
+            skip = 0 if with_value or settings.get().watched else 1
+            make = functools.partial(build, skip=skip)
+            found = run(trace, rewrite(trace, outputs, ("grad", skip), make))
         gradients = found[len(outputs) - skip :]
         if len(gradients) != len(leaves):
             moved = iter(gradients)
