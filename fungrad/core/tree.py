@@ -30,6 +30,9 @@ C = TypeVar("C", bound=type)
 LEAF: TreeDef = optree.treespec_leaf()
 """The structure of a single leaf."""
 
+KeyOrder = tuple[tuple[Any, ...], ...]
+"""The keys of dicts, for each in the order of insertion; the dicts in that of the tree."""
+
 _LEAF_TYPES = frozenset([np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32])
 
 
@@ -52,6 +55,41 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     if structure == LEAF:
         return leaves, LEAF
     return leaves, structure
+
+
+def flatten_in_order(tree: Any) -> tuple[list[Any], TreeDef, KeyOrder]:
+    """Return the leaves of `tree`, its structure, and the orders in which the keys of its dicts were inserted.
+
+    Structures are equal whatever these orders are, and yet `unflatten` makes the dicts as they were. So where
+    something is remembered for a structure which a user's function may have seen, the orders belong to the key.
+
+    Examples
+    --------
+    >>> a, b = {"x": 1, "y": 2}, {"y": 2, "x": 1}
+    >>> flatten_in_order(a)[1] == flatten_in_order(b)[1], flatten_in_order(b)[2]
+    (True, (('y', 'x'),))
+    """
+    leaves, structure = flatten(tree)
+    return leaves, structure, () if structure is LEAF else _key_order(tree)
+
+
+def _key_order(tree: Any) -> KeyOrder:
+    orders = []
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        cls = type(node)
+        if cls in _LEAF_TYPES:
+            continue
+        if isinstance(node, dict):
+            if len(node) > 1:
+                orders.append(tuple(node))
+            pending += node.values()
+        elif isinstance(node, (tuple, list)):
+            pending += node
+        elif node is not None and not optree.tree_is_leaf(node, namespace=NAMESPACE):
+            pending += optree.tree_flatten_one_level(node, namespace=NAMESPACE)[0]
+    return tuple(orders)
 
 
 def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fungrad.core.config import settings
 from fungrad.core.paths import keystr, paths_of
-from fungrad.core.tree import TreeDef
+from fungrad.core.tree import KeyOrder, TreeDef
 from fungrad.core.types import ArrayType
 from fungrad.transforms.argnums import parameters_of, positional_names
 
@@ -32,6 +33,8 @@ class Signature(NamedTuple):
     static: tuple[tuple[int | str, Hashable, Any], ...]
     axes: tuple[tuple[Hashable, int], ...]
     """The named axes within which it was traced, and their lengths."""
+    order: KeyOrder
+    """The orders of the keys of dicts among the arguments."""
 
 
 def log_miss(
@@ -125,6 +128,10 @@ def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iter
             for path, t, u in zip(paths_of(structure), types, new_trees[name][1], strict=True):
                 if t != u:
                     yield f"argument {name}{keystr(path)} {_change(t, u)}"
+    if old.structure == new.structure and old.order != new.order:
+        pairs = itertools.product(old.order, new.order)
+        a, b = next((a, b) for a, b in pairs if a != b and {*a} == {*b})
+        yield f"the keys of a dict were in the order {list(a)}, and are in the order {list(b)} now"
     if old.axes != new.axes:
         yield f"the named axes of vmap around it changed from {dict(old.axes)} to {dict(new.axes)}"
 

@@ -200,16 +200,16 @@ class Jitted:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
         if not static and not dynamic_kwargs and len(dynamic_args) == 1:
-            leaves, structure = tree.flatten(dynamic_args[0])
-            shape_of_call: Hashable = structure
+            leaves, structure, order = tree.flatten_in_order(dynamic_args[0])
+            shape_of_call: Hashable = (structure, order) if order else structure
             rebuild: Callable[[Any], Any] = lambda tracers: (
                 (tree.unflatten(structure, tracers),),
                 {},
             )
         else:
-            leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
+            leaves, structure, order = tree.flatten_in_order((dynamic_args, dynamic_kwargs))
             rebuild = functools.partial(tree.unflatten, structure)
-            shape_of_call = (structure, static)
+            shape_of_call = (structure, order, static)
         positions = None
         if static:
             fixed = {where for where, _, _ in static}
@@ -226,7 +226,7 @@ class Jitted:
         if entry is None:
 
             def build() -> Entry:
-                return self._trace(rebuild, static, types, self._donated(args, kwargs))
+                return self._trace(rebuild, static, types, order, self._donated(args, kwargs))
 
             chosen = settings.get()
             if chosen.compiles_logged or chosen.misses_explained:
@@ -303,6 +303,7 @@ class Jitted:
         rebuild: Callable[[Any], Any],
         static: tuple[Any, ...],
         types: Sequence[ArrayType],
+        order: tree.KeyOrder,
         donated: Sequence[int],
     ) -> Entry:
         with Trace(self._label, bake=True) as trace:
@@ -322,7 +323,7 @@ class Jitted:
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
         entry = Entry(self._name, expr, captured, in_structure, structure, donated)
-        entry.signature = Signature(in_structure, tuple(types), static, open_sizes())
+        entry.signature = Signature(in_structure, tuple(types), static, open_sizes(), order)
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
             raise _NotToBeCached(entry)
@@ -403,11 +404,17 @@ class Compiled:
         TypeError
             If the arguments have not the structure and types it was compiled for.
         """
-        leaves, structure = tree.flatten((args, kwargs))
+        leaves, structure, order = tree.flatten_in_order((args, kwargs))
         if structure != self._entry.in_structure:
             raise TypeError(
                 f"this program of {self._name} was compiled for arguments of structure "
                 f"{self._entry.in_structure}, and is called with {structure}"
+            )
+        if order != self._entry.signature.order:
+            raise TypeError(
+                f"this program of {self._name} was compiled for dicts with their keys in the orders "
+                f"{[*map(list, self._entry.signature.order)]}, and is called with {[*map(list, order)]}. A function can "
+                "tell these apart: pass the keys in the same order, or call the jitted function itself"
             )
         types = tuple(argument_types(leaves, args, kwargs, f"compiled {self._name}"))
         if types != self.in_types:
