@@ -9,16 +9,16 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
-from fungrad.primitives.callback import VMAP_METHODS, IoCallback, PureCallback, Static
+from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
 from fungrad.transforms.call import as_operand, check_callable
 
 
 def split_arguments(
     label: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tree.TreeDef, Static, list[Any]]:
-    """Return the structure of (args, kwargs), the leaves that are no arrays, and the others.
+) -> tuple[Arguments, list[Any]]:
+    """Return what an equation has to know of the arguments, and the leaves that are arrays, its operands.
 
-    The former are parameters of an equation, so they must be hashable.
+    The other leaves are parameters of the equation, so they must be hashable.
     """
     leaves, structure = tree.flatten((args, kwargs))
     static, operands = [], []
@@ -32,7 +32,7 @@ def split_arguments(
                 f"{label}: an argument is {x!r} of type {type(x).__name__}, which is neither an array nor hashable; "
                 "pass what is known before the call through functools.partial or a closure"
             )
-    return structure, tuple(static), operands
+    return Arguments(structure, tuple(static), tree.key_order((args, kwargs))), operands
 
 
 def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...], tree.TreeDef]:
@@ -112,8 +112,8 @@ def pure_callback(
             f"{vmap_method!r}"
         )
     types, out = declared("pure_callback", result_shape_dtypes)
-    structure, static, operands = split_arguments("pure_callback", args, kwargs)
-    found = PureCallback(callback, structure, static, types, out, vmap_method)(*operands)
+    arguments, operands = split_arguments("pure_callback", args, kwargs)
+    found = PureCallback(callback, arguments, types, out, vmap_method)(*operands)
     return tree.unflatten(out, found)
 
 
@@ -174,6 +174,6 @@ def io_callback(
     if sharding is not None:
         raise ValueError("io_callback: sharding must be None: there is no sharding here")
     types, out = declared("io_callback", result_shape_dtypes)
-    structure, static, operands = split_arguments("io_callback", args, kwargs)
-    found = IoCallback(callback, structure, static, types, out, ordered)(*operands)
+    arguments, operands = split_arguments("io_callback", args, kwargs)
+    found = IoCallback(callback, arguments, types, out, ordered)(*operands)
     return tree.unflatten(out, found)

@@ -81,9 +81,9 @@ def act(
     label: str, action: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Call `action` each time this is run: now, where the arguments have values."""
-    structure, static, operands = split_arguments(label, args, kwargs)
+    arguments, operands = split_arguments(label, args, kwargs)
     # No derivative depends on what is done here, so a trace with values need not know of it.
-    DebugCallback(action, structure, static)(*[resolve(x) for x in operands])
+    DebugCallback(action, arguments)(*[resolve(x) for x in operands])
 
 
 @api_boundary

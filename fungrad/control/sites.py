@@ -42,6 +42,8 @@ class Site:
         Which of the operands the call may be differentiated by.
     exact
         What tells apart parameters that are equal, such as 1 and True.
+    order
+        The orders of the keys of dicts among the arguments.
     """
 
     args: tuple[tuple[int, Any], ...]
@@ -51,6 +53,7 @@ class Site:
     at: tuple[int, ...]
     perturbed: tuple[bool, ...]
     exact: Any
+    order: tree.KeyOrder
 
     @property
     def static(self) -> tuple[Any, ...]:
@@ -195,14 +198,17 @@ class CustomFunction(abc.ABC):
         """Return the description of a call and its operands."""
         static = tuple([(i, x) for i, x in enumerate(args) if i in self.nondiff_argnums])
         positions = tuple([i for i in range(len(args)) if i not in self.nondiff_argnums])
-        leaves, structure = tree.flatten(tuple([args[i] for i in positions]))
+        moved = tuple([args[i] for i in positions])
+        leaves, structure = tree.flatten(moved)
         at = tuple([i for i, x in enumerate(leaves) if is_operand(x)])
         operands = [as_operand(leaves[i]) for i in at]
         for i, x in zip(at, operands, strict=True):
             leaves[i] = tangent_type(type_of(x))
         perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
         exact = exactly((*[x for _, x in static], *leaves))
-        return Site(static, positions, structure, tuple(leaves), at, perturbed, exact), operands
+        order = tree.key_order(moved)
+        site = Site(static, positions, structure, tuple(leaves), at, perturbed, exact, order)
+        return site, operands
 
     def closed(self, site: Site) -> Closure:
         """Trace the function, without its rules, for a call."""

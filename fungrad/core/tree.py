@@ -57,29 +57,23 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     return leaves, structure
 
 
-def flatten_in_order(tree: Any) -> tuple[list[Any], TreeDef, KeyOrder]:
-    """Return the leaves of `tree`, its structure, and the orders in which the keys of its dicts were inserted.
+def key_order(tree: Any) -> KeyOrder:
+    """Return the orders in which the keys of the dicts in `tree` were inserted.
 
     Structures are equal whatever these orders are, and yet `unflatten` makes the dicts as they were. So where
-    something is remembered for a structure which a user's function may have seen, the orders belong to the key.
+    something is remembered for a structure that a user's function has seen, the orders belong to the key.
 
     Examples
     --------
     >>> a, b = {"x": 1, "y": 2}, {"y": 2, "x": 1}
-    >>> flatten_in_order(a)[1] == flatten_in_order(b)[1], flatten_in_order(b)[2]
-    (True, (('y', 'x'),))
+    >>> structure(a) == structure(b), key_order(a), key_order(b)
+    (True, (('x', 'y'),), (('y', 'x'),))
     """
-    leaves, structure = flatten(tree)
-    return leaves, structure, () if structure is LEAF else _key_order(tree)
-
-
-def _key_order(tree: Any) -> KeyOrder:
     orders = []
     pending = [tree]
     while pending:
         node = pending.pop()
-        cls = type(node)
-        if cls in _LEAF_TYPES:
+        if type(node) in _LEAF_TYPES:
             continue
         if isinstance(node, dict):
             if len(node) > 1:

@@ -6,8 +6,8 @@ returns is copied. It runs on the host: the arrays it gets are NumPy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,23 @@ from fungrad.primitives.shaping import Reshape, expand
 Batches = tuple[tuple[int, tuple[bool, ...]], ...]
 """The sizes of batches of calls, the outermost first, with the operands that differ between the calls."""
 
-Static = tuple[tuple[int, Any], ...]
-"""The leaves of the arguments that are no arrays, with their positions among all leaves."""
+
+class Arguments(NamedTuple):
+    """The arguments of a call but for the arrays, which are operands."""
+
+    structure: tree.TreeDef
+    static: tuple[tuple[int, Any], ...] = ()
+    """The leaves that are no arrays, with their positions among all leaves."""
+    order: tree.KeyOrder = ()
+    """Of the dicts, which a callback can see, and equal structures may differ in."""
+
+    def filled(self, operands: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with `operands` in their places."""
+        leaves = [*operands]
+        for position, value in self.static:
+            leaves.insert(position, value)
+        args, kwargs = tree.unflatten(self.structure, leaves)
+        return args, kwargs
 
 
 def one_by_one(batches: Batches, operands: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -38,13 +53,10 @@ def one_by_one(batches: Batches, operands: tuple[Any, ...]) -> Iterator[tuple[An
 
 
 def call_on_host(
-    callback: Callable[..., Any], structure: tree.TreeDef, static: Static, operands: Sequence[Any]
+    callback: Callable[..., Any], arguments: Arguments, operands: Sequence[Any]
 ) -> Any:
     """Call a user's function with copies of the operands at their places in the arguments."""
-    leaves = [as_result(np.array(to_host(x))) for x in operands]
-    for position, value in static:
-        leaves.insert(position, value)
-    args, kwargs = tree.unflatten(structure, leaves)
+    args, kwargs = arguments.filled(as_result(np.array(to_host(x))) for x in operands)
     return callback(*args, **kwargs)
 
 
@@ -57,8 +69,7 @@ class _Callback(Primitive):
     """What the primitives below share."""
 
     callback: Callable[..., Any]
-    structure: tree.TreeDef
-    static: Static
+    arguments: Arguments
     results: tuple[ArrayType, ...]
     out: tree.TreeDef
     batches: Batches
@@ -71,7 +82,7 @@ class _Callback(Primitive):
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         calls = [
-            self._declared(xp, call_on_host(self.callback, self.structure, self.static, call))
+            self._declared(xp, call_on_host(self.callback, self.arguments, call))
             for call in one_by_one(self.batches, operands)
         ]
         if not self.batches:
@@ -131,8 +142,7 @@ class DebugCallback(_Callback):
     """Call `callback` for what it does; there are no results."""
 
     callback: Callable[..., Any]
-    structure: tree.TreeDef
-    static: Static = ()
+    arguments: Arguments
     batches: Batches = ()
 
     results = ()
@@ -141,12 +151,12 @@ class DebugCallback(_Callback):
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         for call in one_by_one(self.batches, operands):
-            call_on_host(self.callback, self.structure, self.static, call)
+            call_on_host(self.callback, self.arguments, call)
         return ()
 
     def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
         batches = ((size, batched), *self.batches)
-        return DebugCallback(self.callback, self.structure, self.static, batches)
+        return DebugCallback(self.callback, self.arguments, batches)
 
 
 @primitive
@@ -154,8 +164,7 @@ class IoCallback(_Callback):
     """Call `callback` for what it does and for its results."""
 
     callback: Callable[..., Any]
-    structure: tree.TreeDef
-    static: Static
+    arguments: Arguments
     results: tuple[ArrayType, ...]
     out: tree.TreeDef
     ordered: bool = False
@@ -170,10 +179,8 @@ class IoCallback(_Callback):
                 "the order of its calls would not be that of the function. Pass ordered=False to call it for "
                 "each element, one after the other."
             )
-        static, batches = self.static, ((size, batched), *self.batches)
-        return IoCallback(
-            self.callback, self.structure, static, self.results, self.out, False, batches
-        )
+        batches = ((size, batched), *self.batches)
+        return IoCallback(self.callback, self.arguments, self.results, self.out, False, batches)
 
 
 VMAP_METHODS = (
@@ -190,8 +197,7 @@ class PureCallback(_Callback):
     """The results of `callback`, which depend on its arguments alone."""
 
     callback: Callable[..., Any]
-    structure: tree.TreeDef
-    static: Static
+    arguments: Arguments
     results: tuple[ArrayType, ...]
     out: tree.TreeDef
     vmap_method: str | None = None
@@ -222,5 +228,5 @@ class PureCallback(_Callback):
         else:
             results = tuple(t.update(shape=(size, *t.shape)) for t in results)
         return PureCallback(
-            self.callback, self.structure, self.static, results, self.out, self.vmap_method, batches
+            self.callback, self.arguments, results, self.out, self.vmap_method, batches
         )

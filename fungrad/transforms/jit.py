@@ -6,7 +6,7 @@ import contextvars
 import functools
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from fungrad.compile.lower import Program, readable
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import namespace
+from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
@@ -24,7 +25,7 @@ from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, type_of
-from fungrad.transforms.argnums import chosen_arguments
+from fungrad.transforms.argnums import chosen_arguments, parameters_of
 from fungrad.transforms.call import (
     Call,
     argument_types,
@@ -120,6 +121,19 @@ def has_own_places(x: np.ndarray) -> bool:
     return True
 
 
+def with_static(
+    args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[tuple[int | str, Any, Any]]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call with the static ones in their places."""
+    args, kwargs = list(args), dict(kwargs)
+    for where, _, value in static:
+        if isinstance(where, int):
+            args.insert(where, value)
+        else:
+            kwargs[where] = value
+    return args, kwargs
+
+
 def exactly(value: Any) -> Any:
     """Return what tells apart equal values that a program may treat differently."""
     if isinstance(value, tuple):
@@ -144,8 +158,8 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, fun, updated=())
         self._fun = fun
-        self._name = name_of(fun)
-        self._label = f"jit({self._name})"
+        self.name = name_of(fun)
+        self._label = f"jit({self.name})"
         self._static_argnums = static_argnums
         self._static_argnames = static_argnames
         self._donate_argnums = donate_argnums
@@ -200,14 +214,16 @@ class Jitted:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
         if not static and not dynamic_kwargs and len(dynamic_args) == 1:
-            leaves, structure, order = tree.flatten_in_order(dynamic_args[0])
+            leaves, structure = tree.flatten(dynamic_args[0])
+            order = () if structure is tree.LEAF else tree.key_order(dynamic_args)
             shape_of_call: Hashable = (structure, order) if order else structure
             rebuild: Callable[[Any], Any] = lambda tracers: (
                 (tree.unflatten(structure, tracers),),
                 {},
             )
         else:
-            leaves, structure, order = tree.flatten_in_order((dynamic_args, dynamic_kwargs))
+            leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
+            order = self.key_order(dynamic_args, dynamic_kwargs)
             rebuild = functools.partial(tree.unflatten, structure)
             shape_of_call = (structure, order, static)
         positions = None
@@ -238,6 +254,17 @@ class Jitted:
             if entry.effect:
                 self._plain = False  # the shortest way does not ask whether a trace is open
         return entry, leaves
+
+    def key_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tree.KeyOrder:
+        """Return the orders of the keys of dicts, that of the keywords only if the function can see it."""
+        if len(kwargs) > 1 and not self._sees_order_of_keywords:
+            return tree.key_order((args, [kwargs[name] for name in sorted(kwargs)]))
+        return tree.key_order((args, kwargs))
+
+    @cached_property
+    def _sees_order_of_keywords(self) -> bool:
+        parameters = parameters_of(self._fun)
+        return parameters is None or any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     def _logged(self, build: Callable[[], Entry], leaves: Sequence[Any]) -> Callable[[], Entry]:
         """Return `build` with a log of what it does, and why."""
@@ -308,12 +335,7 @@ class Jitted:
     ) -> Entry:
         with Trace(self._label, bake=True) as trace:
             called = rebuild([trace.new_input(t) for t in types])
-            args, kwargs = list(called[0]), dict(called[1])
-            for where, _, value in static:
-                if isinstance(where, int):
-                    args.insert(where, value)
-                else:
-                    kwargs[where] = value
+            args, kwargs = with_static(called[0], called[1], static)
             result = self._fun(*args, **kwargs)
             leaves, structure = tree.flatten(result)
             outputs = output_variables(trace, leaves, self._label)
@@ -322,7 +344,7 @@ class Jitted:
             expr.check()
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
-        entry = Entry(self._name, expr, captured, in_structure, structure, donated)
+        entry = Entry(self.name, expr, captured, in_structure, structure, donated)
         entry.signature = Signature(in_structure, tuple(types), static, open_sizes(), order)
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
@@ -335,7 +357,7 @@ class Jitted:
         Arguments may be arrays or anything with their `shape` and `dtype`.
         """
         entry, _ = self._entry(args, kwargs)
-        return Lowered(self._name, entry)
+        return Lowered(self, entry)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of the program compiled for such arguments."""
@@ -363,8 +385,8 @@ class _NotToBeCached(Exception):
 class Lowered:
     """A function traced for one type of arguments. Made by ``jit(f).lower(*args)``."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
-        self._name = name
+    def __init__(self, jitted: Jitted, entry: Entry) -> None:
+        self._jitted = jitted
         self._entry = entry
         self.in_types = entry.in_types
 
@@ -384,14 +406,14 @@ class Lowered:
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""
         (self._entry.donating or self._entry.program).compiled()
-        return Compiled(self._name, self._entry)
+        return Compiled(self._jitted, self._entry)
 
 
 class Compiled:
     """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
-        self._name = name
+    def __init__(self, jitted: Jitted, entry: Entry) -> None:
+        self._jitted = jitted
         self._entry = entry
         self.in_types = entry.in_types
 
@@ -404,25 +426,24 @@ class Compiled:
         TypeError
             If the arguments have not the structure and types it was compiled for.
         """
-        leaves, structure, order = tree.flatten_in_order((args, kwargs))
+        name = self._jitted.name
+        leaves, structure = tree.flatten((args, kwargs))
         if structure != self._entry.in_structure:
             raise TypeError(
-                f"this program of {self._name} was compiled for arguments of structure "
+                f"this program of {name} was compiled for arguments of structure "
                 f"{self._entry.in_structure}, and is called with {structure}"
             )
-        if order != self._entry.signature.order:
-            raise TypeError(
-                f"this program of {self._name} was compiled for dicts with their keys in the orders "
-                f"{[*map(list, self._entry.signature.order)]}, and is called with {[*map(list, order)]}. A function can "
-                "tell these apart: pass the keys in the same order, or call the jitted function itself"
-            )
-        types = tuple(argument_types(leaves, args, kwargs, f"compiled {self._name}"))
+        types = tuple(argument_types(leaves, args, kwargs, f"compiled {name}"))
         if types != self.in_types:
             raise TypeError(
-                f"this program of {self._name} was compiled for arguments of types "
+                f"this program of {name} was compiled for arguments of types "
                 f"{', '.join(map(described, self.in_types))}, and is called with "
                 f"{', '.join(map(described, types))}; call the jitted function itself to compile for others"
             )
+        order = self._jitted.key_order(args, kwargs)
+        if order != self._entry.signature.order:  # a function can tell these apart
+            args_, kwargs_ = with_static(args, kwargs, self._entry.signature.static)
+            return self._jitted(*args_, **kwargs_)
         return self._entry.run([as_operand(x) for x in leaves], False)
 
 

@@ -208,3 +208,105 @@ def test_trees_of_integers_pass_through_other_arguments():
         return x * config["n"] if config["mode"] == "mul" else x
 
     assert fg.grad(f)(2.0, {"n": 3, "mode": "mul"}) == 3
+
+
+AB, BA = {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}
+ORDERS = {
+    "dict": (lambda d: fnp.stack(list(d.values())), AB, BA),
+    "defaultdict": (
+        lambda d: fnp.stack(list(d.values())),
+        collections.defaultdict(float, AB),
+        collections.defaultdict(float, BA),
+    ),
+    "OrderedDict": (
+        lambda d: fnp.stack(list(d.values())),
+        collections.OrderedDict(AB),
+        collections.OrderedDict(BA),
+    ),
+    "inner": (lambda t: fnp.stack([*t[0]["x"].values()]), ({"x": AB},), ({"x": BA},)),
+    "in a node": (lambda t: fnp.stack([*t.weight.values()]), Layer(AB, 0.0), Layer(BA, 0.0)),
+    "result": (lambda d: {k: 2 * x for k, x in d.items()}, AB, BA),
+    "first key": (lambda d: d[next(iter(d))] * 10, AB, BA),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_jit_gives_what_python_gives_for_each_order_of_keys(name, first):
+    f, *trees = ORDERS[name]
+    g = fg.jit(f)
+    for x in (trees[first], trees[1 - first], trees[first]):
+        found, expected = g(x), f(x)
+        equal(found, fg.tree.map(np.float64, expected))
+        if isinstance(expected, dict):
+            assert [*found] == [*expected]
+    compiled = fg.jit(f).lower(trees[first]).compile()
+    for x in trees if name != "OrderedDict" else trees[first : first + 1]:
+        assert str(compiled(x)) == str(g(x))
+
+
+def test_the_order_of_keywords_counts_where_a_function_can_see_it():
+    f = fg.jit(lambda **kw: fnp.stack(list(kw.values())))
+    assert [f(a=1.0, b=2.0).tolist(), f(b=2.0, a=1.0).tolist()] == [[1, 2], [2, 1]]
+    g = fg.jit(lambda *, a, b: a - b)
+    assert [g(a=1.0, b=2.0), g(b=2.0, a=1.0), g.cache_info().misses] == [-1, -1, 1]
+    with_static = fg.jit(lambda n, d: n * fnp.stack(list(d.values())), static_argnums=0)
+    compiled = with_static.lower(3, AB).compile()
+    assert [compiled(AB).tolist(), compiled(BA).tolist()] == [[3, 6], [6, 3]]
+
+
+def test_a_dict_in_another_order_is_said_to_be_why_it_is_traced_again(caplog):
+    f = fg.jit(lambda d: d["a"])
+    with fg.explain_cache_misses():
+        f(AB), f(BA)
+    assert (
+        "the keys of a dict were in the order ['a', 'b'], and are in the order ['b', 'a'] now"
+        in (caplog.text)
+    )
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_callbacks_and_rules_see_the_keys_in_the_order_of_the_call(first):
+    dicts = (AB, BA) if first == 0 else (BA, AB)
+    shape = fg.ShapeDtypeStruct((2,), float)
+
+    def listed(d):
+        return np.array(list(d.values()), float)
+
+    def called(d):
+        return fg.pure_callback(listed, shape, d)
+
+    @fg.custom_jvp
+    def ratio(d):
+        return d["a"] / d["b"]
+
+    seen = []
+
+    @ratio.defjvp
+    def rule(primals, tangents):
+        seen.append([*primals[0]])
+        return ratio(*primals), tangents[0]["a"]
+
+    for d in dicts:
+        np.testing.assert_array_equal(called(d), listed(d))
+        np.testing.assert_array_equal(fg.jit(called)(d), listed(d))
+        fg.grad(ratio)(d)
+        fg.grad(fg.jit(ratio))(d)
+        fg.vmap(fg.grad(ratio))(fg.tree.map(lambda x: np.full(3, x), d))
+        fg.hessian(fg.jit(ratio))(d)
+        assert {*map(tuple, seen)} == {tuple(d)}
+        seen.clear()
+
+
+def test_carries_and_branches_match_whatever_the_order_of_their_keys():
+    swapped = lambda d: {k: d[k] + 1 for k in reversed(d)}
+    total, _ = fg.lax.scan(lambda c, _: (swapped(c), None), AB, length=3)
+    assert total == {"a": 4.0, "b": 5.0}
+    assert fg.lax.fori_loop(0, 3, lambda i, c: swapped(c), AB) == {"a": 4.0, "b": 5.0}
+    f = fg.jit(lambda p, d: fg.lax.cond(p, swapped, lambda d: d, d))
+    for d in (AB, BA):
+        assert f(True, d) == {"a": 2.0, "b": 3.0}
+        assert f(False, d) == AB
+    assert fg.tree.map(lambda x, y: x - y, AB, BA) == {"a": 0.0, "b": 0.0}
+    _, pullback = fg.vjp(swapped, AB)
+    assert pullback(BA) == (AB,)
