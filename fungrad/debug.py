@@ -18,7 +18,8 @@ from typing import Any
 
 from fungrad.callback import split_arguments
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary, is_internal
+from fungrad.core.errors import api_boundary
+from fungrad.core.frames import is_internal
 from fungrad.core.trace import current_trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_array

@@ -8,11 +8,11 @@ import functools
 import inspect
 import linecache
 import os
-import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fungrad.core.frames import is_internal, package_of, user_frame
 from fungrad.core.state import put_back, state_variable
 
 Place = tuple[types.CodeType, int]
@@ -122,25 +122,10 @@ class ExprError(FungradError, AssertionError):
     """
 
 
-def is_internal(frame: types.FrameType) -> bool:
-    """Whether `frame` runs code of fungrad itself.
-
-    The name of the module tells, not the path of the file: people keep their own code in folders that are
-    called fungrad, too, and in modules that are called fungrad_something.
-    """
-    name = str(frame.f_globals.get("__name__"))  # which `exec` may be given as None
-    return name[:8] == "fungrad." or name == "fungrad"
-
-
-def user_source(depth: int = 1) -> Place | None:
-    """Return the place of the innermost frame that is not of fungrad, NumPy or SciPy."""
-    frame: types.FrameType | None = sys._getframe(depth)
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__"))
-        if name.partition(".")[0] not in ("fungrad", "numpy", "scipy"):
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
+def user_source() -> Place | None:
+    """Return the place in the user's own code that runs now."""
+    frame, _ = user_frame()
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def resolve_source(source: Source | None) -> Source | None:
@@ -180,8 +165,14 @@ def describe_source(source: Source | None) -> str:
 
 
 def here() -> str:
-    """Describe the user's line that is running now."""
-    return describe_source(user_source(2))
+    """Describe the user's line that is running now, and where in a library it has led to."""
+    frame, inner = user_frame()
+    if frame is None:
+        return describe_source(None)
+    place = describe_source((frame.f_code, frame.f_lasti))
+    if inner is None:
+        return place
+    return f"{place}\nin {package_of(inner)}, {describe_source((inner.f_code, inner.f_lasti))}"
 
 
 def _without_internals(traceback: types.TracebackType | None) -> types.TracebackType | None:
@@ -208,12 +199,31 @@ def raised_inside(error: BaseException) -> bool:
     return name.partition(".")[0] in ("fungrad", "numpy", "scipy")
 
 
+_HINTS = {
+    "Iterator operand": "numpy.nditer works on the memory of arrays, and what is traced has none: iterate over x.ravel(), over "
+    "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
+    "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
+    "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
+}
+"""What to say of errors that others raise because they are given a tracer, by a part of their message."""
+
+
+def _add_hint(error: BaseException) -> None:
+    if type(error) is not TypeError or getattr(error, "__notes__", []):
+        return
+    message = str(error)
+    hint = next((hint for part, hint in _HINTS.items() if part in message), None)
+    if hint is not None and "\nat " not in message and not raised_inside(error):
+        error.add_note(hint)
+
+
 def hide_internals(error: BaseException) -> BaseException | None:
     """Drop fungrad's own frames from the traceback of `error` and of what caused it.
 
     Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
     place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence".
     """
+    _add_hint(error)
     if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
         seen: BaseException | None = error
         done = set()

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import dis
-import functools
 import math
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fungrad.core.draws import instead_of_draw
 from fungrad.core.errors import (
     ConcretizationError,
     LostDerivativeError,
     api_boundary,
     here,
+)
+from fungrad.core.frames import (
+    asks_for_number,
+    at_store,
+    called_in,
+    compares,
+    innermost_frame,
     is_internal,
-    user_source,
+    package_of,
+    user_frame,
 )
 from fungrad.core.state import current_trace as current_trace
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
-
     from fungrad.core.trace import Trace
 
 
@@ -98,7 +103,16 @@ class Tracer:
 
     @api_boundary
     def __bool__(self) -> bool:
-        return bool(self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH))
+        value = self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH)
+        try:
+            return bool(value)
+        except ValueError as error:  # of several elements
+            if compares():
+                error.add_note(
+                    "assert_equal and assert_almost_equal of numpy.testing take traced arrays for numbers: write "
+                    "assert_array_equal or assert_allclose"
+                )
+            raise
 
     @api_boundary
     def __float__(self) -> float:
@@ -148,26 +162,40 @@ class Tracer:
 
     @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if compares():  # compares, and computes nothing
+            return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
         if not self.type.inexact:  # no derivative can be lost
             value = self._number("NumPy (to index an array, say)", _TAKE)
             return np.asarray(value, dtype)
         self._check_not_assigned()
+        self._check_no_draw()
+        advice = (
+            "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
+            "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
+        )
         raise LostDerivativeError(
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
-            "from the array would be lost to the transform. Use the function of the same name in "
-            "fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) or, for one of SciPy, in "
-            "fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
+            f"from the array would be lost to the transform. {_in_library() or advice}"
         )
+
+    def _check_no_draw(self) -> None:
+        """Raise if a method of a random number generator is given the tracer as a parameter."""
+        frame = innermost_frame()
+        instead = None if frame is None else instead_of_draw(*called_in(frame))
+        if instead is not None:
+            raise LostDerivativeError(f"at {here()}\n{instead}")
 
     def _check_not_assigned(self) -> None:
         """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
-        source = user_source()
-        if source is not None and source[0].co_code[source[1]] in _STORES:
+        frame = innermost_frame()
+        if frame is not None and at_store(frame):
+            advice = (
+                "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
+                "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
+            )
             raise LostDerivativeError(
                 f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
-                "derivative would be lost. Make the array with fungrad.numpy.zeros inside of the transformed "
-                "function, or copy it there with fungrad.numpy.array(a): such an array takes traced elements. "
-                "To store the bare number, write float(...)."
+                f"derivative would be lost. {_in_library() or advice}"
             )
 
     def _written(self, builtin: Any) -> Any:
@@ -177,7 +205,8 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        if self.type.inexact and not is_internal(caller) and not _asks_for_number(caller):
+        if self.type.inexact and not is_internal(caller) and not asks_for_number(caller):
+            self._check_no_draw()
             raise LostDerivativeError(
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
                 f"{self.type} to a Python number: its derivative would be lost. Use the function of "
@@ -191,10 +220,12 @@ class Tracer:
             self._check_not_assigned()
         value = resolve(self)
         if type(value) is Tracer:
+            mapped = value.owner.label.startswith("vmap")
+            advice = _COMPARE if compares() else advice
             raise ConcretizationError(
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
                 f"under `{value.owner.label}` has none: the function is traced once for "
-                f"all values. {_MAPPED if value.owner.label.startswith('vmap') else advice}"
+                f"all values. {_in_library() or (_MAPPED if mapped and advice is not _COMPARE else advice)}"
             )
         return value
 
@@ -216,65 +247,28 @@ class Tracer:
             return repr(self)
         return format(value, spec)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        raise TypeError(
+            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self.type} can be no key of a dictionary, no "
+            "element of a set and no argument of a function with functools.lru_cache: what stands for all values "
+            "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
+            "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
+        )
 
 
-def _asks_for_number(frame: FrameType) -> bool:
-    """Whether what runs in `frame` is written as a call of `float` or `complex`, or maps one of them."""
-    code, offset = frame.f_code, frame.f_lasti
-    operation = dis.opname[code.co_code[offset]]
-
-    def is_number_type(name: str) -> bool:
-        for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
-            if name in scope:
-                return scope[name] is float or scope[name] is complex
-        return False
-
-    if operation not in _ITERATING and not operation.startswith("CALL"):
-        return True  # such as formatting, "%f" % x
-    first, names = _names_in_call(code, offset)
-    return is_number_type(first) or ("map" in names and any(map(is_number_type, names)))
-
-
-_ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPACK_EX")
-
-
-@functools.lru_cache(maxsize=1 << 10)
-def _names_in_call(code: CodeType, offset: int) -> tuple[str, tuple[str, ...]]:
-    """Return the name that the call at an offset starts with, and all names in the call.
-
-    Of an iteration or an unpacking, the names in what is iterated over.
-    """
-    found = list(dis.get_instructions(code))
-    if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its place is that of the targets
-        before = [x for x in found if x.offset < offset]
-        ends = [
-            i for i, x in enumerate(before) if x.opname.startswith(("STORE", "POP_TOP", "RETURN"))
-        ]
-        statement = before[ends[-1] + 1 :] if ends else before
-        return "", tuple([x.argval for x in statement if isinstance(x.argval, str)])
-    line, end_line, column, end_column = next(
-        x.positions for x in found if x.offset == offset and x.positions
+def _in_library() -> str:
+    """Return the advice for what happens inside of a library that the user has called; "" if none has been."""
+    _, inner = user_frame()
+    library = "" if inner is None else package_of(inner)
+    if not library or library in sys.stdlib_module_names:
+        return ""
+    return (
+        f"It is {library} that does so, which works on arrays and knows nothing of tracers: call it outside of the transformed "
+        "function, or hand it the values when they are there, with fungrad.debug.callback(function, x); no derivative "
+        "flows through it. A function of it that returns arrays can be given a derivative with fungrad.custom_jvp and "
+        "fungrad.pure_callback."
     )
-    if None in (line, end_line, column, end_column):  # Python runs with -X no_debug_ranges
-        return "", ("map", *code.co_names)
-    first, names = "", []
-    for x in found:
-        place = x.positions
-        if x.opname.startswith("LOAD_") and isinstance(x.argval, str) and place is not None:
-            start, end = (place.lineno, place.col_offset), (place.end_lineno, place.end_col_offset)
-            if (
-                None not in (*start, *end)
-                and (line, column) <= start
-                and end <= (end_line, end_column)
-            ):
-                names.append(x.argval)
-                first = first or (x.argval if start == (line, column) else "")
-    return first, tuple(names)
 
-
-_STORES = [dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap]
-"""How ``array[i] = tracer`` and, from Python 3.12 on, ``array[i:j] = tracer`` differ from float(tracer)."""
 
 _BRANCH = (
     "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
@@ -288,6 +282,10 @@ _TAKE = (
 _MAPPED = (
     "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
     "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
+)
+_COMPARE = (
+    "Compare the results outside, or when the values are there: write "
+    "fungrad.debug.callback(np.testing.assert_allclose, x, y)."
 )
 _CONVERT = (
     "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "

@@ -1,0 +1,196 @@
+"""Which frame of the stack is the user's, and what is written in the line that runs there."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+_ARRAYS = ("fungrad", "numpy", "scipy")
+"""The packages whose frames are never the user's."""
+
+
+def package_of(frame: FrameType) -> str:
+    """Return the name of the package whose code runs in `frame`."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether `frame` runs code of fungrad itself.
+
+    The name of the module tells, not the path of the file: people keep their own code in folders that are
+    called fungrad, too, and in modules that are called fungrad_something.
+    """
+    name = str(frame.f_globals.get("__name__"))  # which `exec` may be given as None
+    return name[:8] == "fungrad." or name == "fungrad"
+
+
+@functools.cache
+def _standard_library() -> tuple[str, ...]:
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to an installed package or to Python itself."""
+    parts = filename.replace(os.sep, "/").split("/")
+    return (
+        "site-packages" in parts
+        or "dist-packages" in parts
+        or filename.startswith(("<frozen ", *_standard_library()))
+    )
+
+
+def _outwards() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def innermost_frame() -> FrameType | None:
+    """Return the innermost frame that is not of fungrad, NumPy or SciPy."""
+    return next((f for f in _outwards() if package_of(f) not in _ARRAYS), None)
+
+
+def user_frame() -> tuple[FrameType | None, FrameType | None]:
+    """Return the innermost frame of the user's own code, and that of the library it has called, if any.
+
+    What is installed is a library, except the package of the function that is being traced: where fungrad
+    stands on the stack again, that function has begun, and no frame further out is of interest.
+    """
+    frames = []
+    for frame in _outwards():
+        if package_of(frame) not in _ARRAYS:
+            frames.append(frame)
+        elif frames and is_internal(frame):
+            break
+    if not frames:
+        return None, None
+    inner = frames[0]
+    traced = package_of(frames[-1])
+    for frame in frames:
+        if package_of(frame) == traced or not is_installed(frame.f_code.co_filename):
+            return frame, None if frame is inner else inner
+    return inner, None
+
+
+COMPARING = ("numpy.testing.", "_pytest.")
+"""The modules that compare arrays and compute nothing of them."""
+
+
+def compares() -> bool:
+    """Whether it is a library for tests that asks for values."""
+    for frame in _outwards():
+        if not is_internal(frame):
+            name = f"{frame.f_globals.get('__name__')}."
+            if name.startswith(COMPARING):
+                return True
+            if not name.startswith(("numpy.", "contextlib.")):
+                return False
+    return False
+
+
+# What is written in a line: Python's bytecode tells. It is read when an error is made, and where a number is
+# converted.
+
+
+def at_store(frame: FrameType) -> bool:
+    """Whether ``array[i] = x`` or, from Python 3.12 on, ``array[i:j] = x`` is what runs in `frame`."""
+    return operation_at(frame).startswith("STORE_S")  # STORE_SUBSCR and STORE_SLICE
+
+
+def operation_at(frame: FrameType) -> str:
+    """Return the name of the instruction that runs in `frame`."""
+    import dis
+
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
+def _find(frame: FrameType, name: str) -> Any:
+    """Return what a name stands for in `frame`; None if it stands for nothing."""
+    for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if name in scope:
+            return scope[name]
+    return None
+
+
+def asks_for_number(frame: FrameType) -> bool:
+    """Whether what runs in `frame` is written as a call of `float` or `complex`, or maps one of them."""
+    operation = operation_at(frame)
+
+    def is_number_type(name: str) -> bool:
+        found = _find(frame, name)
+        return found is float or found is complex
+
+    if operation not in _ITERATING and not operation.startswith("CALL"):
+        return True  # such as formatting, "%f" % x
+    chain, names = _names_in_call(frame.f_code, frame.f_lasti)
+    first = chain[0] if chain else ""
+    return is_number_type(first) or ("map" in names and any(map(is_number_type, names)))
+
+
+_ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPACK_EX")
+
+
+def called_in(frame: FrameType) -> tuple[str, Any]:
+    """Return the function whose call runs in `frame`, as written and as an object; ("", None) if it is not told."""
+    if not operation_at(frame).startswith("CALL"):
+        return "", None
+    chain, _ = _names_in_call(frame.f_code, frame.f_lasti)
+    if not chain:
+        return "", None
+    found = _find(frame, chain[0])
+    for name in chain[1:]:
+        try:
+            found = getattr(found, name)
+        except Exception:  # of a property of the user's
+            return "", None
+    return ".".join(chain), found
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the dotted name that the call at an offset starts with, and all names in the call.
+
+    Of an iteration or an unpacking, the names in what is iterated over.
+    """
+    import dis
+
+    found = list(dis.get_instructions(code))
+    if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its place is that of the targets
+        before = [x for x in found if x.offset < offset]
+        ends = [
+            i for i, x in enumerate(before) if x.opname.startswith(("STORE", "POP_TOP", "RETURN"))
+        ]
+        statement = before[ends[-1] + 1 :] if ends else before
+        return (), tuple([x.argval for x in statement if isinstance(x.argval, str)])
+    line, end_line, column, end_column = next(
+        x.positions for x in found if x.offset == offset and x.positions
+    )
+    if None in (line, end_line, column, end_column):  # Python runs with -X no_debug_ranges
+        return (), ("map", *code.co_names)
+    chain, names, simple = [], [], True
+    for x in found:
+        place = x.positions
+        if place is None or None in (place.lineno, place.col_offset, place.end_lineno):
+            continue
+        start, end = (place.lineno, place.col_offset), (place.end_lineno, place.end_col_offset)
+        if not ((line, column) <= start and end <= (end_line, end_column)):
+            continue
+        leads = start == (line, column)
+        if x.opname.startswith("LOAD_") and isinstance(x.argval, str):
+            names.append(x.argval)
+            if leads and x.opname != "LOAD_CONST":
+                chain.append(x.argval)
+        elif leads and end < (end_line, end_column) and x.opname.startswith(_COMPUTED):
+            simple = False  # such as make_rng().normal(x) or rngs[0].normal(x)
+    return tuple(chain) if simple else (), tuple(names)
+
+
+_COMPUTED = ("CALL", "BINARY")
