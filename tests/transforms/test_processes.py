@@ -1,4 +1,4 @@
-"""Other processes: interpreters that drop docstrings and assertions."""
+"""Other processes: forks of a busy one, and interpreters that drop docstrings and assertions."""
 
 import os
 import subprocess
@@ -6,10 +6,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 
 
-def python(*options: str, timeout: float = 120) -> str:
+def python(*options: str, timeout: float = 300) -> str:
     """Run an interpreter of its own on the fungrad of this repository; return what it prints."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -21,6 +23,62 @@ def python(*options: str, timeout: float = 120) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+FORKS = """
+    import os, signal, sys, threading, time, warnings
+    import numpy as np
+    import fungrad as fg
+    import fungrad.numpy as fnp
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # of forking while there are threads
+    sys.setswitchinterval(1e-5)
+    done = False
+
+    def work(n):
+        def f(x):
+            for _ in range(n % 17 + 3):
+                x = fnp.sin(x) * 2 + n
+            return x.sum()
+        x = np.ones(n % 5 + 1)
+        expected = fg.grad(f)(x)
+        np.testing.assert_allclose(fg.jit(fg.grad(f))(x), expected)
+        np.testing.assert_allclose(fg.vmap(fg.jit(f))(np.ones((2, n % 5 + 1))).shape, (2,))
+        return n
+
+    def keep_compiling(start):
+        n = start
+        while not done:
+            work(n)
+            n += 4
+
+    work(0)  # so that nothing is left to import: Python's own locks of modules are not ours
+    threads = [threading.Thread(target=keep_compiling, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    outcomes = []
+    for k in range(15):
+        time.sleep(0.01)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # ends it if it hangs
+            try:
+                for n in range(6):
+                    work(n + 1000 * k)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        outcomes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    done = True
+    for thread in threads:
+        thread.join()
+    print(outcomes)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no os.fork here")
+def test_a_process_forked_while_threads_compile_can_compile():
+    assert python("-c", textwrap.dedent(FORKS)).strip() == str([0] * 15)
 
 
 OPTIMIZED = """
