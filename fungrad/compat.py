@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result, to_host
 from fungrad.core.errors import api_boundary, here
-from fungrad.core.tracer import Tracer, current_trace, known_value
+from fungrad.core.state import chosen, current_trace
+from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import is_array
 from fungrad.transforms.call import check_callable
 
@@ -139,8 +141,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named
 
 
-@contextlib.contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
+def ensure_compile_time_eval() -> AbstractContextManager[None]:
     """Context in which what is computed of arrays alone is computed at once, also in traced functions.
 
     That is so for functions of fungrad.numpy everywhere; here it is also so for what makes arrays of nothing, such
@@ -158,8 +159,4 @@ def ensure_compile_time_eval() -> Iterator[None]:
     >>> f(2.0)
     np.float64(6.0)
     """
-    token = current_trace.set(None)
-    try:
-        yield
-    finally:
-        current_trace.reset(token)
+    return chosen(current_trace, lambda _: None)

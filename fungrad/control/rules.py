@@ -27,7 +27,7 @@ from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, place_of_use, primitive
-from fungrad.core.state import state_variable
+from fungrad.core.state import holding, state_variable
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
@@ -168,14 +168,9 @@ def check_results(
 _depth = state_variable("depth", 0)
 
 
-class tracing_rule:
+def tracing_rule() -> holding[int]:
     """Context in which a rule is traced, perhaps because of a call in another rule."""
-
-    def __enter__(self) -> None:
-        self._token = _depth.set(_depth.get() + 1)
-
-    def __exit__(self, *_: object) -> None:
-        _depth.reset(self._token)
+    return holding(_depth, _depth.get() + 1)
 
 
 def deep_enough(trace: Trace) -> bool:

@@ -7,12 +7,12 @@ operation along the axis.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from fungrad.core.state import current_trace, state_variable
+from fungrad.core.state import current_trace, holding, state_variable
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
@@ -36,17 +36,12 @@ name_in_batch = state_variable("name_in_batch", _UNNAMED)
 """The name of the axis for which batch rules are running; None if it has none."""
 
 
-@contextlib.contextmanager
-def opened(name: Hashable, size: int, trace: Trace) -> Iterator[None]:
+def opened(name: Hashable, size: int, trace: Trace) -> AbstractContextManager[None]:
     """Context in which an axis can be named; an outer one of the same name cannot. None is no name."""
-    if name is None:
-        yield
-        return
-    token = _open.set(MappingProxyType({**_open.get(), name: NamedAxis(size, trace)}))
-    try:
-        yield
-    finally:
-        _open.reset(token)
+    axes = _open.get()
+    if name is not None:
+        axes = MappingProxyType({**axes, name: NamedAxis(size, trace)})
+    return holding(_open, axes)
 
 
 def named_axis(name: Hashable) -> NamedAxis:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fungrad.core.errors import FungradError
-from fungrad.core.state import state_variable
+from fungrad.core.state import holding, state_variable
 
 
 class CheckError(FungradError, ValueError):
@@ -40,11 +40,8 @@ _collector = state_variable("collector", _NOBODY)
 def collecting(kinds: frozenset[str]) -> Iterator[list[Exception]]:
     """Context in which failures of `kinds` are put into the list that it gives, and the run goes on."""
     collector = _Collector(kinds, [], _collector.get())
-    token = _collector.set(collector)
-    try:
+    with holding(_collector, collector):
         yield collector.failures
-    finally:
-        _collector.reset(token)
 
 
 def _collector_of(kind: str) -> _Collector | None:

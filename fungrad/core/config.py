@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
-from fungrad.core.state import state_variable
+from fungrad.core.state import chosen, state_variable
 
 check_exprs = state_variable("check_exprs", False)
 """Whether every program is checked after it is built; for tests of rules."""
@@ -75,18 +74,12 @@ compiles_logged = Switch("compiles_logged")
 misses_explained = Switch("misses_explained")
 
 
-@contextlib.contextmanager
-def setting(**values: bool) -> Iterator[None]:
+def setting(**values: bool) -> AbstractContextManager[None]:
     """Change settings inside the block, for this thread or task."""
-    token = settings.set(dataclasses.replace(settings.get(), **values))
-    try:
-        yield
-    finally:
-        settings.reset(token)
+    return chosen(settings, lambda current: dataclasses.replace(current, **values))
 
 
-@contextlib.contextmanager
-def checking(enabled: bool = True) -> Iterator[None]:
+def checking(enabled: bool = True) -> AbstractContextManager[None]:
     """Check every program that is traced or rewritten inside the block.
 
     Raises `ExprError` there if a rule makes a malformed one. Slow: for tests.
@@ -98,8 +91,4 @@ def checking(enabled: bool = True) -> Iterator[None]:
     ...     print(fg.grad(lambda x: x * x)(3.0))
     6.0
     """
-    token = check_exprs.set(enabled)
-    try:
-        yield
-    finally:
-        check_exprs.reset(token)
+    return chosen(check_exprs, lambda _: enabled)

@@ -8,9 +8,10 @@ where an exception passes, everything is put back to that: see `api_boundary` in
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
@@ -36,6 +37,40 @@ def repair(function: Callable[[], None]) -> Callable[[], None]:
 
 current_trace: contextvars.ContextVar[Trace | None] = state_variable("current_trace", None)
 """The innermost open trace of this thread or task: where values made from nothing are recorded."""
+
+
+class holding(Generic[T]):
+    """Context in which a state variable has a value."""
+
+    __slots__ = ("_before", "_value", "_variable")
+
+    def __init__(self, variable: contextvars.ContextVar[T], value: T) -> None:
+        self._variable = variable
+        self._value = value
+
+    def __enter__(self) -> None:
+        self._before = self._variable.get()
+        self._variable.set(self._value)
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.set(self._before)
+
+
+@contextlib.contextmanager
+def chosen(variable: contextvars.ContextVar[T], value: Callable[[T], T]) -> Iterator[None]:
+    """Like `holding`, for blocks of users, around which there is no call that puts back.
+
+    `value` gives the value in the block, of that at its start.
+    """
+    before = variable.get()
+    try:
+        try:
+            variable.set(value(before))
+            yield
+        finally:
+            variable.set(before)
+    finally:  # twice: an exception may have come before the first was done
+        variable.set(before)
 
 
 def put_back(before: contextvars.Context) -> None:

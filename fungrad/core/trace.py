@@ -28,7 +28,7 @@ from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
-from fungrad.core.state import state_variable
+from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.tracer import current_trace as current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
@@ -320,12 +320,9 @@ class Trace:
         The results of equations inside calls are kept too, so that a transform which puts them in the
         place of the call finds them known.
         """
-        token = _evaluating.set(self.level)
-        try:
+        with holding(_evaluating, self.level):
             while len(self.known) < len(self.equations):
                 self.known.append(self._evaluated(len(self.known)))
-        finally:
-            _evaluating.reset(token)
 
     def _evaluated(self, number: int) -> tuple[int, list[Any]]:
         """Run an equation; return how many it stands for, and their results."""

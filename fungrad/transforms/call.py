@@ -24,6 +24,7 @@ from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
@@ -210,6 +211,11 @@ def rewrite(
     return programs.get_or_build(key, make, weigh)
 
 
+def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:
+    """Context in which errors of a shared program name the lines of the trace at hand."""
+    return holding(places, sources)
+
+
 def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
     """Run what was made of a trace on its values: captured arrays, inputs, known results, `more`."""
     arguments = [x for _, x in trace.captures]
@@ -218,24 +224,5 @@ def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
         arguments += [values[v] for v in trace.inputs]
         arguments += itertools.chain.from_iterable([found for _, found in trace.known])
     # What the program does happens outside of the trace: one without values would record it.
-    token = current_trace.set(trace.outer)
-    try:
-        with at_places(trace.sources):
-            return program(*arguments, *more)
-    finally:
-        current_trace.reset(token)
-
-
-class at_places:
-    """Context in which errors of a shared program name the lines of the trace at hand."""
-
-    __slots__ = ("_sources", "_token")
-
-    def __init__(self, sources: Sequence[Source | None]) -> None:
-        self._sources = sources
-
-    def __enter__(self) -> None:
-        self._token = places.set(self._sources)
-
-    def __exit__(self, *_: object) -> None:
-        places.reset(self._token)
+    with holding(current_trace, trace.outer), at_places(trace.sources):
+        return program(*arguments, *more)

@@ -15,6 +15,7 @@ from fungrad.core.axes import name_in_batch, opened
 from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
 from fungrad.core.snapshot import snapshot
+from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
@@ -42,11 +43,8 @@ def push_batch(
 
     A batch axis is always axis 0. What depends on no batched input is computed once.
     """
-    token = name_in_batch.set(axis_name)
-    try:
+    with holding(name_in_batch, axis_name):
         return _push_batch(expr, size, arguments, batched, axis_name)
-    finally:
-        name_in_batch.reset(token)
 
 
 def _push_batch(
