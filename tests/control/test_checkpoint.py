@@ -312,6 +312,8 @@ WEIGHTS = [
     (0.1 * RNG.normal(size=(32, 128)), 0.1 * RNG.normal(size=(128, 32))) for _ in range(LAYERS)
 ]
 BATCH = RNG.normal(size=(64, 32))
+for parameter in [BATCH, *(p for layer_weights in WEIGHTS for p in layer_weights)]:
+    parameter.flags.writeable = False  # or they would be copied, with and without checkpoints
 
 
 def network(layer):
