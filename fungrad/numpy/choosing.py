@@ -22,6 +22,7 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shape import (
+    along,
     broadcast_arrays,
     is_sequence,
     reshaped,
@@ -56,9 +57,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         )
     if index.dtype.kind == "b":
         index = cast(as_tracer(index), np.dtype(np.int64))
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    axis = normalize_axis_index(axis, x.ndim)
+    x, axis = along(x, axis)
     index = _within(index, x.shape[axis], mode)
     return getitem(x, (slice(None),) * axis + (index,))
 
@@ -110,7 +109,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return broadcast_arrays(index, result)[1]
 
 
-@implements(np.select)
+@implements(np.select, zero_d=True)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -139,7 +138,7 @@ def _is_list_of_arrays(condlist: Any, ndim: int) -> bool:
     return is_sequence(condlist) and (is_sequence(condlist[0]) or ndim == 0)
 
 
-@implements(np.piecewise)
+@implements(np.piecewise, zero_d=True)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Where values are not known, each function is called with all of `x`."""
     array: Any = as_tracer(x)

@@ -13,23 +13,22 @@ from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer
 from fungrad.numpy.selecting import value_needed
-from fungrad.numpy.shape import same_array
 from fungrad.primitives import elementwise as e
 
 
-@implements(np.real_if_close)
+@implements(np.real_if_close, view=True, zero_d=True)
 def real_if_close(a: Any, tol: Any = 100) -> Any:
     """The values must be known when the function is traced: the dtype of the result depends on them."""
     x = as_tracer(a)
     if x.dtype.kind != "c":
-        return same_array(x)
+        return x
     advice = "Write fungrad.numpy.real(x), or keep the array complex."
     what = "whether real_if_close gives a real array"
     value = value_needed(x, what, advice, "depends on values")
-    return same_array(x) if np.iscomplexobj(np.real_if_close(value, tol)) else e.real(x)
+    return x if np.iscomplexobj(np.real_if_close(value, tol)) else e.real(x)
 
 
-@implements(np.asarray_chkfinite)
+@implements(np.asarray_chkfinite, view=True, zero_d=True)
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """The values must be known when the function is traced."""
     given = as_tracer(a)

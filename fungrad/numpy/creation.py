@@ -16,9 +16,8 @@ from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
-    same_array,
 )
-from fungrad.numpy.views import created
+from fungrad.numpy.views import created, in_order
 from fungrad.primitives import shaping
 
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
@@ -73,14 +72,15 @@ eye, identity, tri = _plain(np.eye), _plain(np.identity), _plain(np.tri)
 # Conversion
 
 
-def _converted(x: Any, dtype: Any, ndmin: int = 0) -> Tracer:
+def _converted(x: Any, dtype: Any, ndmin: int = 0, order: Any = None) -> Tracer:
     result = as_tracer(x)
     if dtype is not None:
         result = cast(result, np.dtype(dtype))
+    result = in_order(result, order)
     return reshaped(result, (1,) * (ndmin - result.ndim) + result.shape)
 
 
-@implements(np.array, creates=True)
+@implements(np.array, view=True, creates=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -93,7 +93,7 @@ def array(
     like: Any = None,
 ) -> Any:
     """Lists may hold tracers: they are stacked."""
-    return same_array(_converted(object, dtype, ndmin))
+    return _converted(object, dtype, ndmin, order)
 
 
 @implements(np.asarray, view=True, creates=True)
@@ -107,7 +107,7 @@ def asarray(
     like: Any = None,
 ) -> Any:
     """Lists may hold tracers: they are stacked."""
-    return _converted(a, dtype)
+    return _converted(a, dtype, order=order)
 
 
 @implements(np.asanyarray, view=True, creates=True)
@@ -121,19 +121,17 @@ def asanyarray(
     like: Any = None,
 ) -> Any:
     """Lists may hold tracers: they are stacked."""
-    return _converted(a, dtype)
+    return _converted(a, dtype, order=order)
 
 
 @implements(np.ascontiguousarray, view=True, creates=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Tracers have no layout in memory."""
-    return _converted(a, dtype, 1)
+    return _converted(a, dtype, 1, "C")
 
 
 @implements(np.asfortranarray, view=True, creates=True)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Tracers have no layout in memory."""
-    return _converted(a, dtype, 1)
+    return _converted(a, dtype, 1, "F")
 
 
 # Filled

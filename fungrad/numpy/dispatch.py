@@ -42,7 +42,17 @@ from fungrad.numpy.promotion import (
     strong,
     ufunc_operands,
 )
-from fungrad.numpy.views import assign, check_writable, created, own, same_array, views_of
+from fungrad.numpy.views import (
+    array_of,
+    assign,
+    check_writable,
+    created,
+    each,
+    own,
+    same_array,
+    scalar_of,
+    views_of,
+)
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
 from fungrad.primitives.elementwise import numpy_ufunc, select
 from fungrad.primitives.shaping import Reshape
@@ -80,6 +90,7 @@ def implements(
     writable: bool = True,
     contiguous: bool = False,
     creates: bool = False,
+    zero_d: bool | None = None,
 ) -> Callable[[Function], Function]:
     """Decorate what a NumPy function does when some argument is a tracer.
 
@@ -92,8 +103,8 @@ def implements(
     *aliases
         Other functions of NumPy that do the same.
     view
-        Whether the result shows the elements of the first argument, as NumPy's does; otherwise it is an
-        array of its own.
+        Whether the result shows the elements of the first argument, as NumPy's does; otherwise, and with an
+        argument ``copy=True``, it is an array of its own.
     writable
         Whether one may write through the view.
     contiguous
@@ -101,6 +112,9 @@ def implements(
     creates
         Whether the function makes a new array of numbers. Such an array is a traced one while a function is
         traced, so that traced values can be assigned to elements of it.
+    zero_d
+        Whether a result without axes is always an array, as of functions that create arrays, or always a
+        scalar. By default what shows elements of an array is an array, and all else a scalar.
 
     Returns
     -------
@@ -110,6 +124,9 @@ def implements(
 
     def decorate(rule: Function) -> Function:
         place = _place_of_out(rule)
+        first = inspect.unwrap(rule).__code__.co_varnames[:1]
+        copy_place, copies = _parameter(rule, "copy")
+        kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
 
         @functools.wraps(rule)
         def traced(*args: Any, **kwargs: Any) -> Any:
@@ -126,9 +143,13 @@ def implements(
             result = rule(*args, **kwargs)
             if out is not None:
                 return store(out, result, exactly=True)
-            if view and kwargs.get("copy") is not True:
-                return views_of(args[0], result, writable, contiguous) if args else result
-            return own(result, args)
+            copy = kwargs.get("copy", args[copy_place] if len(args) > copy_place else copies)
+            if view and not copy:
+                x = args[0] if args else kwargs.get(*first)
+                result = views_of(x, result, writable, contiguous)
+            else:
+                result = own(result, (*args, *kwargs.values()) if kwargs else args)
+            return result if kind is None else each(kind, result)
 
         def function(*args: Any, **kwargs: Any) -> Any:
             if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
@@ -180,6 +201,16 @@ def _place_of_out(rule: Function) -> int | None:
         return code.co_varnames.index("out")
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return sys.maxsize if "out" in names else None
+
+
+def _parameter(rule: Function, name: str) -> tuple[int, Any]:
+    """Return the position of a parameter, beyond all if it has none, and its default."""
+    function: Any = inspect.unwrap(rule)
+    code: CodeType = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
+    defaults.update(function.__kwdefaults__ or {})
+    return names.index(name) if name in names else sys.maxsize, defaults.get(name)
 
 
 def in_trace(result: Any, args: tuple[Any, ...]) -> Any:

@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     path: tuple[tuple[int, ...], ...]
 
 
-@implements(np.einsum, view=True)
+@implements(np.einsum, view=True, zero_d=False)
 def einsum(
     *operands: Any,
     out: Any = None,

@@ -11,18 +11,20 @@ import numpy as np
 
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implements, store, writable_out
 from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
+from fungrad.numpy.views import is_scalar, read_only
 from fungrad.primitives import elementwise as e
+from fungrad.primitives.shaping import zeros_like
 
 # Choice
 
 
-@implements(np.where)
+@implements(np.where, zero_d=True)
 def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
@@ -112,14 +114,17 @@ def clip(
     return _clip(a, out=out, **{k: x for k, x in bounds.items() if x is not missing}, **kwargs)
 
 
-@implements(np.nan_to_num)
+@implements(np.nan_to_num, view=True, zero_d=False)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """`copy` means nothing: a new array is returned."""
     array = as_tracer(x)
     if not issubclass(array.dtype.type, np.inexact):
-        return same_array(array)
+        return array
+    if not copy and not is_scalar(array):
+        return store(
+            writable_out("nan_to_num", array), nan_to_num(array, True, nan, posinf, neginf)
+        )
     if array.dtype.kind == "c":
         parts = [nan_to_num(f(array), True, nan, posinf, neginf) for f in (e.real, e.imag)]
         return e.complex_(*parts)
@@ -178,7 +183,10 @@ def real(val: Any) -> Any:
 
 @implements(np.imag, view=True)
 def imag(val: Any) -> Any:
-    return e.imag(as_tracer(val))
+    x = as_tracer(val)
+    if x.dtype.kind == "c":
+        return e.imag(x)
+    return zeros_like(x) if is_scalar(x) else read_only(zeros_like(x))
 
 
 @implements(np.angle)

@@ -65,7 +65,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 # Windows
 
 
-@implements(np.i0)
+@implements(np.i0, zero_d=True)
 def i0(x: Any) -> Any:
     # Here, because it imports scipy.special, and this module is imported with all lazy ones.
     from fungrad.primitives.bessel import i0 as bessel_i0

@@ -25,7 +25,7 @@ from fungrad.primitives.shaping import (
 )
 
 
-@implements(np.flip, view=True)
+@implements(np.flip, view=True, zero_d=False)
 def flip(m: Any, axis: Any = None) -> Any:
     x = as_tracer(m)
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
@@ -68,7 +68,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     return same_array(x)
 
 
-@implements(np.roll)
+@implements(np.roll, zero_d=True)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The shift must be known when the function is traced."""
     x = as_tracer(a)

@@ -16,6 +16,7 @@ from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
 from fungrad.numpy.shape import as_shape, reshaped
+from fungrad.numpy.views import view_of
 
 # r_ and c_
 
@@ -99,7 +100,7 @@ c_ = Joining(np.c_, -1, 2, 0)
 # Indices
 
 
-@implements(np.ix_)
+@implements(np.ix_, view=True)
 def ix_(*args: Any) -> Any:
     """The values of boolean arrays must be known when the function is traced."""
     found = []
@@ -109,7 +110,8 @@ def ix_(*args: Any) -> Any:
             raise ValueError("Cross index must be 1 dimensional")
         if x.dtype.kind == "b":
             x = as_tracer(np.nonzero(x)[0])
-        found.append(reshaped(x, (1,) * i + (x.size,) + (1,) * (len(args) - i - 1)))
+        grid = reshaped(x, (1,) * i + (x.size,) + (1,) * (len(args) - i - 1))
+        found.append(view_of(x, grid))
     return tuple(found)
 
 

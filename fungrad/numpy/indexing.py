@@ -154,7 +154,7 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
     arrays: list[Any] = []
     distinct: list[bool] = []
     try:
-        parts = [_part(item) for item in key] if type(key) is tuple else [_part(key)]
+        parts = [item_of(item) for item in key] if type(key) is tuple else [item_of(key)]
         shape = type_of(x).shape
         axis = 0
         for part in parts:
@@ -181,7 +181,7 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
     return tuple(items), arrays, distinct
 
 
-def _part(item: Any) -> Any:
+def item_of(item: Any) -> Any:
     """Return an item of a key as an integer, (start, stop, step), None, Ellipsis or an array."""
     if item is None or item is Ellipsis or type(item) is int:
         return item

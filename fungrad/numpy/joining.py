@@ -113,7 +113,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return concatenate((as_tracer(arr), values), axis=axis)
 
 
-@implements(np.block)
+@implements(np.block, zero_d=True)
 def block(arrays: Any) -> Any:
     def depth(x: Any) -> int:
         return 1 + max(map(depth, x), default=0) if isinstance(x, list) else 0
@@ -202,7 +202,9 @@ def _plain_unstack(x: Any, /, *, axis: int = 0) -> Any:
 _plain_unstack.__name__ = "unstack"
 
 
-@implements(getattr(np, "unstack", _plain_unstack), view=True)  # NumPy has it since 2.1
+@implements(
+    getattr(np, "unstack", _plain_unstack), view=True, zero_d=False
+)  # NumPy has it since 2.1
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     x = as_tracer(x)
     if x.ndim == 0:

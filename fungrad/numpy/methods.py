@@ -22,13 +22,21 @@ from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
 from fungrad.numpy.shape import warn_of_discarded_parts
-from fungrad.numpy.views import assign, check_writable, same_array, view_of
+from fungrad.numpy.views import (
+    assign,
+    check_writable,
+    element,
+    in_order,
+    of_kind,
+    same_array,
+    view_of,
+)
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape
 
 FUNCTIONS = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
-    *("copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod"),
+    *("cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod"),
     *("ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take"),
     *("trace", "var"),
 )
@@ -68,6 +76,10 @@ class Methods:
         """Return the array with its axes in another order, by default reversed."""
         return np.transpose(self, _unpacked(axes) if axes else None)
 
+    def copy(self: Any, order: Any = "C") -> Any:
+        """Return a copy; `order` means nothing."""
+        return of_kind(self, same_array(strong(self)))
+
     def flatten(self: Any, order: Any = "C") -> Any:
         """Return the elements in one axis."""
         return same_array(np.ravel(self, order))  # type: ignore[arg-type]
@@ -94,19 +106,18 @@ class Methods:
         subok: bool = True,
         copy: bool = True,
     ) -> Any:
-        """Return the array in another dtype; `order` and `subok` mean nothing."""
+        """Return the array in another dtype; `subok` means nothing."""
         wanted = np.dtype(dtype)
         if wanted == self.dtype and not copy:
-            return self
+            return in_order(self, order)
         warn_of_discarded_parts(self, wanted)
         if not np.can_cast(self.dtype, wanted, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule "
                 f"'{casting}'"
             )
-        return (
-            same_array(self) if wanted == self.dtype and not self.type.weak else Cast(wanted)(self)
-        )
+        same = wanted == self.dtype and not self.type.weak
+        return of_kind(self, same_array(self) if same else Cast(wanted)(self))
 
     @property
     def T(self: Any) -> Any:
@@ -166,7 +177,7 @@ class Methods:
     def __getitem__(self: Any, key: Any) -> Any:
         try:
             result = getitem(self, key)
-            return view_of(self, result) if result.type.shape else result
+            return element(self, key, result)
         except ConcretizationError as error:
             hide_internals(error)
             return selection(self, key, error)
@@ -212,10 +223,10 @@ class Methods:
         return np.round(self, ndigits or 0)
 
     def __copy__(self: Any) -> Any:
-        return same_array(self)
+        return of_kind(self, same_array(self))
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
-        return same_array(self)
+        return of_kind(self, same_array(self))
 
 
 def _assign_all(target: Tracer, value: Any) -> None:

@@ -165,7 +165,7 @@ _MODES: dict[str, tuple[Callable[..., Any], str | None]] = {
 }
 
 
-@implements(np.pad)
+@implements(np.pad, zero_d=True)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """In mode "empty" the new elements are zeros.
 

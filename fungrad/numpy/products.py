@@ -217,7 +217,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return DotGeneral(NO_AXES, NO_AXES, (1, 1))(x, y)
 
 
-@implements(np.tensordot)
+@implements(np.tensordot, zero_d=True)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     x, y = _operands(a, b)
     if is_sequence(axes):

@@ -23,6 +23,7 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shape import (
+    along,
     as_shape,
     is_sequence,
     moveaxis,
@@ -38,7 +39,7 @@ from fungrad.primitives.shaping import (
 )
 
 
-@implements(np.tile)
+@implements(np.tile, zero_d=True)
 def tile(A: Any, reps: Any) -> Any:
     x, counts = as_tracer(A), as_shape(reps)
     if any(n < 0 for n in counts):
@@ -63,10 +64,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 @implements(np.repeat)
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    x = as_tracer(a)
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    axis = normalize_axis_index(axis, x.ndim)
+    x, axis = along(as_tracer(a), axis)
     n = x.shape[axis]
     counts = as_shape(repeats)
     if len(counts) == 1:
@@ -95,7 +93,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     return np.take(x, np.minimum(np.searchsorted(ends, np.arange(total), "right"), n - 1), axis)
 
 
-@implements(np.resize)
+@implements(np.resize, zero_d=True)
 def resize(a: Any, new_shape: Any) -> Any:
     x, shape = as_tracer(a), as_shape(new_shape)
     if any(n < 0 for n in shape):

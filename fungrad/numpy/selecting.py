@@ -26,9 +26,9 @@ from fungrad.numpy.promotion import (
 )
 from fungrad.numpy.repeating import at_positions
 from fungrad.numpy.shape import (
+    along,
     ravel,
     reshaped,
-    same_array,
 )
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import (
@@ -160,12 +160,9 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
 
 @implements(np.compress)
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    x = as_tracer(a)
     if len(type_of(as_array(condition)).shape) != 1:
         raise ValueError("condition must be a 1-d array")
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    axis = normalize_axis_index(axis, x.ndim)
+    x, axis = along(as_tracer(a), axis)
     found = _true_positions(condition, "compress")
     n = x.shape[axis]
     if found.size and found[-1] >= n:
@@ -199,7 +196,7 @@ def compress(
     return np.where(exists, elements, fill_value).astype(x.dtype)
 
 
-@implements(np.trim_zeros)
+@implements(np.trim_zeros, view=True)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """The values must be known when the function is traced."""
     x = as_tracer(filt)
@@ -216,4 +213,4 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         start = int(low[i]) if "f" in sides else 0
         stop = int(high[i]) if "b" in sides else x.shape[i]
         x = slice_axis(x, i, start, stop)
-    return same_array(x)
+    return x

@@ -33,7 +33,7 @@ UniqueAll, UniqueCounts, UniqueInverse = (
 # Membership
 
 
-@implements(np.isin)
+@implements(np.isin, zero_d=True)
 def isin(
     element: Any,
     test_elements: Any,

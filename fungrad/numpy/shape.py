@@ -16,8 +16,8 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, standin
+from fungrad.numpy.views import array_of, view_of
 from fungrad.numpy.views import same_array as same_array
-from fungrad.numpy.views import view_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape, Reverse, permuted
 
@@ -43,6 +43,13 @@ def reshaped(x: Tracer, shape: Shape) -> Tracer:
 def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     """Reverse along axes, if any."""
     return Reverse(axes)(x) if axes else x
+
+
+def along(x: Tracer, axis: Any) -> tuple[Tracer, int]:
+    """Return what a function works on along one axis: of None the flattened array, of a 0-d array one element."""
+    if axis is None or (not x.ndim and axis in (0, -1)):
+        return reshaped(x, (x.size,)), 0
+    return x, normalize_axis_index(axis, x.ndim)
 
 
 # What an array says of itself
@@ -127,6 +134,8 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     x = as_tracer(a)
     if axis is None:
         return reshaped(x, tuple([n for n in x.shape if n != 1]))
+    if not x.ndim and axis in (0, -1):
+        return x  # NumPy lets this pass
     axes = normalize_axis_tuple(axis, x.ndim)
     if any(x.shape[i] != 1 for i in axes):
         raise ValueError(
@@ -236,7 +245,7 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
 broadcast_shapes = np.broadcast_shapes
 
 
-@implements(np.broadcast_to, view=True, writable=False)
+@implements(np.broadcast_to, view=True, writable=False, zero_d=True)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     x, shape = as_tracer(array), as_shape(shape)
     try:
@@ -246,16 +255,17 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         raise
 
 
-@implements(np.broadcast_arrays, view=True, writable=False)
+@implements(np.broadcast_arrays, view=True, writable=False, zero_d=True)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_tracer(x) for x in args]
     common = np.broadcast_shapes(*[x.shape for x in arrays])
+    if all(x.shape == common for x in arrays):
+        return tuple([array_of(x) for x in arrays])
     return tuple([view_of(x, promotion.broadcast_to(x, common), False) for x in arrays])
 
 
-@implements(np.meshgrid)
+@implements(np.meshgrid, view=True)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Copy or view makes no difference for tracers."""
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     order = list(range(len(xi)))
@@ -264,7 +274,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = []
     for i, x in zip(order, xi, strict=True):
         x = as_tracer(x)
-        grids.append(reshaped(x, (1,) * i + (x.size,) + (1,) * (len(xi) - i - 1)))
+        grid = reshaped(x, (1,) * i + (x.size,) + (1,) * (len(xi) - i - 1))
+        grids.append(view_of(x, grid))
     return tuple(grids) if sparse else broadcast_arrays(*grids)
 
 
@@ -286,10 +297,10 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return same_array(as_tracer(a))
 
 
-@implements(np.astype)
+@implements(np.astype, view=True, zero_d=True)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     if device not in (None, "cpu"):
         not_for_tracers("astype", {"device": device})
     x, dtype = as_tracer(x), np.dtype(dtype)
     warn_of_discarded_parts(x, dtype)
-    return same_array(x) if x.dtype == dtype else Cast(dtype)(x)
+    return x if x.dtype == dtype else Cast(dtype)(x)

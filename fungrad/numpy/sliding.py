@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as numpys
 
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer
-from fungrad.numpy.shape import as_shape, moveaxis
+from fungrad.numpy.shape import as_shape
+from fungrad.numpy.steps import SlidingWindows
+from fungrad.numpy.views import windows_of
 
 
-@implements(numpys)
+@implements(numpys, view=True, writable=False)
 def sliding_window_view(
     x: Any,
     window_shape: Any,
@@ -23,7 +23,7 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Any:
-    """Traced, the windows are an array of their own: later assignments to `x` do not show in it."""
+    """Traced, the windows are read-only."""
     array: Any = as_tracer(x)
     lengths = as_shape(window_shape)
     if any(n < 0 for n in lengths):
@@ -42,10 +42,9 @@ def sliding_window_view(
                 f"Must provide matching length window_shape and axis; got {len(lengths)} "
                 f"window_shape elements and {len(axes)} axes elements."
             )
+    left = list(array.shape)
     for i, n in zip(axes, lengths, strict=True):
-        count = array.shape[i] + 1 - n
-        if count < 0:
+        left[i] += 1 - n
+        if left[i] < 0:
             raise ValueError("window shape cannot be larger than input array shape")
-        places = np.arange(count)[:, np.newaxis] + np.arange(n)
-        array = moveaxis(getitem(array, (slice(None),) * i + (places,)), i + 1, -1)
-    return array
+    return windows_of(array, SlidingWindows(lengths, axes))

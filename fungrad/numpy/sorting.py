@@ -108,6 +108,8 @@ def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
     """Tracers are sorted fully, which is one of the orders allowed."""
+    if not np.ndim(a):
+        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in partition
     x, axis = _to_sort(a, axis, order)
     _check_kth(kth, x.shape[axis])
     return ArgSort(axis)(x)

@@ -61,7 +61,7 @@ def average(
 # Correlations
 
 
-@implements(np.cov)
+@implements(np.cov, zero_d=True)
 def cov(
     m: Any,
     y: Any = None,

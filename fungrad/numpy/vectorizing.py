@@ -20,7 +20,8 @@ from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import stack
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, strong
-from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
+from fungrad.numpy.shape import expand_dims, is_sequence, moveaxis, reshaped
+from fungrad.numpy.views import created, same_array
 from fungrad.transforms.vmap import vmap
 
 Names = tuple[str, ...]
@@ -176,6 +177,7 @@ class vectorize:
             _core_lengths(outputs, results, self.signature, lengths)
         if self.otypes is not None:
             outputs = [cast(y, t) for y, t in zip(outputs, self.otypes, strict=True)]
+        outputs = [created(same_array(y)) for y in outputs]
         return tuple(outputs) if several else outputs[0]
 
 
@@ -202,7 +204,7 @@ def _core_lengths(
 # Along and over axes
 
 
-@implements(np.apply_along_axis)
+@implements(np.apply_along_axis, zero_d=True)
 def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """The function is mapped by `vmap` over the other axes."""
     x: Any = as_tracer(arr)
@@ -217,16 +219,15 @@ def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any
     return moveaxis(found, range(others, found.ndim), range(axis, axis + added)) if added else found
 
 
-@implements(np.apply_over_axes)
+@implements(np.apply_over_axes, view=True)
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     x: Any = as_tracer(a)
     for axis in axes if is_sequence(axes) else (axes,):
         axis = normalize_axis_index(axis, x.ndim)
         found = as_tracer(func(x, axis))
         if found.ndim != x.ndim:
-            shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
             if found.ndim != x.ndim - 1:
                 raise ValueError("function is not returning an array of the correct shape")
-            found = reshaped(found, shape)
+            found = expand_dims(found, axis)
         x = found
     return x

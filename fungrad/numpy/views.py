@@ -3,7 +3,7 @@
 A program has no memory, only variables that never change. An assignment therefore computes the array as it
 would be afterwards and makes the tracer stand for that variable; what was recorded before keeps
 the old one. A view knows the array it is a view of, its root, and the steps (slices, reshapes,
-permutations) from there. An assignment to any of a family, root or view, computes the new root, and then
+permutations, indices) from there. An assignment to any of a family, root or view, computes the new root, and then
 every live view of it anew. So the `variable` of a live tracer is always its present value, reading costs
 nothing, and views nobody holds any more cost nothing either.
 
@@ -11,29 +11,39 @@ nothing, and views nobody holds any more cost nothing either.
 weak references to its views for a root that has some, and nothing for most.
 
 An array that is not a view counts as laid out in C order, as NumPy's results are but where all operands are
-transposed. On that depends whether a reshape is a view or a copy. 0-d results are scalars as in
-NumPy, and so never views, and what is made of them, as by `atleast_1d`, is no view of them. 0-d arrays
-are what creation functions make, as ``zeros(())``; their `memory` is always set.
+transposed. On that depends whether a reshape is a view or a copy.
+
+Without axes there are, as in NumPy, scalars and arrays. Arithmetic, reductions and ``x[0]`` give scalars, whose value nothing can
+change, and what is made of them, as by `atleast_1d`, is no view of them. Arrays are views, as ``x[0, ...]``, and
+what functions give that make an array in any case, as ``zeros(())`` and `where`; their `memory` is always set. An argument
+without axes counts as a scalar: one cannot tell which it is, and must not change either.
 """
 
 from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from fungrad.core.errors import here
-from fungrad.core.primitive import Linear, Primitive
-from fungrad.core.trace import Trace, bind, current_trace
+from fungrad.core.primitive import Primitive
+from fungrad.core.trace import Trace, current_trace
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.types import Shape
+from fungrad.numpy.steps import (
+    REARRANGING,
+    SlidingWindows,
+    Steps,
+    at_index,
+    form,
+    laid_out,
+    put,
+)
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Permute, Reshape, Reverse, Slice
-
-Steps = tuple[Primitive, ...]
+from fungrad.primitives.shaping import Broadcast, Reshape
 
 
 class View(NamedTuple):
@@ -44,7 +54,7 @@ class View(NamedTuple):
     root
         The array that is viewed; itself no view.
     steps
-        The primitives that make the view of the root, each applied to the result of the one before.
+        What makes the view of the root, each step applied to the result of the one before.
     writable
         Whether NumPy lets one write through the view.
     """
@@ -88,25 +98,39 @@ def view_of(
     writable, diagonals and broadcasts, never are copies.
     """
     trace = x.owner
+    if result.owner is not trace or trace.rewriting:
+        return result
+    if is_scalar(x):
+        if writable:
+            return result
+        x = Tracer(trace, x.variable, x.type)  # an array of its own: the scalar is no part of it
     memory = getattr(x, "memory", None)
     root, before = (memory.root, memory.steps) if type(memory) is View else (x, ())
-    if result is x and contiguous and not _is_view(root.shape, before, (), True):
-        return same_array(x)
-    if result is x or not result.type.shape or result.owner is not trace or trace.rewriting:
-        return result
-    if writable and is_scalar(x):
-        return result
+    if result is x:
+        if contiguous:
+            return in_order(x, "C")
+        if writable:
+            return result
+        result = Tracer(trace, x.variable, x.type)
     made = getattr(result, "memory", None)
-    if type(made) is View and made.root is root:
-        return result  # a function of views within did it
+    if type(made) is Views or (type(made) is View and made.root is root):
+        return result  # a function within did it
     steps = _steps(x, result)
     if steps is None:
         return result
-    if writable and not always and not _is_view(root.shape, before, steps, contiguous):
+    order = "C" if contiguous else None
+    if writable and not always and not _is_view(root.shape, _forms(before), steps, order):
         return result
-    if type(memory) is View:
-        writable = writable and memory.writable
     writable = writable and not any(isinstance(s, Broadcast) for s in steps)
+    return _made_view(x, result, steps, writable)
+
+
+def _made_view(x: Tracer, result: Tracer, steps: Steps, writable: bool) -> Tracer:
+    """Make `result` the view of `x` that `steps` show."""
+    memory = getattr(x, "memory", None)
+    root, before = x, cast(Steps, ())
+    if type(memory) is View:
+        root, before, writable = memory.root, memory.steps, writable and memory.writable
     result.memory = View(root, before + steps, writable)
     views = getattr(root, "memory", None)
     if views is not ARGUMENT:
@@ -116,16 +140,99 @@ def view_of(
     return result
 
 
+def _forms(steps: Steps) -> Steps:
+    return tuple([form(step) for step in steps])
+
+
+def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
+    """Return sliding windows of `x`, a view that is read-only."""
+    result = windows(x)
+    if x.owner.rewriting or not x.type.shape:
+        return result  # type: ignore[no-any-return]
+    return _made_view(x, result, (windows,), False)
+
+
+def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
+    """Return `result`, the elements ``x[key]``, as what NumPy makes of them: a view, an array of its own or a scalar.
+
+    Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
+    an ellipsis in the key an array.
+    """
+    parts = key if type(key) is tuple else (key,)
+    ellipsis = traced = copies = False
+    for part in parts:
+        if part is Ellipsis:
+            ellipsis = True
+        elif type(part) is Tracer:
+            is_index = part.type.dtype.kind in "iu" and is_scalar(part)
+            traced, copies = traced or is_index, copies or not is_index
+        elif type(part) is np.ndarray:
+            copies = True
+    if not result.type.shape and not ellipsis:
+        return scalar_of(result)
+    if copies:
+        result = same_array(result) if result is x else result
+    elif not traced:
+        result = view_of(x, result)
+    elif not is_scalar(x) and not x.owner.rewriting:
+        result = _made_view(x, result, (at_index(parts),), True)
+    return array_of(result)
+
+
+def in_order(x: Tracer, order: Any) -> Tracer:
+    """Return `x`, or a copy where its elements do not lie in the order that is asked for, "C" or "F"."""
+    order = order.upper() if isinstance(order, str) else order
+    if order not in ("C", "F") or is_scalar(x):
+        return x
+    memory = getattr(x, "memory", None)
+    root, steps = (memory.root, memory.steps) if type(memory) is View else (x, ())
+    if _is_view(root.shape, _forms(steps), (), order):
+        return x
+    copy = same_array(x)
+    copy.memory = Views()
+    return copy
+
+
+def read_only(x: Tracer) -> Tracer:
+    """Return the new array `x` as one that cannot be written to."""
+    root = Tracer(x.owner, x.variable, x.type)
+    return _made_view(root, x, (), False)
+
+
 def is_scalar(x: Tracer) -> bool:
-    """Whether `x` is a scalar, whose value nothing can change, and not a 0-d array."""
-    return not x.type.shape and type(getattr(x, "memory", None)) is not Views
+    """Whether `x` is a scalar, whose value nothing can change, and not an array without axes."""
+    return not x.type.shape and type(getattr(x, "memory", None)) not in (View, Views)
+
+
+def array_of(x: Tracer) -> Tracer:
+    """Return `x`, or an array of its value if it is a scalar."""
+    return created(same_array(x)) if is_scalar(x) else x
+
+
+def scalar_of(x: Tracer) -> Tracer:
+    """Return `x`, or its present value as a scalar if it is an array without axes."""
+    return x if x.type.shape or is_scalar(x) else same_array(x)
+
+
+def of_kind(x: Tracer, copy: Tracer) -> Tracer:
+    """Return a copy of `x`: without axes a scalar of a scalar, and an array of an array."""
+    return copy if is_scalar(x) else created(copy)
 
 
 def created(x: Tracer) -> Tracer:
-    """Return `x`, the result of a creation function: an array, also if it is 0-d."""
+    """Return `x`, the new result of a function that makes arrays: an array, also without axes."""
     if not x.type.shape:
         x.memory = Views()
     return x
+
+
+def each(function: Callable[[Tracer], Tracer], result: Any) -> Any:
+    """Return a result with a function applied to its tracers: itself, or the items of a list or tuple."""
+    if type(result) is Tracer:
+        return function(result)
+    if type(result) is list or type(result) is tuple:
+        return type(result)([each(function, x) for x in result])
+    return result
 
 
 def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = False) -> Any:
@@ -162,9 +269,6 @@ def same_array(x: Tracer) -> Tracer:
     return current.lift(copy) if current is not None and inner else copy
 
 
-REARRANGING = (Slice, Reshape, Permute, Reverse, Broadcast)
-
-
 def _steps(x: Tracer, result: Tracer) -> Steps | None:
     """Return the primitives that made `result` of `x`; None if NumPy would have made a copy."""
     steps: list[Primitive] = []
@@ -181,33 +285,28 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> bool:
+def _is_view(shape: Shape, before: Steps, steps: Steps, order: str | None = None) -> bool:
     """Whether `steps` can show, without a copy, the view by `before` of an array of `shape`.
 
-    If it is to be `contiguous`: and what they show lies without gaps, in C order.
+    If there is to be an `order`, "C" or "F": and what they show lies without gaps, in that order.
     """
+    if 0 in shape:
+        return True
     # An array of the right strides and no elements; nothing here reads any.
     strides = np.cumprod([1, *shape[:0:-1]])[::-1] if shape else ()
     array: Any = np.lib.stride_tricks.as_strided(np.empty(0, np.int8), shape, strides)
     for i, step in enumerate(before + steps):
-        if isinstance(step, Slice):
-            array = array[tuple(map(slice, step.start, step.stop, step.step))]
-        elif isinstance(step, Permute):
-            array = array.transpose(step.axes)
-        elif isinstance(step, Reverse):
-            array = np.flip(array, step.axes)
-        elif isinstance(step, Broadcast):
-            array = np.broadcast_to(array.reshape(step.with_unit_axes()), step.shape)
-        elif isinstance(step, Reshape):
-            try:
-                array = np.reshape(array, step.shape, copy=False)
-            except ValueError:
-                # `before` is a diagonal: a view that is taken through what NumPy would copy.
-                diagonal = i < len(before)
-                return (
-                    diagonal and not contiguous and not any(isinstance(s, Reshape) for s in steps)
-                )
-    return not contiguous or bool(array.flags.c_contiguous)
+        if not isinstance(step, Reshape):
+            array = laid_out(step, array)
+            continue
+        try:
+            array = np.reshape(array, step.shape, copy=False)
+        except ValueError:
+            # `before` is a diagonal: a view that is taken through what NumPy would copy.
+            diagonal = i < len(before)
+            return diagonal and order is None and not any(isinstance(s, Reshape) for s in steps)
+    flags = array.flags
+    return order is None or bool(flags.c_contiguous if order == "C" else flags.f_contiguous)
 
 
 # Assignment
@@ -215,11 +314,12 @@ def _is_view(shape: Shape, before: Steps, steps: Steps, contiguous: bool) -> boo
 
 def check_writable(x: Tracer) -> None:
     """Raise if elements of `x` must not be assigned to."""
-    trace: Trace = x.owner
-    if not trace.open:
-        trace.raise_leaked((x,))
     memory: Any = getattr(x, "memory", None)
     viewed = type(memory) is View
+    trace: Trace = memory.root.owner if viewed else x.owner
+    for each_trace in (x.owner, trace):
+        if not each_trace.open:
+            each_trace.raise_leaked((x,))
     if memory is ARGUMENT or (viewed and getattr(memory.root, "memory", None) is ARGUMENT):
         what = "a view of an argument" if viewed else "an argument"
         raise TypeError(
@@ -251,7 +351,8 @@ def _adopted(x: Tracer, current: Trace | None) -> bool:
     views = getattr(root, "memory", None)
     shown = [r() for r in views.references] if type(views) is Views else []
     family = [root, *[view for view in shown if view is not None]]
-    start = current.sizes.get(x.owner.level) if current is not None else None
+    family = [t for t in family if t.owner is root.owner]
+    start = current.sizes.get(root.owner.level) if current is not None else None
     if current is None or start is None or any(t.variable < start for t in family):
         return False
     for t in family:
@@ -274,11 +375,11 @@ def assign(x: Tracer, new: Tracer) -> None:
         root = memory.root
         stages = [same_array(root)]  # what each step is applied to
         for step in memory.steps[:-1]:
-            stages.append(bind(step, (stages[-1],)))
+            stages.append(step(stages[-1]))
         stages = stages[: len(memory.steps)]
         changed = new
         for step, old in zip(reversed(memory.steps), reversed(stages), strict=True):
-            changed = _put(step, old, changed)
+            changed = put(step, old, changed)
         root.variable = changed.variable
     x.variable = variable
     views = getattr(root, "memory", None)
@@ -286,19 +387,8 @@ def assign(x: Tracer, new: Tracer) -> None:
         return
     for reference in views.references:
         view = reference()
-        if view is not None and view is not x:
+        if view is not None and view is not x and view.owner is root.owner:
             shown = root
             for step in view.memory.steps:
-                shown = bind(step, (shown,))
+                shown = step(shown)
             view.variable = shown.variable
-
-
-def _put(step: Primitive, old: Tracer, new: Tracer) -> Tracer:
-    """Return the array that is `new` when seen through `step`, and elsewhere `old`."""
-    if isinstance(step, Slice):
-        return UpdateSlice(step.start, step.stop, step.step)(old, new)  # type: ignore[no-any-return]
-    if step is e.real:
-        return e.complex_(new, e.imag(old))  # type: ignore[no-any-return]
-    if step is e.imag:
-        return e.complex_(e.real(old), new)  # type: ignore[no-any-return]
-    return step.transpose(new, Linear(old.type))[0]  # type: ignore[no-any-return]  # its inverse

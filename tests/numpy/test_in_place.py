@@ -333,7 +333,58 @@ def zeros_of_no_axes_are_an_array(x):
     return a + row * x
 
 
+def added(out, value):
+    out += value
+
+
+def views_of_no_axes(x):
+    a = x * 1
+    v = a[1, 2, ...]
+    v *= 10
+    a[:1, :1].squeeze()[...] = x[0, 1] * v
+    w = a[2:, 3:].reshape(())
+    np.multiply(x[0, 0], v, out=w)
+    np.add.at(v, (), x[1, 1])
+    a[0, 3, ...].fill(x[2, 2])
+    a[1] += w
+    added(v[None], w)
+    return a * v * w
+
+
+def sums_in_arrays_of_no_axes(x):
+    total, product = np.zeros_like(x[0, 0]), np.ones_like(x[0, 0])
+    largest = fnp.array(x[0, 0])
+    for row in x:
+        for value in row:
+            added(total, value**2)
+            np.multiply(product, value, out=product)
+            np.maximum(largest, value, out=largest)
+    return x * total + product * largest
+
+
+def rows_at_a_computed_index(x):
+    a = x * 1
+    row = a[np.argmax(x[:, 0])]
+    row[1:] *= 3
+    a[np.argmin(x[:, 3])][0] = row[1]
+    column = a.T[np.argmax(x[0])][::-1].reshape(3, 1)
+    column += x[:, :1]
+    a[0] -= 1
+    return a * row * column
+
+
+def windows_see_later_changes(x):
+    a = x * 1
+    windows = np.lib.stride_tricks.sliding_window_view(a, (2, 2))
+    a[1] *= x[0]
+    return windows.sum(axis=(-1, -2))
+
+
 PROGRAMS = [
+    views_of_no_axes,
+    sums_in_arrays_of_no_axes,
+    rows_at_a_computed_index,
+    windows_see_later_changes,
     loop,
     through_row,
     through_transpose,
@@ -457,6 +508,34 @@ def test_an_inner_function_cannot_change_an_outer_array():
 
     with pytest.raises(TypeError, match=r"made in `grad\(f\)` is changed in place inside of `grad"):
         fg.grad(f)(2.0)
+
+
+def test_an_inner_function_cannot_change_an_outer_array_at_its_own_index():
+    def f(x):
+        a = x * 1
+
+        def inner(i):
+            row = a[i]
+            row += 1
+            return row.sum()
+
+        return fg.vmap(inner)(np.arange(3)).sum()
+
+    with pytest.raises(TypeError, match=r"made in `grad\(f\)` is changed in place inside of `vmap"):
+        fg.grad(f)(X)
+
+
+def test_an_inner_function_changes_its_copy_at_an_index_of_its_own():
+    def f(x):
+        def inner(i):
+            a = x * 1  # computed in the outer trace
+            row = a[i]
+            row *= 2
+            return a.sum()
+
+        return fg.vmap(inner)(np.arange(3)).sum()
+
+    np.testing.assert_array_equal(fg.grad(f)(X), np.full(X.shape, 4.0))
 
 
 def test_an_outer_array_changed_between_inner_functions():

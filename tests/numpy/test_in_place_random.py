@@ -5,6 +5,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 import fungrad as fg
+import fungrad.numpy as fnp
 
 VIEWS = [
     "{v} = {a}[{i}]",
@@ -28,6 +29,20 @@ VIEWS = [
     "{v} = np.diagonal({a})",
     "{v} = np.broadcast_to({a}, (2, *{a}.shape))",
     "{v} = {a}.real",
+    "{v} = {a}[{i}, ...]",
+    "{v} = {a}[..., {k}]",
+    "{v} = {a}[{k}, ..., {i}]",
+    "{v} = {a}[t]",
+    "{v} = {a}[t, ...]",
+    "{v} = {a}[..., t]",
+    "{v} = {a}[:, t]",
+    "{v} = {a}.reshape(())",
+    "{v} = {a}[:1].squeeze()",
+    "{v} = np.atleast_1d({a})",
+    "{v} = fnp.asarray({a})",
+    "{v} = {a}[...]",
+    "{v} = np.lib.stride_tricks.sliding_window_view({a}, 2, axis=0)",
+    "{v} = fnp.ascontiguousarray({a})",
 ]
 COPIES = [
     "{v} = {a} * 1",
@@ -38,6 +53,12 @@ COPIES = [
     "{v} = np.concatenate([{a}, {a}])",
     "{v} = np.sort({a}, axis=-1)",
     "{v} = np.roll({a}, {i})",
+    "{v} = np.zeros_like({a})",
+    "{v} = fnp.array({a})",
+    "{v} = {a}[np.array({k})]",
+    "{v} = np.where({a} > 0, {a}, {x})",
+    "{v} = {a}.sum()",
+    "{v} = {a}",
 ]
 WRITES = [
     "{a}[{i}] = {x}",
@@ -58,6 +79,13 @@ WRITES = [
     "np.copyto({a}, {b}) if {a}.shape == {b}.shape else None",
     "np.cumsum({a}, axis=0, out={a})",
     "{a}[-1] = {a}[0] * {x}",
+    "{a}[...] = {x}",
+    "{a}[t] += {x}",
+    "{a}[t][{k}] = {x}",
+    "np.add({a}, {x}, out={a}[{i}, ...])",
+    "np.add.at({a}, (), {x})",
+    "np.sum({b}, out={a})",
+    "np.nan_to_num({a}, copy=False)",
 ]
 
 
@@ -80,9 +108,9 @@ def programs(draw):
     return lines
 
 
-def run(lines, a, s):
+def run(lines, a, s, t):
     """Run the lines that NumPy can run; return those and all arrays there are in the end."""
-    scope = {"np": np, "a0": a, "s": s}
+    scope = {"np": np, "fnp": fnp, "a0": a, "s": s, "t": t}
     done = []
     for line in lines:
         try:
@@ -108,19 +136,21 @@ def same(found, expected):
 def test_random_programs(lines, seed):
     rng = np.random.default_rng(seed)
     a, s = rng.uniform(-1, 1, (4, 2)), rng.uniform(0.5, 1, 2)
-    done, expected = run(lines, a.copy(), s)
+    t = np.int64(seed % 2)
+    done, expected = run(lines, a.copy(), s, t)
     expected = [np.array(x) for x in expected]
 
-    def program(a, s):
-        scope = {"np": np, "a0": a.copy(), "s": s}
+    def program(a, s, t=t):
+        scope = {"np": np, "fnp": fnp, "a0": a.copy(), "s": s, "t": t}
         for line in done:
             exec(line, scope)
         return [scope[name] for name in sorted(scope) if name[0] == "a" and name[1:].isdigit()]
 
     value, pull = fg.vjp(program, a, s)
     same(value, expected)
-    same(fg.jit(program)(a, s), expected)
+    same(fg.jit(program)(a, s, t), expected)
     same([x[0] for x in fg.vmap(program)(a[None], s[None])], expected)
+    same([x[0] for x in fg.vmap(program)(a[None], s[None], t[None])], expected)
 
     # The derivative: in a random direction, against the program run on moved arguments.
     v, w = rng.normal(size=a.shape), rng.normal(size=s.shape)
@@ -130,7 +160,7 @@ def test_random_programs(lines, seed):
     ct_a, ct_s = pull(cts)
     np.testing.assert_allclose(np.sum(ct_a * v) + np.sum(ct_s * w), forward, rtol=1e-9, atol=1e-9)
     step = 1e-7
-    there = [run(done, a + h * v, s + h * w) for h in (step, -step)]
+    there = [run(done, a + h * v, s + h * w, t) for h in (step, -step)]
     if any(lines != done for lines, _ in there):
         return
     slopes = [(x - y) / (2 * step) for x, y in zip(there[0][1], there[1][1], strict=True)]

@@ -17,7 +17,7 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives.stacks import identity_like
 
 
-@implements(np.linalg.matrix_power)
+@implements(np.linalg.matrix_power, view=True)
 def matrix_power(a: Any, n: Any) -> Any:
     """By repeated squaring; negative powers are those of the inverse."""
     x: Any = as_tracer(a)
@@ -140,7 +140,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return np.outer(x1, x2)
 
 
-@implements(np.linalg.tensordot)
+@implements(np.linalg.tensordot, zero_d=True)
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return np.tensordot(as_array(x1), as_array(x2), axes)
 
