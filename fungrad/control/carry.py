@@ -12,6 +12,7 @@ from fungrad.control.programs import Closure, NotTraced, try_to_close
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import here
+from fungrad.core.snapshot import snapshot
 from fungrad.core.tracer import ARGUMENT, Tracer, resolve
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
@@ -179,8 +180,9 @@ def as_type(x: Any, type_: ArrayType) -> Any:
 
 
 def protected(x: Any) -> Any:
-    """Return what stands for an array and cannot be written through: a view, or an argument.
+    """Return what stands for an array as it is now, and cannot be written to: a copy, or an argument.
 
+    The function may have returned a buffer of its own, which it will write to in the next step.
     A bool becomes NumPy's, of which ``~`` is the negation. Other Python numbers stay: they have to give way to the
     dtype of what they meet.
     """
@@ -191,7 +193,7 @@ def protected(x: Any) -> Any:
         x.memory = ARGUMENT
     if type(x) is not np.ndarray:
         return x
-    x = x.view()
+    x = snapshot(x)
     x.flags.writeable = False
     return x
 

@@ -17,8 +17,10 @@ LARGE = 1 << 15
 
 
 def snapshot(array: Any) -> Any:
-    """Return an array of the same values and layout that nobody can write to; `array` if it is one itself."""
-    return array if isinstance(array, np.ndarray) and is_constant(array) else copied(array)
+    """Return an array of the same values and layout that nobody writes to; `array` if that is true of it."""
+    if isinstance(array, np.ndarray):
+        return array if is_constant(array) else copied(array)
+    return array if namespace((array,)) is np else copied(array)  # a scalar, or an array of CuPy
 
 
 def copied(array: Any) -> Any:

@@ -183,10 +183,10 @@ class Trace:
         self.types.append(type_)
         self.inputs.append(v)
         if self.values is not None:
-            if type(value) is np.ndarray:
+            if type(value) is not Tracer:
                 value = snapshot(value)
-            elif type(value) is not Tracer and self.xp is np:
-                self.xp = namespace((value,))
+                if self.xp is np and type(value) is not np.ndarray:
+                    self.xp = namespace((value,))
             self.on_host = self.xp is np and type(value) is not Tracer
             self.values[v] = value
         tracer = Tracer(self, v, type_)

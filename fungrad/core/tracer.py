@@ -166,7 +166,7 @@ class Tracer:
             return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
         if not self.type.inexact:  # no derivative can be lost
             value = self._number("NumPy (to index an array, say)", _TAKE)
-            return np.asarray(value, dtype)
+            return np.array(value, dtype)  # never the trace's own
         self._check_not_assigned()
         self._check_no_draw()
         advice = (

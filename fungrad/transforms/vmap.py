@@ -251,9 +251,7 @@ def vmap(
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         # As they are now: the function may write to them by another name.
         batches = [
-            snapshot(x) if type(x) is np.ndarray else as_operand(x)
-            for x, a in zip(leaves, axes, strict=True)
-            if a is not None
+            snapshot(as_operand(x)) for x, a in zip(leaves, axes, strict=True) if a is not None
         ]
         with Trace(label) as trace:
             traced = list(leaves)

@@ -307,3 +307,26 @@ def test_inside_each_other(name):
         except BaseException as error:
             error.add_note(f"under {transform}")
             raise
+
+
+def test_steps_may_return_a_buffer_that_they_fill_anew():
+    for size in (3, 5000):
+        buffer = np.zeros(size)
+
+        def fill(value, buffer=buffer):
+            buffer[:] = value
+            return buffer
+
+        def step(i, value, size=size, fill=fill):
+            return fill(i) if i == 0 else value
+
+        found = fg.lax.scan(lambda c, x: (c + 1, fill(c + x)), 1.0, np.arange(3.0))[1]
+        np.testing.assert_array_equal(found, np.array([1, 3, 5])[:, None] * np.ones(size))
+        found = fg.lax.map(fill, np.arange(3.0))
+        np.testing.assert_array_equal(found, np.arange(3)[:, None] * np.ones(size))
+        found = fg.lax.fori_loop(0, 3, lambda i, c: (c[1], fill(i + 1)), (buffer, buffer))
+        np.testing.assert_array_equal(found, np.array([2, 3])[:, None] * np.ones(size))
+        start = (0, np.zeros(size))
+        found = fg.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, step(*c)), start)[1]
+        fill(9)
+        np.testing.assert_array_equal(found, np.zeros(size))

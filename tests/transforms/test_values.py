@@ -580,3 +580,13 @@ def test_a_captured_array_changed_after_a_value_was_asked():
         return fnp.sum(y * c)
 
     np.testing.assert_array_equal(fg.grad(f)(np.ones(2)), [10, 20])
+
+
+def test_a_numpy_array_made_of_traced_integers_is_a_copy():
+    def f(x):
+        whole = x.astype(int)
+        taken = np.asarray(whole)
+        taken[:] = 77
+        return fnp.sum(x * whole)
+
+    np.testing.assert_array_equal(fg.grad(f)(np.full(3, 2.5)), [2, 2, 2])
