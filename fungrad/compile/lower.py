@@ -186,6 +186,7 @@ def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]
 
     def run(*arguments: Any) -> list[Any]:
         results: list[Any] = []
+        returned: set[int] = set()  # identities of what is in `results`
         for v, x in zip(expr.outputs, evaluate(expr, arguments, watch), strict=True):
             if getattr(x, "ndim", 0) == 0:
                 x = as_result(x)
@@ -193,10 +194,11 @@ def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]
                 v in given
                 or x.base is not None
                 or not getattr(x.flags, "writeable", True)
-                or any(x is y for y in results)
+                or id(x) in returned
             ):
                 x = x.copy()
             results.append(x)
+            returned.add(id(x))
         return results
 
     return run

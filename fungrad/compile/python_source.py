@@ -94,6 +94,7 @@ class _Writer:
         self.last = last_uses(expr)
         self.root_last: list[int] = []
         self.dying: dict[int, list[int]] = {}  # by equation: what no later one reads
+        self.returned: set[int] = set()  # roots of the results written so far
         self.given: set[str] = set()  # names of inputs, which are not ours to delete
 
     def write(self) -> PythonSource:
@@ -144,9 +145,8 @@ class _Writer:
         """Delete the names of arrays that no later equation reads."""
         ending = [v for v in self.dying.get(number, ()) if v in self.names and v not in self.lazy]
         reused = {self.names.get(v) for v in outputs if self.root_last[self.root[v]] > number}
-        kept = self.given | reused
-        dead = dict.fromkeys([n for v in ending if (n := self.names[v]) not in kept])
-        if names := [n for n in dead if n not in self.bindings]:
+        dead = dict.fromkeys([n for v in ending if (n := self.names[v]) not in reused])
+        if names := [n for n in dead if n not in self.given and n not in self.bindings]:
             self._line(f"del {', '.join(names)}", None)
 
     def _find_fused(self) -> None:
@@ -422,13 +422,14 @@ class _Writer:
         if v in self.lazy:
             self._materialize(v, None)
         name = self._bound(v) if v in self.expr.constants else self._name(v)
+        root = self.root[v]
+        shared = root in self.returned
+        if position not in self.borrowed:
+            self.returned.add(root)
         if not self.types[v].shape:
             return f"{name}[()]"
         if position in self.borrowed:
             return name
-        root = self.root[v]
-        kept = (w for i, w in enumerate(self.expr.outputs[:position]) if i not in self.borrowed)
-        shared = any(self.root[w] == root for w in kept)
         if root not in self.owned or v in self.repeated or shared:
             return f"{name}.copy()"
         return name

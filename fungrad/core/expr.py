@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError, Source
 from fungrad.core.types import ArrayType, type_of
 
@@ -71,15 +72,15 @@ class Expr:
     captured: int = 0
     sources: Sequence[Source | None] = ()
 
-    @property
+    @cached_property
     def input_types(self) -> tuple[ArrayType, ...]:
         """The types of `inputs`."""
-        return tuple(self.types[v] for v in self.inputs)
+        return tuple([self.types[v] for v in self.inputs])
 
-    @property
+    @cached_property
     def output_types(self) -> tuple[ArrayType, ...]:
         """The types of `outputs`."""
-        return tuple(self.types[v] for v in self.outputs)
+        return tuple([self.types[v] for v in self.outputs])
 
     def located(self) -> Iterator[tuple[Equation, Source | None]]:
         """Iterate over the equations with their sources."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.compile.lower import Program, readable
@@ -95,17 +96,42 @@ def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
 
     Nor with themselves; and nothing that was recorded with them may wait to be computed.
     """
-    return current_trace.get() is None and all(
-        type(leaves[i]) is np.ndarray
-        and leaves[i].flags.writeable
-        and leaves[i].dtype.isnative
-        and has_own_places(leaves[i])
-        and not any(
+    return (
+        current_trace.get() is None
+        and all(
+            type(leaves[i]) is np.ndarray
+            and leaves[i].flags.writeable
+            and leaves[i].dtype.isnative
+            and has_own_places(leaves[i])
+            for i in donated
+        )
+        and are_apart(leaves, donated)
+    )
+
+
+PAIRS = 64
+"""Pairs of arguments up to which each is looked at: up to there it is faster than sorting."""
+
+
+def are_apart(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
+    """Whether none of the donated arrays may share memory with another argument."""
+    if len(leaves) * len(donated) <= PAIRS:
+        return not any(
             j != i and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x)
+            for i in donated
             for j, x in enumerate(leaves)
         )
-        for i in donated
-    )
+    given = set(donated)
+    arrays = [(i, x) for i, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.size]
+    bounds = sorted([(*byte_bounds(x), i in given) for i, x in arrays])
+    end = end_of_donated = 0  # of all arrays, and of the donated ones, that start no later
+    for start, stop, is_donated in bounds:
+        if start < (end if is_donated else end_of_donated):
+            return False
+        end = max(end, stop)
+        if is_donated:
+            end_of_donated = max(end_of_donated, stop)
+    return True
 
 
 def has_own_places(x: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.transforms import jit
 
 
 def shared(results, *arguments):
@@ -184,3 +185,18 @@ def test_errors(options, error, message):
 
     with pytest.raises(error, match=message):
         fg.jit(scaled, **options)
+
+
+def test_overlaps_are_found_by_sorting_as_in_pairs(rng, monkeypatch):
+    for _ in range(200):
+        whole = np.zeros(60)
+        leaves = []
+        for _ in range(rng.integers(2, 7)):
+            start, length, step = rng.integers(50), rng.integers(6), rng.choice([-2, -1, 1, 3])
+            leaves.append(whole[start : start + length][::step])
+        leaves.append(1.0)
+        donated = [i for i in range(len(leaves) - 1) if rng.random() < 0.5]
+        monkeypatch.setattr(jit, "PAIRS", 10**9)
+        expected = jit.are_apart(leaves, donated)
+        monkeypatch.setattr(jit, "PAIRS", -1)
+        assert jit.are_apart(leaves, donated) == expected

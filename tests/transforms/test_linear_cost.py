@@ -1,0 +1,87 @@
+"""The work a transform does is proportional to the number of leaves, results and captured arrays.
+
+Counted in instructions of Python that are run, which do not depend on the machine.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad.transforms.call import programs
+
+
+def squares(xs):
+    return [x * x for x in xs]
+
+
+def total(xs):
+    s = 0.0
+    for x in xs:
+        s = s + x * x
+    return s
+
+
+def numbers(n):
+    return [0.5 + i for i in range(n)]
+
+
+def arrays(n):
+    return [np.arange(3.0) + i for i in range(n)]
+
+
+def captured(n):
+    weights = arrays(n)
+    return lambda x: total([(x * w)[0] for w in weights])
+
+
+TRANSFORMS = {
+    "grad": lambda n: lambda: fg.grad(total)(numbers(n)),
+    "value_and_grad": lambda n: lambda: fg.value_and_grad(total)(numbers(n)),
+    "grad of arguments": lambda n: lambda: fg.grad(lambda *xs: total(xs), range(n))(*numbers(n)),
+    "vjp": lambda n: lambda: fg.vjp(squares, numbers(n))[1](numbers(n)),
+    "jvp": lambda n: lambda: fg.jvp(squares, (numbers(n),), (numbers(n),)),
+    "linearize": lambda n: lambda: fg.linearize(squares, numbers(n))[1](numbers(n)),
+    "linear_transpose": lambda n: (
+        lambda: fg.linear_transpose(lambda xs: [2.0 * x for x in xs], numbers(n))(numbers(n))
+    ),
+    "vmap": lambda n: lambda: fg.vmap(squares)(arrays(n)),
+    "jit": lambda n: (f := fg.jit(squares)) and (lambda: f(arrays(n))),
+    "jit of grad": lambda n: (f := fg.jit(fg.grad(total))) and (lambda: f(numbers(n))),
+    "jit, donated": lambda n: (f := fg.jit(squares, donate_argnums=0)) and (lambda: f(arrays(n))),
+    "grad of jit": lambda n: (f := fg.jit(total)) and (lambda: fg.grad(f)(numbers(n))),
+    "grad, captured": lambda n: (f := captured(n)) and (lambda: fg.grad(f)(np.ones(3))),
+    "jit, captured": lambda n: (f := fg.jit(captured(n))) and (lambda: f(np.ones(3))),
+    "make_expr": lambda n: lambda: fg.make_expr(total)(numbers(n)),
+}
+
+
+def instructions(function):
+    """Return how many instructions of Python run in a call."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_twice_the_leaves_are_twice_the_work(transform):
+    counts = []
+    for n in (20, 40, 80):
+        programs.clear()
+        call = transform(n)
+        counts.append([instructions(call) for _ in range(3)])  # evaluated, compiled, run again
+    for a, b, c in zip(*counts, strict=True):
+        assert c - b <= 2.1 * (b - a)
