@@ -12,9 +12,9 @@ import optree
 from fungrad.compile.lower import Program
 from fungrad.control.mapped import one_by_one
 from fungrad.control.programs import NotTraced, OfPrograms, shared, try_to_close
+from fungrad.control.rule_tracing import closed_over
 from fungrad.control.rules import (
     SymbolicZero,
-    closed_over,
     fitting,
     mapped_and_summed,
     shown_type,

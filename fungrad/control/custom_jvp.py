@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import quiet, reads
 from fungrad.control.programs import (
-    Closure,
     NotTraced,
     close,
     mapped,
@@ -19,35 +18,41 @@ from fungrad.control.programs import (
     some_outputs,
     try_to_close,
 )
-from fungrad.control.rules import (
+from fungrad.control.rule_tracing import (
     Lazy,
+    Unusable,
+    check_not_running,
+    rule_at_call,
+    running_rule,
+    tracing_rule,
+)
+from fungrad.control.rules import (
     OfFunction,
     Pushforward,
     SymbolicZero,
-    Unusable,
     check_results,
-    deep_enough,
     fitting,
     for_outputs,
-    given_tangents,
     is_zero,
     pair,
     record_at_values,
+    result_at_values_below,
     run_rule,
     shown_type,
-    tracing_rule,
+    trace_above,
     values_below,
     zero_like,
 )
-from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
+from fungrad.control.sites import CustomFunction, Site, is_operand, moved_by, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
+from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace, bind
-from fungrad.core.types import type_of
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import check_callable, name_of
-from fungrad.transforms.linearize import tangent_type
+from fungrad.transforms.linearize import or_zeros, tangent_type
 from fungrad.transforms.stop import stop_gradient
 
 
@@ -56,8 +61,7 @@ class CustomJVP(OfFunction):
     """A call of a function whose derivative is that of the program `rule`.
 
     The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
-    and its arguments. `rule` takes what it closes over, the arguments and tangents of those that can
-    have one; it returns the results and the tangents of those that can have one.
+    and its arguments.
     """
 
     called: str
@@ -76,35 +80,37 @@ class CustomJVP(OfFunction):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
-        rule = self.rule
-        if not isinstance(rule, Program):
-            made, captured = rule.traced()
-            rule = made.program
-        moved = given_tangents(self.split(tangents)[2], [type_of(x) for x in arguments])
-        found = run_rule(rule.expr, [*captured, *arguments, *moved])
+        rule, given = self.rule, self.split(tangents)[2]
+        if not isinstance(rule, _Rule):
+            rule, captured = rule.traced([t is not None for t in given])
+        moved = [or_zeros(given[i], tangent_type(type_of(arguments[i]))) for i in rule.moving]
+        found = run_rule(rule.program.expr, [*captured, *arguments, *moved])
         types = self.function.expr.output_types
         n = len(types)
         return (found[:n] if known is None else known), for_outputs(found[n:], types)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
-        types = [type_of(x) for x in self.split(operands)[2]]
-        moving = [b for b, t in zip(arguments, types, strict=True) if t.inexact]
         function = mapped(self.function, size, (*captured, *arguments))
-        if isinstance(self.rule, Program):
-            rule: Any = mapped(self.rule, size, (*others, *arguments, *moving))
-        else:
-            rule = self.rule.mapped(size, others, (*arguments, *moving))
+        rule = self.rule.mapped(size, others, arguments)
         call = shared(CustomJVP, self.called, function, rule, self.counts)
         return call(*operands)  # type: ignore[no-any-return]
 
 
-class _Rule(Pushforward):
-    """A rule that has been traced: the program of `CustomJVP`."""
+class _Rule(NamedTuple):
+    """A rule that has been traced.
+
+    `program` takes what it closes over, the arguments, and tangents of those whose positions are in `moving`; it
+    returns the results and the tangents of those that can have one.
+    """
+
+    program: Program
+    moving: tuple[int, ...]
 
     def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
         """Return the rule of a batch of calls."""
-        return _Rule(mapped(self.program, size, (*captured, *batched)))
+        flags = (*captured, *batched, *[batched[i] for i in self.moving])
+        return _Rule(mapped(self.program, size, flags), self.moving)
 
 
 class custom_jvp(CustomFunction):
@@ -246,22 +252,33 @@ class custom_jvp(CustomFunction):
             enclosing = top_trace([result])
             # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
             return result if enclosing is None else self._as_program(enclosing, args)
-        if trace.values is None or trace.order > 1:
+        if trace.values is None:
             return self._as_program(trace, args)
-        return self._at_values(trace, args)
+        if not any(map(moved_by(trace), tree.leaves(args))):
+            return result_at_values_below(self, trace, args)
+        return self._as_program(trace, args) if trace.order > 1 else self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Run the rule on the values that the arguments have in `trace`."""
-        site, operands = self.site(args, of_trace(trace))
+        check_not_running(self, trace)
+        site, operands = self.site(args, of_trace(trace), moved_by(trace))
         primals = values_below(trace, operands)
         structure: list[tree.TreeDef] = []
+        moving = self._moving(site)
+        types = [tangent_type(site.types[i]) for i in moving]
 
         def tangents_to_all(*tangents: Any) -> Any:
-            outs, t_outs, found = self.apply(site, primals, tangents)
+            outs, t_outs, found = self.apply(
+                site, primals, dict(zip(moving, tangents, strict=True))
+            )
             structure.append(found)
             return outs, t_outs
 
-        closed = close(f"the rule of {self.label}", tangents_to_all, *site.tangents)
+        with running_rule(self, trace):
+            closed = close(f"the rule of {self.label}", tangents_to_all, *types)
+        above = trace_above(trace, closed.captured)
+        if above is not None:
+            return self._as_program(above, args)
         n = structure[0].num_leaves
         results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
@@ -270,64 +287,72 @@ class custom_jvp(CustomFunction):
                 f"the rule of {self.label} must compute the result from the primals alone; it depends on the "
                 "tangents"
             )
-        unread = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in site.tangents]
+        unread = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in types]
         outs = results(*closed.captured, *unread)
         found = record_at_values(
-            trace, name_of(self.fun), Pushforward(tangents), outs, closed.captured, operands
+            trace, name_of(self.fun), Pushforward(tangents, moving), outs, closed.captured, operands
         )
         return tree.unflatten(structure[0], found)
 
     def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
-        site, operands = self.site(args, may_move)
+        site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
-        rule, captured = (
-            (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
-        )
-        call = shared(
-            CustomJVP,
-            name_of(self.fun),
-            closed.program,
-            rule.program if isinstance(rule, _Rule) else rule,
-            (len(closed.captured), len(captured)),
-        )
+        function = (closed.types, closed.structure)
+        rule: Any = Lazy(self, site, function, trace)
+        captured: tuple[Any, ...] = ()
+        if rule_at_call(self, (self.jvp,), trace, operands):
+            with running_rule(self, trace):
+                rule, captured = self.trace_rule(site, function)
+        counts = (len(closed.captured), len(captured))
+        call = shared(CustomJVP, name_of(self.fun), closed.program, rule, counts)
         found = bind(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
     def trace_rule(
-        self, site: Site, function: Closure | None = None
+        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
     ) -> tuple[Any, tuple[Any, ...]]:
         """Trace the rule for a call; return it and what it closes over.
 
-        `function` is the function itself, traced; its results must be of the types of those of the rule.
+        `function` says what the function returns; the results of the rule must be of these types.
         """
         structure: list[tree.TreeDef] = []
+        moving = self._moving(site)
 
         def rule(primals: Any, tangents: Any) -> Any:
-            outs, t_outs, found = self.apply(site, primals, tangents)
+            outs, t_outs, found = self.apply(
+                site, primals, dict(zip(moving, tangents, strict=True))
+            )
             structure.append(found)
             return outs, t_outs
 
         with tracing_rule():
-            found = try_to_close(f"the rule of {self.label}", rule, site.types, site.tangents)
+            types = [tangent_type(site.types[i]) for i in moving]
+            found = try_to_close(f"the rule of {self.label}", rule, site.types, types)
         if isinstance(found, NotTraced):
             return Unusable(str(found.error)), ()
-        if function is not None:
-            types = function.types
-            n = structure[0].num_leaves
-            what = f"the rule of {self.label}"
-            check_results(found.types[:n], structure[0], types, function.structure, what)
-        return _Rule(found.program), found.captured
+        n = structure[0].num_leaves
+        check_results(found.types[:n], structure[0], *function, f"the rule of {self.label}")
+        return _Rule(found.program, moving), found.captured
+
+    def _moving(self, site: Site) -> tuple[int, ...]:
+        """Return the operands whose tangents the rule is given as arrays."""
+        if not self.symbolic_zeros:
+            return site.moving
+        return tuple([i for i in site.moving if site.perturbed[i]])
 
     def apply(
-        self, site: Site, primals: Sequence[Any], tangents: Sequence[Any]
+        self, site: Site, primals: Sequence[Any], tangents: Mapping[int, Any]
     ) -> tuple[list[Any], list[Any], tree.TreeDef]:
-        """Run the rule; return the leaves of the result, tangents of the inexact ones, the structure."""
+        """Run the rule; return the leaves of the result, tangents of the inexact ones, the structure.
+
+        `tangents` are those of operands, by position.
+        """
         assert self.jvp is not None
         label = f"the rule of {self.label}"
         leaves = site.with_leaves(primals)
         moved: list[Any] = [zero_like(x, self.symbolic_zeros) for x in leaves]
-        for i, t in zip(site.moving, tangents, strict=True):
+        for i, t in tangents.items():
             moved[site.at[i]] = t
         result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
         out, t_out = pair(result, label, "the result and its tangent")

@@ -10,29 +10,31 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, TracedBackward, trace_backward
-from fungrad.control.programs import (
-    Closure,
-    NotTraced,
-    mapped,
-    shared,
-    try_to_close,
+from fungrad.control.programs import NotTraced, mapped, shared, try_to_close
+from fungrad.control.rule_tracing import (
+    Lazy,
+    Unusable,
+    check_not_running,
+    rule_at_call,
+    running_rule,
+    tracing_rule,
 )
 from fungrad.control.rules import (
-    Lazy,
     OfFunction,
-    Unusable,
     check_results,
-    deep_enough,
     for_outputs,
     pair,
     record_at_values,
+    result_at_values_below,
     run_rule,
-    tracing_rule,
+    trace_above,
     values_below,
 )
-from fungrad.control.sites import CustomFunction, Site, may_move, of_trace, top_trace
+from fungrad.control.sites import CustomFunction, Site, is_operand, moved_by, of_trace, top_trace
 from fungrad.core import tree
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, called_with
+from fungrad.core.moving import may_move
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import Trace, bind, record_expr
 from fungrad.core.tracer import Tracer
@@ -100,9 +102,21 @@ class CustomVJP(OfFunction):
     @property
     def saving(self) -> Primitive | None:
         """The forward pass, whose residuals are what the derivative needs."""
-        if not isinstance(self.rule, _Rule):
+        rule = self.rule
+        if isinstance(rule, Unusable):
             return None
-        return shared(Call, self.called, shared(_saving, self.function, self.rule, self.counts))
+        counts = self.counts
+        if isinstance(rule, _Rule):
+            return shared(Call, self.called, shared(_saving, self.function, rule, counts))
+        return self._saving_of_lazy
+
+    @cached_property
+    def _saving_of_lazy(self) -> Primitive | None:
+        try:
+            rule, captured = self.rule.traced([True] * len(self.rule.site.at))
+        except Exception:  # it will be raised again where the rule is needed
+            return None
+        return Call(self.called, _saving(self.function, rule, self.counts, captured))
 
     def push(
         self,
@@ -113,15 +127,16 @@ class CustomVJP(OfFunction):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
-        rule, found = self.rule, known
+        rule, found, given = self.rule, known, self.split(tangents)[2]
         if not isinstance(rule, _Rule):
-            rule, captured = rule.traced()
-            found = None  # nothing was saved: the results alone are known
+            saved = known is not None and self.saving is not None
+            rule, captured = rule.traced([saved or t is not None for t in given])
+            found = known if saved else None  # else the results alone are known
         n, _ = rule.captured
         if found is None:
             found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
         outs, residuals = found[: rule.results], found[rule.results :]
-        moved = rule.backward.tangents([*captured[n:], *residuals], self.split(tangents)[2], ())
+        moved = rule.backward.tangents([*captured[n:], *residuals], given, ())
         types = self.function.expr.output_types
         return outs if known is None else known[: rule.results], for_outputs(moved, types)
 
@@ -133,17 +148,24 @@ class CustomVJP(OfFunction):
         return call(*operands)  # type: ignore[no-any-return]
 
 
-def _saving(function: Program, rule: _Rule, counts: tuple[int, int]) -> Program:
-    """Return the forward pass as a program of the operands of the call."""
+def _saving(
+    function: Program, rule: _Rule, counts: tuple[int, int], captured: Sequence[Any] = ()
+) -> Program:
+    """Return the forward pass as a program of the operands of the call.
+
+    `captured` are what the rule closes over, if they are none of these.
+    """
     c, d = counts
     n, _ = rule.captured
     types = rule.forward.expr.input_types
+    held = captured[:n]
+    given = n - len(held)
     # It takes neither what the function closes over, nor what the backward pass does.
-    unread = [ArrayType((), np.dtype(float))] * (d - n)
-    every = [*function.expr.input_types[:c], *types[:n], *unread, *types[n:]]
+    unread = [ArrayType((), np.dtype(float))] * (d - given)
+    every = [*function.expr.input_types[:c], *types[:given], *unread, *types[n:]]
 
     def forward(*operands: Any) -> list[Any]:
-        taken = [*operands[c : c + n], *operands[c + d :]]
+        taken = [*held, *operands[c : c + given], *operands[c + d :]]
         # Operands may be of weak type, the program is of strong ones.
         return rule.forward(*[Cast(t.dtype)(x) for x, t in zip(taken, types, strict=True)])
 
@@ -263,36 +285,47 @@ class custom_vjp(CustomFunction):
             return result if enclosing is None else self._as_program(enclosing, args)
         if trace.values is None:
             return self._as_program(trace, args)
+        if not any(map(moved_by(trace), tree.leaves(args))):
+            return result_at_values_below(self, trace, args)
         return self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Run the forward pass on the values that the arguments have in `trace`."""
-        site, operands = self.site(args, of_trace(trace))
-        outs, residuals, structures = self.forward(site, values_below(trace, operands))
-        types = tuple([type_of(x) for x in outs])
+        check_not_running(self, trace)
+        site, operands = self.site(args, of_trace(trace), moved_by(trace))
         name = name_of(self.fun)
-        backward, captured = trace_backward(name, self.backward(site, types, structures), residuals)
+        with running_rule(self, trace):
+            outs, residuals, structures = self.forward(site, values_below(trace, operands))
+            types = tuple([type_of(x) for x in outs])
+            rule = self.backward(site, types, structures)
+            backward, captured = trace_backward(name, rule, residuals)
+        above = trace_above(trace, [*outs, *residuals, *captured])
+        if above is not None:
+            return self._as_program(above, args)
         found = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
         return tree.unflatten(structures[0], found)
 
     def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
-        site, operands = self.site(args, may_move)
+        site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
-        rule, captured = (
-            (shared(Lazy, self, site), ()) if deep_enough(trace) else self.trace_rule(site, closed)
-        )
+        function = (closed.types, closed.structure)
+        rule: Any = Lazy(self, site, function, trace)
+        captured: tuple[Any, ...] = ()
+        if rule_at_call(self, (self.fwd, self.bwd), trace, operands):
+            with running_rule(self, trace):
+                rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))
         call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
         found = bind(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
     def trace_rule(
-        self, site: Site, function: Closure | None = None
+        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
     ) -> tuple[Any, tuple[Any, ...]]:
         """Trace the rule for a call; return it and what it closes over.
 
-        `function` is the function itself, traced; its results must be of the types of those of the rule.
+        `function` says what the function returns; the results of the rule must be of these types.
         """
         parts: list[tuple[tree.TreeDef, tree.TreeDef]] = []
 
@@ -307,9 +340,7 @@ class custom_vjp(CustomFunction):
                 return Unusable(str(found.error)), ()
             n = parts[-1][0].num_leaves
             types = found.types
-            if function is not None:
-                what = f"fwd of {self.label}"
-                check_results(types[:n], parts[-1][0], function.types, function.structure, what)
+            check_results(types[:n], parts[-1][0], *function, f"fwd of {self.label}")
             rule = self.backward(site, types[:n], parts[-1])
             backward, captured = trace_backward(name_of(self.fun), rule, types[n:])
         counts = (len(found.captured), len(captured))

@@ -10,9 +10,10 @@ from fungrad.compile.lower import Program
 from fungrad.control.loops import map as loop
 from fungrad.control.programs import close
 from fungrad.control.rules import OfFunction, pair, shown_type
-from fungrad.control.sites import CustomFunction, Site, may_move, top_trace
+from fungrad.control.sites import CustomFunction, Site, is_operand, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
+from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
@@ -189,7 +190,7 @@ class custom_vmap(CustomFunction):
         trace = top_trace(args)
         if trace is None or trace.values is not None:
             return self.fun(*args)
-        site, operands = self.site(args, may_move)
+        site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
         rule = _Rule(self.vmap_rule, f"the vmap rule of {self.label}", site, closed.structure)
         call = CustomVmap(name_of(self.fun), closed.program, rule, (len(closed.captured), 0))

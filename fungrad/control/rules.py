@@ -5,9 +5,9 @@ level down: these are arrays, or tracers of an enclosing transform. So rules may
 Python, and every order of derivative is a call of the function one level further down. What comes of it is
 recorded as one equation, `AtValues`: results that are known, and a tangent that is linear.
 
-Where they have none (under `jit` and `vmap`, in the body of a loop), the function and its rule are traced at the
-call, each to a program, with what they close over as operands. A rule that calls its own function would
-be traced for ever; below the depth to which the open transforms can differentiate it is left `Lazy`.
+Where they have none (under `jit` and `vmap`, in the body of a loop), the function is traced at the call to a
+program, with what it closes over as operands. Its rule is left `Lazy`, to be traced when a tangent is asked for, unless that
+would be too late: see `rule_tracing.py`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import batched_outputs
 from fungrad.control.programs import OfPrograms, mapped, shared
-from fungrad.control.sites import Site
+from fungrad.control.rule_tracing import closed_over
+from fungrad.control.sites import moved_by, of_trace
 from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.config import settings
-from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import Linear, place_of_use, primitive
-from fungrad.core.state import holding, state_variable
-from fungrad.core.trace import Trace, record_expr
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.trace import Trace, record_expr, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
 from fungrad.core.watch import Watch
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
-from fungrad.transforms.call import as_operand, name_of
+from fungrad.transforms.call import as_operand
 from fungrad.transforms.linearize import or_zeros, push_forward, tangent_type
 from fungrad.transforms.transpose import pull_back
 
@@ -97,6 +96,18 @@ def values_below(trace: Trace, operands: Sequence[Tracer]) -> list[Any]:
         if type(value) is np.ndarray:
             value.flags.writeable = False
     return found
+
+
+def result_at_values_below(owner: Any, trace: Trace, args: tuple[Any, ...]) -> Any:
+    """Return the result of a call that `trace` does not differentiate: that of what its arguments stand for."""
+    site, operands = owner.site(args, of_trace(trace), moved_by(trace))
+    result = owner(*site.call(site.arguments(values_below(trace, operands))))
+    return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
+
+
+def trace_above(trace: Trace, values: Iterable[Any]) -> Trace | None:
+    """Return the innermost trace of `values` if it is within `trace`; what closes over its tracers belongs there."""
+    return trace_of([x for x in values if type(x) is Tracer and x.owner.level > trace.level])
 
 
 def zero_like(x: Any, symbolic: bool) -> Any:
@@ -163,90 +174,6 @@ def check_results(
         )
 
 
-# Depth
-
-_depth = state_variable("depth", 0)
-
-
-def tracing_rule() -> holding[int]:
-    """Context in which a rule is traced, perhaps because of a call in another rule."""
-    return holding(_depth, _depth.get() + 1)
-
-
-def deep_enough(trace: Trace) -> bool:
-    """Whether no transform can differentiate a call that is recorded in `trace` as often as rules are nested.
-
-    Those that can are open around it and have values. What is recorded can still be differentiated more often
-    later, if it becomes part of a jitted function.
-    """
-    count = 0
-    outer: Trace | None = trace
-    while outer is not None:
-        count += outer.values is not None
-        outer = outer.outer
-    return _depth.get() >= max(count, 1)
-
-
-class Lazy:
-    """A rule to be traced when it is needed.
-
-    Parameters
-    ----------
-    owner
-        The function whose rule it is.
-    site
-        The call that it is the rule of.
-    maps
-        The batches it is mapped over: for each the size, and which of the operands of the call are batched.
-    """
-
-    def __init__(
-        self, owner: Any, site: Site, maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
-    ) -> None:
-        self.owner = owner
-        self.site = site
-        self.maps = maps
-
-    def traced(self) -> tuple[Any, tuple[Any, ...]]:
-        """Return the rule and the arrays that it closes over."""
-        rule, captured = self.owner.trace_rule(self.site)
-        if any(type(x) is Tracer for x in captured):
-            raise TypeError(closed_over(name_of(self.owner.fun)))
-        for size, batched in self.maps:
-            rule = rule.mapped(size, (False,) * len(captured), batched)
-        return rule, captured
-
-    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Lazy:
-        """Return the rule of a batch of calls."""
-        return shared(Lazy, self.owner, self.site, (*self.maps, (size, tuple(batched))))
-
-
-class Unusable(NamedTuple):
-    """A rule that could not be traced, because it asks for values that nothing has here."""
-
-    message: str
-
-    def traced(self) -> tuple[Any, tuple[Any, ...]]:
-        """Raise the error: now the rule is needed."""
-        raise ConcretizationError(self.message)
-
-    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Unusable:
-        """Return the rule of a batch of calls: this."""
-        return self
-
-
-def closed_over(name: str) -> str:
-    """Return the message for a derivative by what a function or its rule closes over."""
-    return (
-        f"the rule of `{name}` gives its derivatives by its arguments alone, and it is differentiated by a value "
-        f"that it closes over, or that its rule does; it was called at {place_of_use()}. Pass that value as an "
-        "argument (see closure_convert for functions that close over it), or stop_gradient of it."
-    )
-
-
-# Applying rules
-
-
 class OfFunction(OfPrograms):
     """A call of a function that has a rule: everything but what the rule is for.
 
@@ -301,15 +228,6 @@ def run_rule(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
     return push_forward(expr, arguments, [None] * len(arguments))[0]
 
 
-def given_tangents(tangents: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
-    """Return the tangents of those operands that can have one, zeros where they are None."""
-    return [
-        or_zeros(t, tangent_type(type_))
-        for t, type_ in zip(tangents, types, strict=True)
-        if type_.inexact
-    ]
-
-
 def for_outputs(found: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
     """Return the tangents of inexact outputs in the places of all, None for the others."""
     moving = iter(found)
@@ -317,13 +235,17 @@ def for_outputs(found: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
 
 
 class Pushforward(NamedTuple):
-    """Tangents by a program, which takes captured values, then the tangents of inexact operands."""
+    """Tangents by a program, which takes captured values, then the tangents of the operands `moving`."""
 
     program: Program
+    moving: tuple[int, ...]
 
-    def tangents(self, held: Sequence[Any], tangents: Sequence[Any], types: Any) -> list[Any]:
+    def tangents(
+        self, held: Sequence[Any], tangents: Sequence[Any], types: Sequence[ArrayType]
+    ) -> list[Any]:
         """Return the tangents of the inexact outputs."""
-        return run_rule(self.program.expr, [*held, *given_tangents(tangents, types)])
+        given = [or_zeros(tangents[i], tangent_type(types[i])) for i in self.moving]
+        return run_rule(self.program.expr, [*held, *given])
 
 
 @primitive

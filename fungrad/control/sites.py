@@ -193,7 +193,10 @@ class CustomFunction(abc.ABC):
         ]
 
     def site(
-        self, args: tuple[Any, ...], is_operand: Callable[[Any], bool]
+        self,
+        args: tuple[Any, ...],
+        is_operand: Callable[[Any], bool],
+        is_perturbed: Callable[[Any], bool],
     ) -> tuple[Site, list[Any]]:
         """Return the description of a call and its operands."""
         static = tuple([(i, x) for i, x in enumerate(args) if i in self.nondiff_argnums])
@@ -204,7 +207,7 @@ class CustomFunction(abc.ABC):
         operands = [as_operand(leaves[i]) for i in at]
         for i, x in zip(at, operands, strict=True):
             leaves[i] = tangent_type(type_of(x))
-        perturbed = tuple([type(x) is Tracer and x.type.inexact for x in operands])
+        perturbed = tuple([is_perturbed(x) for x in operands])
         exact = exactly((*[x for _, x in static], *leaves))
         order = tree.key_order(moved)
         site = Site(static, positions, structure, tuple(leaves), at, perturbed, exact, order)
@@ -229,6 +232,11 @@ def of_trace(trace: Trace) -> Callable[[Any], bool]:
     return lambda x: type(x) is Tracer and x.owner is trace
 
 
-def may_move(x: Any) -> bool:
+def moved_by(trace: Trace) -> Callable[[Any], bool]:
+    """Return the test for what `trace` itself may differentiate by."""
+    return lambda x: type(x) is Tracer and x.owner is trace and trace.moves(x.variable, True)
+
+
+def is_operand(x: Any) -> bool:
     """Whether a leaf is an operand where nothing has a value: it is traced, or has derivatives."""
     return type(x) is Tracer or (is_array(x) and type_of(x).inexact)

@@ -27,6 +27,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.moving import Moving
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import ARGUMENT, Tracer
@@ -75,6 +76,7 @@ class Trace:
     __slots__ = (
         "_captured",
         "_constants",
+        "_moving",
         "ambient",
         "bake",
         "branch",
@@ -95,6 +97,7 @@ class Trace:
         "sizes",
         "source",
         "sources",
+        "still",
         "types",
         "values",
         "xp",
@@ -136,6 +139,8 @@ class Trace:
         self.outer: Trace | None = None  # the innermost trace when this one was opened
         self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> variable, what it was captured as
         self._constants: Constants | None = None
+        self._moving: Moving | None = None
+        self.still: set[int] = set()  # inputs made of what has no tangent
         self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
@@ -304,6 +309,12 @@ class Trace:
         if self._constants is None:
             self._constants = Constants()
         return self._constants.value(self, variable)
+
+    def moves(self, variable: int, by_this: bool = False) -> bool:
+        """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
+        if self._moving is None:
+            self._moving = Moving()
+        return self._moving.has(self, variable, by_this)
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""

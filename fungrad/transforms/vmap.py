@@ -14,6 +14,7 @@ from fungrad.core import tree
 from fungrad.core.axes import name_in_batch, opened
 from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
+from fungrad.core.moving import may_move
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
@@ -261,6 +262,8 @@ def vmap(
                 elif axis is not None:
                     shape = t.shape[:axis] + t.shape[axis + 1 :]
                     traced[i] = trace.new_input(t.update(shape=shape))
+                    if not may_move(leaves[i]):
+                        trace.still.add(traced[i].variable)
             new_args, new_kwargs = tree.unflatten(structure, traced)
             with opened(axis_name, size, trace):
                 result = fun(*new_args, **new_kwargs)

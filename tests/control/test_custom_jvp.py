@@ -396,7 +396,7 @@ def test_errors():
         f(1.0)
     f.defjvp(lambda p, t: ((p[0], p[0]), (t[0], t[0])))
     with pytest.raises(TypeError, match="must return, first, what the function returns"):
-        fg.jit(f)(1.0)
+        fg.grad(fg.jit(f))(1.0)
     f.defjvps(None, None)
     with pytest.raises(TypeError, match="defjvps was given 2 functions, and the call has 1 arg"):
         fg.grad(f)(1.0)

@@ -518,7 +518,7 @@ def test_errors():
         f.defvjp(lambda x: (x, None), None)
     f.defvjp(lambda x: ((x, x), None), lambda r, g: (g,))
     with pytest.raises(TypeError, match=r"fwd of .* must return, first, what the function returns"):
-        fg.jit(f)(1.0)
+        fg.grad(fg.jit(f))(1.0)
     with pytest.raises(
         TypeError, match="`bound` is in nondiff_argnums, and traced arrays cannot be"
     ):
@@ -568,3 +568,51 @@ def test_complex_cotangents_of_real_arguments_are_refused():
         TypeError, match=r"must have the type of the argument, float32\[\]; got complex"
     ):
         fg.grad(f)(np.float32(1.0))
+
+
+def closing_over(c_in_fwd, c_in_bwd):
+    def h(x):
+        c = fg.lax.stop_gradient(x)
+
+        @custom_vjp
+        def f(y):
+            return c * y * y
+
+        def fwd(y):
+            return (f(y) if c_in_fwd else y * y * y), y
+
+        f.defvjp(fwd, lambda y, g: ((c if c_in_bwd else 1.0) * 2 * y * g,))
+        return f(x)
+
+    return h
+
+
+@pytest.mark.parametrize("c_in_fwd", [False, True])
+@pytest.mark.parametrize("c_in_bwd", [False, True])
+def test_functions_made_inside_may_close_over_what_is_not_differentiated(c_in_fwd, c_in_bwd):
+    h = closing_over(c_in_fwd, c_in_bwd)
+    slope = 18.0 if c_in_bwd else 6.0
+    for transform in (fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: fg.grad(fg.jit(f))):
+        assert transform(h)(3.0) == slope
+        # One level down, `f` has its rule too; without a call of it, the forward pass is differentiated.
+        outer = transform(lambda x: fg.value_and_grad(h)(x)[0])(3.0)
+        assert outer == (slope if c_in_fwd else 27.0)
+        # The derivative of the backward pass, in which c stays.
+        assert transform(fg.grad(h))(3.0) == (6.0 if c_in_bwd else 2.0)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_rules_that_close_over_traced_values_of_jit_are_traced_with_them(jitted):
+    def h(x, a):
+        c = a * 2
+
+        @custom_vjp
+        def f(y):
+            return y
+
+        f.defvjp(lambda y: (y, None), lambda _, g: (c * g,))
+        return f(x)
+
+    loss = fg.jit(h) if jitted else h
+    assert fg.grad(loss)(1.0, 5.0) == fg.jit(fg.grad(loss))(1.0, 5.0) == 10.0
+    np.testing.assert_array_equal(fg.vmap(fg.grad(loss))(np.ones(2), np.arange(2.0)), [0.0, 2.0])
