@@ -39,11 +39,9 @@ array([0.        , 1.38177329])
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fungrad.numpy as numpy
-import fungrad.scipy as scipy
-import fungrad.tree as tree
 from fungrad.core.checks import CheckError
 from fungrad.core.config import checking
 from fungrad.core.errors import (
@@ -59,13 +57,53 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.numpy.at import at
 from fungrad.numpy.dispatch import provide as _provide
-from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
-from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
-from fungrad.transforms.grad import grad, value_and_grad
-from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
-from fungrad.transforms.jit import jit
-from fungrad.transforms.stop import stop_gradient
-from fungrad.transforms.vmap import vmap
+
+if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
+    from fungrad import (
+        ad_checkpoint,
+        custom_batching,
+        custom_derivatives,
+        debug,
+        experimental,
+        extend,
+        lax,
+        scipy,
+        tree,
+        tree_util,
+    )
+    from fungrad.ad_checkpoint import checkpoint_policies
+    from fungrad.callback import pure_callback
+    from fungrad.compat import (
+        block_until_ready,
+        device_get,
+        device_put,
+        effects_barrier,
+        ensure_compile_time_eval,
+        named_call,
+        named_scope,
+    )
+    from fungrad.control.checkpoint import checkpoint, remat
+    from fungrad.control.closures import closure_convert, custom_gradient
+    from fungrad.control.custom_jvp import custom_jvp
+    from fungrad.control.custom_vjp import custom_vjp
+    from fungrad.control.residuals import print_saved_residuals
+    from fungrad.settings import (
+        checking_leaks,
+        config,
+        debug_infs,
+        debug_nans,
+        disable_jit,
+        explain_cache_misses,
+        log_compiles,
+    )
+    from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
+    from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
+    from fungrad.transforms.grad import grad, value_and_grad
+    from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
+    from fungrad.transforms.jet import jet
+    from fungrad.transforms.jit import jit
+    from fungrad.transforms.stop import stop_gradient
+    from fungrad.transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
@@ -88,13 +126,20 @@ _LAZY: dict[str, tuple[str, ...]] = {
         *("checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit"),
         *("explain_cache_misses", "log_compiles"),
     ),
+    "fungrad.transforms.abstract": ("ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"),
+    "fungrad.transforms.autodiff": ("jvp", "linear_transpose", "linearize", "vjp"),
+    "fungrad.transforms.grad": ("grad", "value_and_grad"),
+    "fungrad.transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
     "fungrad.transforms.jet": ("jet",),
+    "fungrad.transforms.jit": ("jit",),
+    "fungrad.transforms.stop": ("stop_gradient",),
+    "fungrad.transforms.vmap": ("vmap",),
 }
-"""Where the names are that few programs need: the module is imported when one is asked for."""
+"""Where the names are: the module is imported when one is asked for."""
 
 _MODULES = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend"),
-    *("lax", "tree_util"),
+    *("lax", "scipy", "tree", "tree_util"),
 )
 _HOME = {name: module for module, names in _LAZY.items() for name in names}
 

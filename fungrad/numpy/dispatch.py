@@ -7,12 +7,11 @@ tracers, through NumPy's protocols `__array_ufunc__` and `__array_function__`.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import CodeType
 from typing import Any, NoReturn
 
@@ -63,24 +62,51 @@ traced_functions: dict[Any, Function] = {}
 """For each NumPy function, what it does with tracers."""
 
 
-_providers: dict[str, list[str]] = {}
+_providers: dict[str, dict[str, Collection[str]]] = {}
 
 
-def provide(module: str, *, when: str) -> None:
+def provide(module: str, *, when: str, names: Collection[str] = ()) -> None:
     """Say that `module` holds rules for functions of `when`; it is imported when one is asked for.
 
-    So rules that few programs use cost nothing at import.
+    So rules that a program does not use cost nothing at import. Functions of these `names`, and all of the
+    module of NumPy or SciPy that it mirrors, are looked for here first.
     """
-    _providers.setdefault(when, []).append(module)
+    _providers.setdefault(when, {})[module] = names
 
 
 def rule_of(function: Any) -> Function | None:
     """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
-    if function not in traced_functions:
-        for when in [name for name in _providers if name in sys.modules]:
-            for module in _providers[when]:
-                importlib.import_module(module)
+    if function not in _ready:
+        _make_ready(function)
     return traced_functions.get(function)
+
+
+_ready: set[Any] = set()
+"""The functions whose rules are in modules that are imported to the end."""
+
+
+def _make_ready(function: Any) -> None:
+    for module in _homes(function):
+        if function in traced_functions:
+            break
+        importlib.import_module(module)
+    rule = traced_functions.get(function)
+    if rule is not None:
+        if rule.__module__ in sys.modules:
+            importlib.import_module(rule.__module__)  # waits for a thread that is importing it
+        _ready.add(function)
+
+
+def _homes(function: Any) -> list[str]:
+    """Return the modules that may have a rule for a function, the likeliest first."""
+    name, mirror = _name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
+    found = [
+        (name not in names and module != mirror, module)
+        for when, modules in _providers.items()
+        if when in sys.modules
+        for module, names in modules.items()
+    ]
+    return [module for _, module in sorted(found, key=lambda pair: pair[0])]
 
 
 def implements(
@@ -449,7 +475,7 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         whole = tuple([r if t is None else t for t, r in zip(targets, results, strict=True)])
         return whole if numpy_function.nout > 1 else whole[0]
 
-    traced.__qualname__ = name
+    traced.__qualname__, traced.__module__ = name, rule.__module__
 
     def function_(*args: Any, **kwargs: Any) -> Any:
         for x in args:
@@ -496,6 +522,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             x, y = [strong(operand) for operand in inputs]
             x = Reshape((*x.shape, *[1] * y.ndim))(x) if y.ndim else x
             return rule(x, y, **kwargs)
+        importlib.import_module("fungrad.numpy.ufunc_methods")  # which declares them
         if function in ufunc_methods.get(method, ()):
             return _run_method(function, method, inputs, kwargs)
         name = _full_name(function) + ("" if method == "__call__" else f".{method}")
@@ -537,6 +564,8 @@ def _no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
     if name.startswith("scipy."):
         home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
         known = [_full_name(f) for f in traced_functions]
+        import difflib
+
         near = difflib.get_close_matches(
             name, [k for k in known if k.startswith("scipy.")], 1, 0.85
         )

@@ -15,7 +15,7 @@ from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.at import at
-from fungrad.numpy.dispatch import describe_failure, traced_functions
+from fungrad.numpy.dispatch import describe_failure, rule_of
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.masked import Selection, selection
@@ -45,11 +45,10 @@ FUNCTIONS = (
 
 def _is_function(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
-    traced = traced_functions[function]
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         try:
-            return traced(self, *args, **kwargs)
+            return rule_of(function)(self, *args, **kwargs)  # type: ignore[misc]
         except Exception as error:
             describe_failure(error, function, (self, *args), kwargs)
             raise
@@ -234,7 +233,7 @@ def _assign_all(target: Tracer, value: Any) -> None:
 
 
 def install() -> None:
-    """Give tracers the methods; to be called when all functions are declared."""
+    """Give tracers the methods."""
     for name in FUNCTIONS:
         setattr(Tracer, name, _is_function(name))
     for name, method in in_place.METHODS.items():

@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
-from fungrad.numpy import dispatch
+from fungrad.numpy import math
 from fungrad.numpy.dispatch import ufunc_methods, writable_out
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, cast, loop_dtypes
@@ -157,17 +157,21 @@ def _may_repeat(indices: Any) -> bool:
     return False
 
 
-def install() -> None:
-    """Give every ufunc that has a rule its methods; to be called when all are declared."""
+def _declare() -> None:
+    """Give every ufunc of NumPy the methods that no other module declares."""
     generic: dict[str, Callable[..., Any]] = {
         "reduce": reduce,
         "accumulate": accumulate,
         "reduceat": reduceat,
     }
-    for function in list(dispatch.traced_functions):
-        if not isinstance(function, np.ufunc) or function.signature is not None:
+    names = [getattr(value, "__name__", "") for value in vars(math).values()]
+    for function in [getattr(np, name, None) for name in names]:
+        if not isinstance(function, np.ufunc):
             continue
         ufunc_methods["at"][function] = functools.partial(at, function)
         if function.nin == 2 and function.nout == 1:
             for method, rule in generic.items():
                 ufunc_methods[method].setdefault(function, functools.partial(rule, function))
+
+
+_declare()

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import contextvars
+import subprocess
 import sys
 import threading
 
@@ -231,3 +232,39 @@ def test_settings_belong_to_a_task():
         return await asyncio.gather(*[f(float(i)) for i in range(5) for f in (checked, plain)])
 
     assert asyncio.run(both()) == [2.0 * i for i in range(5) for _ in range(2)]
+
+
+def test_first_calls_at_once():
+    """Rules are imported when a function first needs them: no thread may see a module half imported."""
+    program = """
+import sys, threading
+import numpy as np
+import fungrad as fg
+
+sys.setswitchinterval(1e-6)
+x = np.array([0.3, 0.1, 0.2])
+FUNCTIONS = (
+    np.sort, np.median, np.cumsum, np.diff, np.outer, np.pad, np.fft.fft, np.linalg.norm, np.sinc,
+    np.nansum, np.average, np.trapezoid, np.tile, np.interp, np.unwrap, np.add.accumulate, np.convolve,
+)
+arguments = {np.outer: (x,), np.pad: (1,), np.tile: (2,), np.interp: (x, x), np.convolve: (x,)}
+start, failures = threading.Barrier(8), []
+
+def run(i):
+    start.wait()
+    try:
+        for k in range(len(FUNCTIONS)):
+            f = FUNCTIONS[(k + i // 4) % len(FUNCTIONS)]
+            g = lambda x: fg.numpy.sum(fg.numpy.abs(f(x, *arguments.get(f, ()))))
+            fg.jit(fg.grad(g))(x), fg.vmap(fg.grad(g))(x[None])
+    except BaseException as error:
+        failures.append(repr(error))
+
+threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(*failures, sep="\\n")
+"""
+    for _ in range(3):
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert (result.stdout.strip(), result.stderr) == ("", "")
