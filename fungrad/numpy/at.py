@@ -164,8 +164,12 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
     out = np.array(x)
     if kind == "set":
         out[key] = values
-    else:
-        UFUNCS[kind].at(out, key, values)
+        return out
+    if out.ndim == 1 and np.ndim(values):
+        # NumPy (2.4, at least) does not broadcast values of one axis to an index of several, but reads on
+        # beyond their end.
+        values = np.broadcast_to(values, out[key].shape)
+    UFUNCS[kind].at(out, key, values)
     return out
 
 

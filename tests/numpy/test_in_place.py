@@ -622,6 +622,27 @@ def test_at():
     np.testing.assert_array_equal(fg.at(X)[1].get(), X[1])
 
 
+@pytest.mark.parametrize(
+    "kind", ["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64])
+def test_at_broadcasts_values_of_one_axis_to_an_index_of_several(kind, dtype):
+    if (dtype is np.complex128 and kind in ("min", "max")) or (
+        dtype is np.int64 and kind == "power"
+    ):
+        kind = "add"
+    rng = np.random.default_rng(0)
+    x, values = (rng.uniform(1, 4, n).astype(dtype) for n in (50, 4))
+    index = rng.integers(0, 50, (5, 4))
+    whole = np.broadcast_to(values, index.shape).copy()
+    for there, given in [(values, whole), (values[:1], whole[:, :1]), (values[None], whole)]:
+        expected = getattr(fg.at(x)[index.ravel()], kind)((there + 0 * whole).ravel())
+        for z in (there, given):
+            np.testing.assert_allclose(getattr(fg.at(x)[index], kind)(z), expected, rtol=1e-6)
+            jitted = fg.jit(lambda x, z, i: getattr(x.at[i], kind)(z))
+            np.testing.assert_allclose(jitted(x, z, index), expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["clip", "drop", "wrap", "raise", "promise_in_bounds"])
 def test_at_out_of_bounds(mode):
     x = np.array([1.0, 2.0, 3.0, 4.0])
