@@ -19,6 +19,7 @@ from fungrad.numpy.shape import (
 )
 from fungrad.numpy.views import created, in_order
 from fungrad.primitives import shaping
+from fungrad.transforms.abstract import ShapeDtypeStruct
 
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
 
@@ -168,6 +169,19 @@ def full(
     return _full(shape, fill_value, dtype)
 
 
+def _of_structs(function: Any) -> Any:
+    """Return a function that takes a `ShapeDtypeStruct` for the array whose shape and dtype it asks for."""
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is ShapeDtypeStruct:
+            args = (standin(args[0]), *args[1:])
+        return function(*args, **kwargs)
+
+    return public
+
+
+@_of_structs
 @implements(np.full_like, creates=True)
 def full_like(
     a: Any,
@@ -183,6 +197,7 @@ def full_like(
     return _full(type_.shape if shape is None else shape, fill_value, dtype or type_.dtype)
 
 
+@_of_structs
 @implements(np.zeros_like, creates=True)
 def zeros_like(
     a: Any,
@@ -196,6 +211,7 @@ def zeros_like(
     return full_like(as_tracer(a), 0, dtype, shape=shape)
 
 
+@_of_structs
 @implements(np.ones_like, creates=True)
 def ones_like(
     a: Any,
@@ -209,6 +225,7 @@ def ones_like(
     return full_like(as_tracer(a), 1, dtype, shape=shape)
 
 
+@_of_structs
 @implements(np.empty_like, creates=True)
 def empty_like(
     prototype: Any,

@@ -12,7 +12,6 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,6 +28,12 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.masked import Selection
+from fungrad.numpy.parameters import (
+    as_numpy_takes_them,
+    lenient_parameters,
+    parameter,
+    place_of_out,
+)
 from fungrad.numpy.promotion import (
     apply,
     as_array,
@@ -149,14 +154,17 @@ def implements(
     """
 
     def decorate(rule: Function) -> Function:
-        place = _place_of_out(rule)
+        place = place_of_out(rule)
         first = inspect.unwrap(rule).__code__.co_varnames[:1]
-        copy_place, copies = _parameter(rule, "copy")
+        copy_place, copies = parameter(rule, "copy")
+        lenient = lenient_parameters(rule)
         kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
 
         @functools.wraps(rule)
         def traced(*args: Any, **kwargs: Any) -> Any:
             out = None
+            if lenient and (len(args) > 1 or kwargs):
+                args = as_numpy_takes_them(lenient, args, kwargs)
             if place is not None:
                 if "out" in kwargs:
                     out = kwargs.pop("out")
@@ -184,6 +192,8 @@ def implements(
                 except Exception as error:
                     describe_failure(error, numpy_function, args, kwargs)
                     raise
+            if lenient and (len(args) > 1 or kwargs):
+                args = as_numpy_takes_them(lenient, args, kwargs)
             result = numpy_function(*args, **kwargs)
             return in_trace(result, args) if creates else result
 
@@ -218,25 +228,6 @@ REFUSALS = (ValueError, IndexError, TypeError)
 
 def _is_operand(x: Any) -> bool:
     return type(x) in (Tracer, np.ndarray) and (type(x) is Tracer or kind_of(x.dtype) in "biufc")
-
-
-def _place_of_out(rule: Function) -> int | None:
-    """Return the position of the parameter `out`, beyond all if it has none; None if there is none."""
-    code: CodeType = inspect.unwrap(rule).__code__
-    if "out" in code.co_varnames[: code.co_argcount]:
-        return code.co_varnames.index("out")
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return sys.maxsize if "out" in names else None
-
-
-def _parameter(rule: Function, name: str) -> tuple[int, Any]:
-    """Return the position of a parameter, beyond all if it has none, and its default."""
-    function: Any = inspect.unwrap(rule)
-    code: CodeType = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
-    defaults.update(function.__kwdefaults__ or {})
-    return names.index(name) if name in names else sys.maxsize, defaults.get(name)
 
 
 def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
@@ -451,6 +442,7 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                     f"{len(operands)} were given"
                 )
             operands, out = operands[:nin], operands[nin:]
+        where = True if where is None else where
         targets = _targets(name, numpy_function.nout, out)
         if where is not True and None in targets:
             raise TypeError(
@@ -488,6 +480,8 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                 except Exception as error:
                     describe_failure(error, numpy_function, args, kwargs)
                     raise
+        if kwargs and kwargs.get("where", True) is None:
+            kwargs["where"] = True
         return numpy_function(*args, **kwargs)
 
     traced_functions[numpy_function] = traced

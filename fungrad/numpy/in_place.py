@@ -73,8 +73,9 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Assign the values of one array to another, where a mask holds.
 
-    This is `numpy.copyto`, for tracers too.
+    This is `numpy.copyto`, for tracers too. A mask of None is none.
     """
+    where = True if where is None else where
     if has_tracer((dst, src, where)):
         try:
             _copyto(dst, src, casting, where)

@@ -27,7 +27,7 @@ from fungrad.primitives.shaping import ReduceSum, permuted
 
 DType = np.dtype[Any]
 
-missing: Any = object()
+missing: Any = np._NoValue
 """Stands for an argument that is not given, where None means something."""
 
 
@@ -101,6 +101,7 @@ def reduce(
 ) -> Any:
     """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
     x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
+    where, initial = True if where is None else where, missing if initial is None else initial
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
     found, primitive, axes = _plan(ufunc, x.type, axis, dtype)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
@@ -40,6 +40,13 @@ class ShapeDtypeStruct:
     def size(self) -> int:
         """Number of elements."""
         return int(np.prod(self.shape))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(
+            f"at {here()}\n{self!r} has a shape and a dtype, but no values: NumPy would make an array of one object of "
+            "it. fungrad.numpy.zeros_like makes an array of its shape and dtype, and fungrad.eval_shape takes it in place "
+            "of an array."
+        )
 
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"

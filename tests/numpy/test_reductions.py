@@ -223,7 +223,6 @@ ERRORS = [
     *[(f, (B, axis), {}) for f in ("sum", "mean", "std", "max", "any") for axis in (2, -3)],
     *[(f, (B, (0, 0)), {}) for f in ("sum", "var", "min", "all", "median")],
     ("sum", (B, 1.0), {}),
-    ("sum", (B, [0, 1]), {}),
     ("sum", (S, 1), {}),
     ("sum", (V,), {"where": MASK}),
     ("sum", (B,), {"where": MASK[:, :2]}),

@@ -1,0 +1,80 @@
+"""The parameters of NumPy's functions: where they stand, and what is taken for them beyond what NumPy takes."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+def place_of_out(rule: Function) -> int | None:
+    """Return the position of the parameter `out`, beyond all if it has none; None if there is none."""
+    code: CodeType = inspect.unwrap(rule).__code__
+    if "out" in code.co_varnames[: code.co_argcount]:
+        return code.co_varnames.index("out")
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return sys.maxsize if "out" in names else None
+
+
+def parameter(rule: Function, name: str) -> tuple[int, Any]:
+    """Return the position of a parameter, beyond all if it has none, and its default."""
+    function: Any = inspect.unwrap(rule)
+    code: CodeType = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
+    defaults.update(function.__kwdefaults__ or {})
+    return names.index(name) if name in names else sys.maxsize, defaults.get(name)
+
+
+NOT_GIVEN = {
+    "where": True,
+    **dict.fromkeys(("initial", "mean", "correction", "prepend", "append"), np._NoValue),
+}
+"""The parameters for which None means that nothing is given, as in JAX, and what NumPy has in its place.
+
+NumPy would take None for a value, a mask that is false for one.
+"""
+
+
+def lenient_parameters(rule: Function) -> tuple[tuple[str, int], ...]:
+    """Return the names and positions of the parameters that take more than NumPy's."""
+    code: CodeType = inspect.unwrap(rule).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = [name for name in names if name == "axis" or name in NOT_GIVEN]
+    return tuple([(name, parameter(rule, name)[0]) for name in found])
+
+
+def as_numpy_takes_them(
+    lenient: tuple[tuple[str, int], ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return positional arguments, and change those by name, with NumPy's form of what JAX takes too.
+
+    That is None where nothing is given, and axes in a list or an array.
+    """
+    for name, place in lenient:
+        if name in kwargs:
+            given = kwargs[name]
+        elif len(args) > place:
+            given = args[place]
+        else:
+            continue
+        if name == "axis":
+            if type(given) is not list and type(given) is not np.ndarray:
+                continue
+            axes = np.asarray(given).tolist()
+            wanted = tuple(axes) if isinstance(axes, list) else axes
+        elif given is None:
+            wanted = NOT_GIVEN[name]
+        else:
+            continue
+        if name in kwargs:
+            kwargs[name] = wanted
+        else:
+            args = (*args[:place], wanted, *args[place + 1 :])
+    return args
