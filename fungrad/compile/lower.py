@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
@@ -25,7 +26,7 @@ CHUNK = 1 << 13
 """Equations up to which a program becomes one Python function; longer ones are evaluated."""
 
 
-class Program:
+class Program(Keeper):
     """An `Expr` that can be called: run on arrays, recorded again on tracers.
 
     It is compiled, separately for NumPy and CuPy, at its first call on arrays (`at_once`) or at its
@@ -106,6 +107,14 @@ class Program:
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which it works: within `vmap` it is always recorded, never run."""
         return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])
+
+    @cached_property
+    def is_users(self) -> bool:
+        """Whether it holds arrays, or functions of the user's."""
+        if any(isinstance(x, np.ndarray) or np.ndim(x) for x in self._given.constants.values()):
+            return True
+        keepers, keepable = users(e.primitive for e in self._given.equations)
+        return bool(keepers) or not keepable
 
     @cached_property
     def source(self) -> PythonSource:

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.axes import name_in_batch
@@ -180,7 +181,8 @@ def shared(kind: Callable[..., T], *parameters: Any) -> T:
         hash(parameters)
     except TypeError:  # a user's function that has no hash
         return kind(*parameters)
-    found: T = programs.get_or_build((kind, *parameters), lambda: kind(*parameters), _weight)
+    key = (kind, *parameters)
+    found: T = keep(programs, key, key, lambda: kind(*parameters), _weight)
     return found
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from fungrad.compile.keeping import Keeper
 from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
@@ -98,7 +99,7 @@ class Site:
         return found
 
 
-class CustomFunction(abc.ABC):
+class CustomFunction(Keeper, abc.ABC):
     """Base of the decorators that give a function rules of its own."""
 
     kind: str

@@ -59,12 +59,13 @@ class Interned(type):
     interned = True
     """A class that sets this to False has instances as any other class has."""
 
+    remembered = True
+    """False if nobody but their users keeps instances, since their fields may hold anything."""
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return (
-            _construct(cls, *args, **kwargs)
-            if cls.interned
-            else type.__call__(cls, *args, **kwargs)
-        )
+        if not cls.interned:
+            return type.__call__(cls, *args, **kwargs)
+        return (_construct if cls.remembered else _unique)(cls, *args, **kwargs)
 
 
 class InternedValue(metaclass=Interned):

@@ -89,11 +89,16 @@ class Primitive(InternedValue):
     """Whether a call does more than compute its results (printing, say): it is then neither left out nor
     shared with an equal one."""
 
+    remembered: ClassVar[bool] = True
+    """Whether recent instances are kept though no program has them any more. Not those with fields of the user's."""
+
     pushes: ClassVar[bool] = False
     """Whether forward mode is stated by `push` instead of `jvp`."""
 
     def __init_subclass__(cls) -> None:
         """Give the class its name in snake case."""
+        # The fields of primitives that are not fungrad's may hold anything.
+        cls.remembered = cls.remembered and cls.__module__.startswith("fungrad.")
         if "name" not in cls.__dict__ and "name" not in getattr(cls, "__annotations__", {}):
             words = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__)
             cls.name = words.lstrip("_")
@@ -104,7 +109,7 @@ class Primitive(InternedValue):
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         """Return the types of the results, remembered from earlier calls."""
-        return infer(self, types)
+        return infer(self, types) if self.remembered else infer.__wrapped__(self, types)
 
     @property
     def callee(self) -> Expr | None:

@@ -75,6 +75,7 @@ class _Callback(Primitive):
     batches: Batches
 
     multiple_results = True
+    remembered = False
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         sizes = tuple(size for size, _ in self.batches)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.cache import LRUCache
+from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
@@ -208,7 +209,8 @@ def rewrite(
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
     key = (kind, check_exprs.get(), trace.structure(outputs))
-    return programs.get_or_build(key, make, weigh)
+    parts = itertools.chain([kind], (primitive for primitive, _, _ in trace.equations))
+    return keep(programs, key, parts, make, weigh)
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:

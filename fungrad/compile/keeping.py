@@ -1,0 +1,128 @@
+"""Who keeps what has been made of programs, so that nothing outlives what the user has let go of.
+
+What is made of a program is remembered for the next call that records an equal one. Mostly it is numbers and
+operations, and the whole process can keep it. But a program may hold functions of the user's: a callback, a
+rule that is traced later, a policy. These close over arrays, and a cache that held on to them would keep
+the arrays for ever. So what belongs to such a function is kept by an object of ours that goes when the function
+goes; where there is none, it is made anew each time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sys
+from collections.abc import Callable, Hashable, Iterable
+from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+import optree
+
+from fungrad.compile.cache import LRUCache
+from fungrad.core.cached import cached_property
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+
+V = TypeVar("V")
+
+_births = itertools.count()
+
+
+class Keeper:
+    """Base of what can keep things that belong to a user's function: it lives no longer than that."""
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it belongs to a function or holds arrays of the user's."""
+        return True
+
+    @cached_property
+    def kept(self) -> LRUCache[Any]:
+        """What has been made of this, by transform and structure."""
+        return LRUCache(maxsize=256, maxweight=1 << 15)
+
+    @cached_property
+    def first_met(self) -> int:
+        """When it was first part of a key. What is made of others is met after them."""
+        return next(_births)
+
+
+def keep(
+    everywhere: LRUCache[Any],
+    key: Hashable,
+    parts: Iterable[Any],
+    build: Callable[[], V],
+    weigh: Callable[[V], float],
+) -> V:
+    """Return what is remembered under `key`, or build it, for the process or a `Keeper` to remember.
+
+    `parts` is what `key` consists of, as far as it may be the user's.
+    """
+    found: V | None = everywhere.get(key)
+    if found is not None:
+        return found
+    theirs, keepable = users(parts)
+    if not keepable:
+        return build()
+    cache = max(theirs, key=lambda keeper: keeper.first_met).kept if theirs else everywhere
+    made: V = cache.get_or_build(key, build, weigh)
+    return made
+
+
+_PLAIN = (
+    *(type(None), bool, int, float, complex, str, bytes, slice, range, type(...), type, CodeType),
+    *(ArrayType, ModuleType, BuiltinFunctionType, np.dtype, np.generic, np.ufunc),
+)
+
+
+def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
+    """Return the keepers among `parts` and what they consist of, and whether nothing else is the user's."""
+    keepers = []
+    pending = [*parts]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, _PLAIN):
+            continue
+        if isinstance(part, (tuple, list, frozenset)):
+            pending.extend(part)
+        elif isinstance(part, Keeper):
+            if part.is_users:
+                keepers.append(part)
+        elif isinstance(part, optree.PyTreeSpec):
+            pending += _static_data(part)
+        elif isinstance(part, Primitive):
+            if not (type(part).remembered and type(part).interned):
+                pending.extend(_fields(part))
+        elif _is_of_parts(part):
+            pending.extend(_fields(part))
+        elif not _has_a_name(part):
+            return [], False
+    return keepers, True
+
+
+def _is_of_parts(part: Any) -> bool:
+    """Whether `part` is an object of a class of ours: not a function, nor a tracer, which is of one trace."""
+    ours = type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return ours and (dataclasses.is_dataclass(part) or hasattr(part, "__dict__"))
+
+
+def _fields(part: Any) -> list[Any]:
+    if dataclasses.is_dataclass(part):
+        return [getattr(part, field.name) for field in dataclasses.fields(part)]
+    return [*vars(part).values()]
+
+
+def _static_data(structure: optree.PyTreeSpec) -> list[Any]:
+    """Return what the nodes of a structure hold beside their children."""
+    found: list[Any] = []
+    structure.walk([None] * structure.num_leaves, lambda cls, data, children: found.append(data))
+    return found
+
+
+def _has_a_name(part: Any) -> bool:
+    """Whether `part` is a function found by its name, as what a module defines: it is made but once."""
+    found: Any = sys.modules.get(getattr(part, "__module__", None) or "")
+    for name in (getattr(part, "__qualname__", None) or "<none>").split("."):
+        found = getattr(found, name, None)
+    return found is part
