@@ -47,6 +47,7 @@ from fungrad.core.config import checking
 from fungrad.core.errors import (
     ConcretizationError,
     ExprError,
+    FrozenRandomWarning,
     FungradError,
     LeakedTracerError,
     LostDerivativeError,
@@ -151,6 +152,7 @@ __all__ = [
     "Equation",
     "Expr",
     "ExprError",
+    "FrozenRandomWarning",
     "FungradError",
     "LeakedTracerError",
     "LostDerivativeError",

@@ -12,6 +12,7 @@ from fungrad.control.programs import Closure, NotTraced, try_to_close
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import here
+from fungrad.core.frozen import Draws
 from fungrad.core.snapshot import snapshot
 from fungrad.core.tracer import ARGUMENT, Tracer, resolve
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
@@ -144,9 +145,11 @@ def close_loop(
     """
     types = carry.types
     for _ in range(ROUNDS):
+        draws = Draws(step)
         closed = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True)
         if isinstance(closed, NotTraced):
             return closed
+        draws.warn(label)
         found = closed
         structure = found.structure.children()[0]
         returned = list(found.program.expr.output_types[: structure.num_leaves])

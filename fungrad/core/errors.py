@@ -122,6 +122,23 @@ class ExprError(FungradError, AssertionError):
     """
 
 
+class FrozenRandomWarning(UserWarning):
+    """Random numbers were drawn while a function was traced: all calls that share the trace get the same ones.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> rng = np.random.default_rng(0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     y = fg.vmap(lambda x: x + rng.normal())(np.zeros(3))
+    >>> caught[0].category.__name__, y[0] == y[1]
+    ('FrozenRandomWarning', np.True_)
+    """
+
+
 def user_source() -> Place | None:
     """Return the place in the user's own code that runs now."""
     frame, _ = user_frame()

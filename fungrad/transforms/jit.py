@@ -22,6 +22,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
+from fungrad.core.frozen import Draws
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind
 from fungrad.core.tracer import Tracer, current_trace
@@ -359,10 +360,12 @@ class Jitted:
         order: tree.KeyOrder,
         donated: Sequence[int],
     ) -> Entry:
+        draws = Draws(self._fun, [value for _, _, value in static])
         with Trace(self._label, bake=True) as trace:
             called = rebuild([trace.new_input(t) for t in types])
             args, kwargs = with_static(called[0], called[1], static)
             result = self._fun(*args, **kwargs)
+            draws.warn(self._label)
             leaves, structure = tree.flatten(result)
             outputs = output_variables(trace, leaves, self._label)
             expr = trace.expr(outputs)

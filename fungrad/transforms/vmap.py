@@ -14,6 +14,7 @@ from fungrad.core import tree
 from fungrad.core.axes import name_in_batch, opened
 from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
+from fungrad.core.frozen import Draws
 from fungrad.core.moving import may_move
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
@@ -254,6 +255,7 @@ def vmap(
         batches = [
             snapshot(as_operand(x)) for x, a in zip(leaves, axes, strict=True) if a is not None
         ]
+        draws = Draws(fun)
         with Trace(label) as trace:
             traced = list(leaves)
             for i, (axis, t) in enumerate(zip(axes, types, strict=True)):
@@ -267,6 +269,7 @@ def vmap(
             new_args, new_kwargs = tree.unflatten(structure, traced)
             with opened(axis_name, size, trace):
                 result = fun(*new_args, **new_kwargs)
+            draws.warn(label, mapped=True)
             out_leaves, out_structure = tree.flatten(result)
             outputs = output_variables(trace, out_leaves, label)
             wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")

@@ -117,7 +117,10 @@ ERRORS = {
         r"of type float64\[\] that is batched, an array of type",
     ),
     "unbatched": (lambda n, b, x: (x, False), r"that is not batched.*got float64\[3\]"),
-    "prefix": (lambda n, b, x: (x, (True, True)), "which results are batched must be"),
+    "prefix": (
+        lambda n, b, x: (x, (True, True)),
+        "which results are batched is a tuple.* It must be",
+    ),
 }
 
 

@@ -1,0 +1,334 @@
+"""Random numbers that are drawn while a function is traced, and hence once for all calls: a warning.
+
+No tracer takes part in ``rng.normal()``, so nothing is recorded. What tells is the state of the generators that the
+function can reach, before it is traced and after.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.errors import FrozenRandomWarning
+
+_FUNCTIONS = 64
+"""How many functions are looked through for the generators that they use, at most."""
+
+
+class _Mention(NamedTuple):
+    """Where a function names a generator, or what leads to it."""
+
+    code: CodeType
+    scope: dict[str, Any]
+    name: str
+
+
+class Draws:
+    """The random number generators that a function can reach, as they are before it is traced."""
+
+    __slots__ = ("_before", "_function", "_mentions")
+
+    def __init__(self, function: Any, arguments: Sequence[Any] = ()) -> None:
+        self._function = function
+        self._mentions = _Search(function, arguments).mentions
+        self._before = [(x, _state(x)) for x, _ in self._mentions.values()]
+        shared = _shared_generator()  # which libraries draw from
+        if shared is not None and id(shared) not in self._mentions:
+            self._before.append((shared, _position(shared)))
+
+    def warn(self, label: str, mapped: bool = False) -> None:
+        """Warn if numbers have been drawn since; `mapped` says that the calls differ in a mapped argument."""
+        for generator, before in self._before:
+            known = id(generator) in self._mentions
+            if not _same(before, _state(generator) if known else _position(generator)):
+                self._warn(label, generator, mapped)
+
+    def _warn(self, label: str, generator: Any, mapped: bool) -> None:
+        if id(generator) in self._mentions:
+            _, mention = self._mentions[id(generator)]
+            code, scope = mention.code, mention.scope
+            line, draw = _line_of(mention), _written(generator, mention)
+        else:
+            own = _code_of(self._function)
+            if own is None or len(sys._current_frames()) > 1:  # another thread may have drawn them
+                return
+            code, scope = own, _scope_of(self._function)
+            line, draw = code.co_firstlineno, "np.random.normal"
+        known = scope.setdefault("__warningregistry__", {})
+        if any(type(k) is tuple and k[1:] == (FrozenRandomWarning, line) for k in known):
+            return  # the transforms around a call see the draw, too
+        numbers = f"{draw}(size=n)"
+        if hasattr(generator, "getstate"):  # of Python
+            numbers = f"np.array([{draw}() for _ in range(n)])"
+        once = (
+            f"Random numbers are drawn while {label} is traced, once for all calls that it maps over, which get "
+            "the same numbers. Draw them outside, for each call, and map over them, too:"
+            if mapped
+            else f"Random numbers are drawn while {label} is traced, and become constants: all further calls or steps get "
+            "the same numbers. Draw them outside and pass them as an argument:"
+        )
+        message = f"{once}\n    noise = {numbers}\n    {label}(x, noise)"
+        warnings.warn_explicit(
+            message, FrozenRandomWarning, code.co_filename, line, scope.get("__name__"), known
+        )
+
+
+# What a function can reach
+
+
+class _Search:
+    """Look through a function, and those it calls as far as names tell, for generators.
+
+    It runs at each call of a function that `vmap` has made; hence the plain style.
+    """
+
+    __slots__ = ("_kinds", "_pending", "_seen", "mentions")
+
+    def __init__(self, function: Any, arguments: Sequence[Any]) -> None:
+        self.mentions: dict[int, tuple[Any, _Mention]] = {}
+        self._kinds = _generator_types()
+        self._seen: set[tuple[int, int]] = set()
+        self._pending: list[Any] = [function]
+        code = _code_of(function) if arguments else None
+        if code is not None:
+            for value in arguments:
+                self._see(value, type(value), code, _scope_of(function), "")
+        pending, seen = self._pending, self._seen
+        while pending and len(seen) < _FUNCTIONS:
+            found = pending.pop()
+            key = id(getattr(found, "__func__", found)), id(getattr(found, "__self__", None))
+            if key not in seen:
+                seen.add(key)
+                self._follow(found)
+
+    def _follow(self, function: Any) -> None:
+        kind = type(function)
+        if kind is FunctionType:
+            self._read(function, ())
+        elif kind is MethodType:
+            if type(function.__func__) is FunctionType:
+                self._read(function.__func__, (("self", function.__self__),))
+        elif isinstance(function, functools.partial):
+            self._pending.append(function.func)
+            code = _code_of(function.func)
+            if code is not None:
+                scope = _scope_of(function.func)
+                for value in (*function.args, *function.keywords.values()):
+                    self._see(value, type(value), code, scope, "")
+        elif type(call := getattr(kind, "__call__", None)) is FunctionType:  # noqa: B004
+            self._pending.append(MethodType(call, function))
+
+    def _read(self, function: FunctionType, values: tuple[tuple[str, Any], ...]) -> None:
+        scope, code = function.__globals__, function.__code__
+        package = str(scope.get("__name__"))
+        own = package.partition(".")[0] not in _NOT_FOLLOWED
+        if not own and not package.startswith(_MAKERS):
+            return
+        names = _names(code) if own else ()
+        for name in names:
+            value = scope.get(name)
+            if value is not None and (kind := type(value)) not in _PLAIN:
+                if kind is ModuleType:
+                    self._see_module(value, names, code, scope, name)
+                else:
+                    self._see_object(value, kind, names, code, scope, name)
+        if function.__closure__:
+            for cell, name in zip(function.__closure__, code.co_freevars, strict=False):
+                with contextlib.suppress(ValueError):  # not yet filled
+                    values += ((name, cell.cell_contents),)
+        if function.__defaults__:
+            values += tuple([("", x) for x in function.__defaults__])
+        if function.__kwdefaults__:
+            values += tuple(function.__kwdefaults__.items())
+        for name, value in values:
+            if (kind := type(value)) is ModuleType:
+                self._see_module(value, names, code, scope, name)
+            elif kind not in _PLAIN:
+                self._see_object(value, kind, names, code, scope, name)
+        if "rvs" in names and (shared := _shared_generator()) is not None:  # of SciPy
+            self.mentions.setdefault(id(shared), (shared, _Mention(code, scope, "rvs")))
+
+    def _see_module(
+        self, module: ModuleType, names: Sequence[str], code: CodeType, scope: Any, name: str
+    ) -> None:
+        """Look at what is used of a module."""
+        called = module.__name__
+        if called == "random":
+            self._see(module._inst, module.Random, code, scope, name)
+        elif called == "numpy" or called == "numpy.random":
+            if (called != "numpy" or "random" in names) and (shared := _shared_generator()):
+                mention = _Mention(code, scope, "random" if called == "numpy" else name)
+                self.mentions.setdefault(id(shared), (shared, mention))
+        elif called.partition(".")[0] not in _NOT_FOLLOWED:
+            held = module.__dict__
+            for attribute in names:
+                if attribute in held:
+                    value = held[attribute]
+                    self._see(value, type(value), code, scope, attribute)
+
+    def _see_object(
+        self, value: Any, kind: type, names: Sequence[str], code: CodeType, scope: Any, name: str
+    ) -> None:
+        """Look at a value and at those of its attributes that are named."""
+        self._see(value, kind, code, scope, name)
+        if (
+            kind is FunctionType
+            or kind in _BOUND
+            or (held := getattr(value, "__dict__", None)) is None
+        ):
+            return
+        for attribute in names:
+            found = held.get(attribute)
+            if found is not None:
+                self._see(found, type(found), code, scope, attribute)
+            elif type(method := getattr(kind, attribute, None)) is FunctionType:
+                self._pending.append(MethodType(method, value))
+
+    def _see(self, value: Any, kind: type, code: CodeType, scope: Any, name: str) -> None:
+        if kind in _PLAIN:
+            return
+        if kind is FunctionType:
+            self._pending.append(value)
+        elif kind in self._kinds:
+            self.mentions.setdefault(id(value), (value, _Mention(code, scope, name)))
+        elif kind in _BOUND:
+            of = value.__self__
+            if type(of) in self._kinds:
+                self.mentions.setdefault(id(of), (of, _Mention(code, scope, name)))
+            else:
+                self._pending.append(value)
+        elif callable(value) and kind.__module__.partition(".")[0] not in _NOT_FOLLOWED:
+            self._pending.append(value)
+
+
+_BOUND = (MethodType, BuiltinMethodType)
+_PLAIN = frozenset(
+    [int, float, bool, str, complex, type(None), np.ndarray, np.float64, type, np.ufunc]
+)
+_NOT_FOLLOWED = frozenset(["fungrad", "numpy", "scipy", *sys.stdlib_module_names]) - {"__main__"}
+"""The packages whose functions draw no numbers, or draw them from NumPy's shared generator."""
+
+_MAKERS = (
+    "fungrad.transforms",
+    "fungrad.control",
+    "fungrad.core.errors",
+    "functools",
+    "contextlib",
+)
+"""The modules of functions that hold the user's in their closures."""
+
+
+def _names(code: CodeType) -> tuple[str, ...]:
+    """Return the names of globals and attributes in `code` and in the functions written inside of it."""
+    names = code.co_names
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            names += _names(constant)
+    return names
+
+
+def _code_of(function: Any) -> CodeType | None:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(getattr(function, "__func__", function), "__code__", None)
+
+
+def _scope_of(function: Any) -> dict[str, Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(getattr(function, "__func__", function), "__globals__", {})
+
+
+# Generators and their states
+
+
+def _generator_types() -> Sequence[type]:
+    """Return the classes of generators of the modules that somebody has imported."""
+    modules = sys.modules
+    found: tuple[type, ...] = ()
+    if (numpys := modules.get("numpy.random")) is not None:
+        found = (numpys.Generator, numpys.RandomState)
+    if (pythons := modules.get("random")) is not None:
+        found += (pythons.Random,)
+    return found
+
+
+def _shared_generator() -> Any:
+    """Return the generator behind ``numpy.random.normal`` and the like."""
+    module = sys.modules.get("numpy.random.mtrand")
+    return None if module is None else module._rand
+
+
+def _state(generator: Any) -> Any:
+    if hasattr(generator, "getstate"):  # of Python
+        return generator.getstate()
+    if hasattr(generator, "get_state"):  # numbers that are left over from a pair count, too
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def _position(shared: Any) -> Any:
+    """Return what tells, in less than a microsecond, whether NumPy's shared generator has moved."""
+    bits = shared._bit_generator
+    if type(bits).__name__ != "MT19937":
+        return bits.state
+    words = _Words.from_address(bits.ctypes.state_address)
+    return words[0], words[624]
+
+
+_Words = ctypes.c_uint32 * 625
+"""How a Mersenne twister lies in memory: 624 words, and how many of them have been used."""
+
+
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is dict:
+        return all(_same(a[key], b[key]) for key in a)
+    return np.array_equal(a, b) if type(a) is np.ndarray else bool(a == b)
+
+
+# Where the draw is written
+
+
+def _instructions(mention: _Mention) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, name, attribute) for the places that mention a name in the code, or inside of it."""
+    import dis
+
+    pending = [mention.code]
+    while pending:
+        code = pending.pop(0)
+        pending += [x for x in code.co_consts if type(x) is CodeType]
+        line, found = code.co_firstlineno, ""
+        for x in dis.get_instructions(code):
+            if x.positions is not None and x.positions.lineno is not None:
+                line = x.positions.lineno
+            if found:
+                attribute = x.argval if x.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+                yield line, found, attribute
+                found = ""
+            if x.opname.startswith("LOAD_") and x.argval == mention.name:
+                found = mention.name
+
+
+_NO_DRAW = ("default_rng", "seed", "bit_generator", "RandomState", "Generator", "SeedSequence")
+
+
+def _line_of(mention: _Mention) -> int:
+    lines = [line for line, _, attribute in _instructions(mention) if attribute not in _NO_DRAW]
+    return lines[0] if lines else mention.code.co_firstlineno
+
+
+def _written(generator: Any, mention: _Mention) -> str:
+    """Return how to draw from a generator outside of the function."""
+    if hasattr(generator, "getstate"):
+        return "random.random" if mention.name in ("random", "") else mention.name
+    if generator is _shared_generator():
+        return "np.random.normal"
+    return f"{mention.name or 'rng'}.normal"
