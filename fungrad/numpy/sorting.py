@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import Any
 
@@ -12,7 +13,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.extended import extended
 from fungrad.numpy.indexing import getitem
-from fungrad.numpy.promotion import as_tracer, cast
+from fungrad.numpy.promotion import as_tracer, cast, has_tracer
+from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.shape import is_sequence, reshaped
 from fungrad.primitives.sorting import ArgSort, Sort
 
@@ -26,20 +28,53 @@ def _to_sort(a: Any, axis: Any, order: Any) -> tuple[Any, int]:
     return x, normalize_axis_index(axis, x.ndim)
 
 
-def _is_stable(kind: Any, stable: Any) -> bool:
-    if kind is not None and stable is not None:
+def _is_stable(kind: Any, stable: Any, descending: Any) -> bool:
+    if kind is not None and not (stable is None and descending is None):
         raise ValueError("`kind` and keyword parameters can't be provided at the same time.")
     if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
         raise ValueError("sort kind must be one of 'quick', 'heap', or 'stable'")
     return bool(stable) or kind in ("stable", "mergesort")
 
 
+def _opposite(x: Any) -> Any:
+    """Return numbers that sort in the opposite order; NaN stays what it is, and so comes last in both."""
+    return ~x if is_exact(x.dtype) else -x
+
+
 @implements(np.sort)
 def _sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = None,
 ) -> Any:
     x, axis = _to_sort(a, axis, order)
-    return Sort(axis, 1, _is_stable(kind, stable))(x)[0]
+    sort = Sort(axis, 1, _is_stable(kind, stable, descending))
+    return _opposite(sort(_opposite(x))[0]) if descending else sort(x)[0]
+
+
+@implements(np.argsort)
+def _argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = None,
+) -> Any:
+    if not np.ndim(a):
+        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in sort
+    x, axis = _to_sort(a, axis, order)
+    sort = ArgSort(axis, _is_stable(kind, stable, descending))
+    return sort(_opposite(x) if descending else x)
+
+
+NUMPY_DESCENDS = "descending" in inspect.signature(np.sort).parameters
+"""Whether NumPy's functions have `descending`, as they do since 2.5."""
 
 
 @extended(_sort)
@@ -50,21 +85,15 @@ def sort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: Any = None,
 ) -> Any:
-    """With ``descending=True``, which is of the array API standard, the order is reversed: NaN comes first."""
-    result = _sort(a, axis, kind, order, stable=stable)
-    return np.flip(result, 0 if axis is None else axis) if descending else result
-
-
-@implements(np.argsort)
-def _argsort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-) -> Any:
-    if not np.ndim(a):
-        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in sort
-    x, axis = _to_sort(a, axis, order)
-    return ArgSort(axis, _is_stable(kind, stable))(x)
+    """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last."""
+    if not descending:
+        return _sort(a, axis, kind, order, stable=stable)
+    if NUMPY_DESCENDS or has_tracer((a,)):
+        return _sort(a, axis, kind, order, stable=stable, descending=True)
+    _is_stable(kind, stable, descending)
+    return _opposite(_sort(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
 
 
 @extended(_argsort)
@@ -75,22 +104,18 @@ def argsort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: Any = None,
 ) -> Any:
-    """With ``descending=True``, which is of the array API standard, the order is reversed.
+    """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last.
 
     What is equal stays in order if `stable`.
     """
     if not descending:
         return _argsort(a, axis, kind, order, stable=stable)
-    x = np.ravel(a) if axis is None or not np.ndim(a) else a
-    place = 0 if axis is None else axis
-    # Sorted from the end, equal elements are in reverse order, which the reversal sets right.
-    return (
-        np.shape(x)[place]
-        - 1
-        - np.flip(_argsort(np.flip(x, place), place, kind, order, stable=stable), place)
-    )
+    if NUMPY_DESCENDS or has_tracer((a,)):
+        return _argsort(a, axis, kind, order, stable=stable, descending=True)
+    _is_stable(kind, stable, descending)
+    return _argsort(_opposite(np.asanyarray(a)), axis, order=order, stable=stable)
 
 
 @implements(np.partition)

@@ -400,6 +400,30 @@ def test_descending_order(name):
 
 
 @pytest.mark.parametrize(
+    ("x", "order"),
+    [
+        (np.array([1.0, np.nan, 3.0, np.nan, -0.0, 0.0]), [2, 0, 4, 5, 1, 3]),
+        (np.array([0, 200, 7], np.uint8), [1, 2, 0]),
+        (np.array([-128, 127, 0], np.int8), [1, 2, 0]),
+        (np.array([False, True, False]), [1, 0, 2]),
+        (np.array([1 + 2j, complex(1, np.nan), 1 + 3j, np.nan]), [2, 0, 1, 3]),
+        (np.zeros(0), []),
+    ],
+)
+def test_descending_order_of_every_dtype_has_nan_last(x, order):
+    """As in NumPy since 2.5."""
+    transforms = (lambda f: f, fg.jit, lambda f: lambda x: fg.vmap(f)(x[None])[0])
+    for transform in transforms:
+        found = transform(lambda x: fnp.sort(x, descending=True))(x)
+        np.testing.assert_array_equal(found, x[order])
+        assert found.dtype == x.dtype
+        found = transform(lambda x: fnp.argsort(x, descending=True, stable=True))(x)
+        np.testing.assert_array_equal(found, order)
+    with pytest.raises(ValueError, match="`kind` and keyword parameters can't be provided"):
+        fnp.sort(x, kind="stable", descending=True)
+
+
+@pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int32", "uint32", "bool", "float32", "complex64"]
 )
 def test_results_of_reductions(dtype):
