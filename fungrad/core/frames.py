@@ -5,9 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dis
+
+Place = tuple[int, int]
+"""A line and a column in it."""
 
 _ARRAYS = ("fungrad", "numpy", "scipy")
 """The packages whose frames are never the user's."""
@@ -109,7 +115,10 @@ def operation_at(frame: FrameType) -> str:
     """Return the name of the instruction that runs in `frame`."""
     import dis
 
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return (
+        "CALL" if name == "PRECALL" else name
+    )  # of Python 3.11, which calls there what it often calls
 
 
 def _find(frame: FrameType, name: str) -> Any:
@@ -176,21 +185,44 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[
     if None in (line, end_line, column, end_column):  # Python runs with -X no_debug_ranges
         return (), ("map", *code.co_names)
     chain, names, simple = [], [], True
-    for x in found:
-        place = x.positions
-        if place is None or None in (place.lineno, place.col_offset, place.end_lineno):
-            continue
-        start, end = (place.lineno, place.col_offset), (place.end_lineno, place.end_col_offset)
+    for operation, name, start, end in _parts(found):
         if not ((line, column) <= start and end <= (end_line, end_column)):
             continue
         leads = start == (line, column)
-        if x.opname.startswith("LOAD_") and isinstance(x.argval, str):
-            names.append(x.argval)
-            if leads and x.opname != "LOAD_CONST":
-                chain.append(x.argval)
-        elif leads and end < (end_line, end_column) and x.opname.startswith(_COMPUTED):
+        if name:
+            names.append(name)
+            if leads:
+                chain.append(name)
+        elif leads and end < (end_line, end_column) and operation.startswith(_COMPUTED):
             simple = False  # such as make_rng().normal(x) or rngs[0].normal(x)
     return tuple(chain) if simple else (), tuple(names)
+
+
+def _parts(found: Sequence[dis.Instruction]) -> Iterator[tuple[str, str, Place, Place]]:
+    """Yield instructions that have a place: the operation, the name that is loaded, start and end.
+
+    From Python 3.13 on one instruction may do the work of two, ``LOAD_FAST_LOAD_FAST``, of which it has the
+    place of the first. The second begins what the next instruction belongs to, or stands before its end.
+    """
+    for x, following in zip(found, [*found[1:], None], strict=True):
+        place, operation = _place(x), x.opname
+        names = x.argval if isinstance(x.argval, tuple) else (x.argval,)
+        if place is not None:
+            is_name = operation.startswith("LOAD_") and operation != "LOAD_CONST"
+            yield operation, names[0] if is_name and isinstance(names[0], str) else "", *place
+        if "_LOAD_" in operation and following is not None and (place := _place(following)):
+            start, end = place
+            yield operation, names[1], start if following.opname in _OF_CALLEE else end, end
+
+
+_OF_CALLEE = ("PUSH_NULL", "LOAD_ATTR")
+
+
+def _place(x: dis.Instruction) -> tuple[Place, Place] | None:
+    line, end_line, column, end_column = x.positions or (None,) * 4
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    return (line, column), (end_line, end_column)
 
 
 _COMPUTED = ("CALL", "BINARY")
