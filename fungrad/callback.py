@@ -7,6 +7,7 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
+from fungrad.core.trace import trace_of, without_values
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
@@ -113,7 +114,9 @@ def pure_callback(
         )
     types, out = declared("pure_callback", result_shape_dtypes)
     arguments, operands = split_arguments("pure_callback", args, kwargs)
-    found = PureCallback(callback, arguments, types, out, vmap_method)(*operands)
+    call = PureCallback(callback, arguments, types, out, vmap_method)
+    trace = trace_of(operands) or without_values()  # within a program it is called when that runs
+    found = call(*operands) if trace is None else trace.record(call, operands)
     return tree.unflatten(out, found)
 
 

@@ -137,16 +137,18 @@ def close_loop(
     step: Callable[..., Any],
     carry: Leaves,
     *rows: Any,
+    branch: bool = False,
 ) -> tuple[Closure, list[ArrayType]] | NotTraced:
     """Trace a step of a loop; return it and the types of the carries.
 
-    ``step(carry, *rows)`` returns the pair of the next carry and anything else. `rows` are trees of types.
+    ``step(carry, *rows)`` returns the pair of the next carry and anything else. `rows` are trees of types. With
+    `branch` there may be no step.
     Python numbers that start a loop are given the type the loop makes of them.
     """
     types = carry.types
     for _ in range(ROUNDS):
         draws = Draws(step)
-        closed = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True)
+        closed = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True, branch=branch)
         if isinstance(closed, NotTraced):
             return closed
         draws.warn(label)

@@ -22,7 +22,7 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.policies import Policy, alternatives, check_policy, kept_by
-from fungrad.control.programs import NotTraced, OfPrograms, mapped, shared, try_to_close
+from fungrad.control.programs import NotTraced, OfPrograms, mapped, record, shared, try_to_close
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.config import jit_disabled
@@ -30,7 +30,7 @@ from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import bind, current_trace, record_expr
+from fungrad.core.trace import current_trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.naming import Named
@@ -384,7 +384,7 @@ def _record(
             "settings in static_argnums, look at values before the call, or choose with fungrad.lax.cond."
         ) from None
     call = checkpoint_of(found.program, policy)
-    results = bind(call, [*found.captured, *map(as_operand, leaves)])
+    results = record(call, [*found.captured, *map(as_operand, leaves)])
     return tree.unflatten(found.structure, results)
 
 

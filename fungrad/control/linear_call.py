@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.control.programs import OfPrograms, close, mapped, shared, tangent
+from fungrad.control.programs import OfPrograms, close, mapped, record, shared, tangent
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_list, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand
@@ -144,5 +143,5 @@ def linear_call(
     counts = (len(function.captured), len(backward.captured), len(residuals))
     call = shared(LinearCall, function.program, backward.program, counts)
     operands = [as_operand(x) for x in linear]
-    found = bind(call, [*function.captured, *backward.captured, *residuals, *operands])
+    found = record(call, [*function.captured, *backward.captured, *residuals, *operands])
     return tree.unflatten(function.structure, found)

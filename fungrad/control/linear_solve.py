@@ -14,6 +14,7 @@ from fungrad.control.programs import (
     OfPrograms,
     close,
     mapped,
+    record,
     shared,
     tangent,
     transposed,
@@ -22,7 +23,6 @@ from fungrad.control.solver import HostSolver, Solver, aux_types, for_tangents, 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg, sub
 from fungrad.primitives.shaping import expand
@@ -126,7 +126,7 @@ def linear_solve(
     again, others = transpose_solve or (None, ())
     counts = (len(matvec.captured), len(constants), len(others))
     system = shared(LinearSolve, matvec.program, solver, again, counts, symmetric)
-    return bind(system, [*matvec.captured, *constants, *others, *b])  # type: ignore[no-any-return]
+    return record(system, [*matvec.captured, *constants, *others, *b])  # type: ignore[no-any-return]
 
 
 def inexact_leaves(x: Any, label: str) -> tuple[list[Any], tree.TreeDef]:

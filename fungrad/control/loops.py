@@ -23,7 +23,7 @@ from fungrad.control.carry import (
     traced,
     with_advice,
 )
-from fungrad.control.programs import NotTraced
+from fungrad.control.programs import NotTraced, record
 from fungrad.control.scan import scan_of
 from fungrad.control.while_loop import while_loop
 from fungrad.core import tree
@@ -182,7 +182,7 @@ def _run(
         if result is not None:
             return result
     types = [t.update(shape=t.shape[1:]) for t in rows.types]
-    found = close_loop(label, step, init, rows.rebuilt(types))
+    found = close_loop(label, step, init, rows.rebuilt(types), branch=not n)
     if isinstance(found, NotTraced):
         if not have_values([*init.leaves, *rows.leaves, *found.captured]):
             raise found.error
@@ -196,7 +196,8 @@ def _run(
     k = len(carries)
     loop = scan_of(body.program, (len(body.captured), k), n, reverse)
     operands = [*body.captured, *operands_as(init.leaves, carries)]
-    outputs = loop(*operands, *operands_as(rows.leaves, [t.update(weak=False) for t in rows.types]))
+    operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
+    outputs = record(loop, operands)
     of_y = body.structure.children()[1]
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
 
@@ -239,7 +240,11 @@ def _in_python(
         carry = leaves.rebuilt([protected(leaf) for leaf in leaves.leaves])
     if first:  # no step has run: trace one for the types
         closed = close_loop(
-            label, step, init, rows.rebuilt([t.update(shape=t.shape[1:]) for t in rows.types])
+            label,
+            step,
+            init,
+            rows.rebuilt([t.update(shape=t.shape[1:]) for t in rows.types]),
+            branch=True,
         )
         if isinstance(closed, NotTraced):
             raise closed.error

@@ -25,7 +25,7 @@ from fungrad.core.errors import (
 )
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace
+from fungrad.core.trace import Trace, bind, stage, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.call import as_operand, output_variables, programs, rewrite
@@ -158,9 +158,17 @@ def try_to_close(
         outputs = output_variables(trace, found, label)
         # The lines are part of the key, so that errors name those of this function.
         lines = tuple(map(_line_of, trace.sources))
-        program = rewrite(trace, outputs, ("closure", lines), _with_lines)
-    captured = tuple([as_operand(x) for _, x in trace.captures])
+        kind = ("closure", trace.staged, lines)
+        make = _with_constants_as_inputs if trace.staged else _with_lines
+        program, constants = rewrite(trace, outputs, kind, make)
+    captured = tuple([as_operand(x) for x in (*constants, *[x for _, x in trace.captures])])
     return Closure(program, captured, out_structure)
+
+
+def record(primitive: Primitive, operands: Sequence[Any]) -> Any:
+    """Apply a primitive that holds programs; within a branch it is recorded, if only of constants."""
+    trace = None if primitive.effect or trace_of(operands) is not None else stage()
+    return bind(primitive, operands) if trace is None else trace.record(primitive, operands)
 
 
 def _line_of(source: Source | None) -> Hashable:
@@ -170,9 +178,21 @@ def _line_of(source: Source | None) -> Hashable:
     return (id(source[0]), source[1]) if isinstance(source, tuple) else source
 
 
-def _with_lines(expr: Expr, done: int) -> Program:
+def _with_lines(expr: Expr, done: int) -> tuple[Program, tuple[Any, ...]]:
     # Its equations are numbered as in this trace; later they run beside those of another.
-    return Program(dataclasses.replace(expr, sources=tuple(map(resolve_source, expr.sources))))
+    sources = tuple(map(resolve_source, expr.sources))
+    return Program(dataclasses.replace(expr, sources=sources)), ()
+
+
+def _with_constants_as_inputs(expr: Expr, done: int) -> tuple[Program, tuple[Any, ...]]:
+    """Return the program and the constants of the jitted functions that it calls, its first inputs.
+
+    So no rewriting computes what is made of them before the program runs, which it may not.
+    """
+    inputs = (*expr.constants, *expr.inputs)
+    n = len(expr.constants)
+    free = dataclasses.replace(expr, inputs=inputs, constants={}, captured=n + expr.captured)
+    return _with_lines(free, done)[0], tuple(expr.constants.values())
 
 
 def shared(kind: Callable[..., T], *parameters: Any) -> T:

@@ -14,6 +14,7 @@ from fungrad.control.programs import (
     OfPrograms,
     close,
     mapped,
+    record,
     shared,
     tangent,
     try_to_close,
@@ -30,7 +31,6 @@ from fungrad.control.solver import (
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import primitive
-from fungrad.core.trace import bind
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import neg
 from fungrad.transforms.call import check_callable
@@ -112,7 +112,7 @@ def root(
     tangents, others = tangent_solve
     counts = (len(f.captured), len(constants), len(others))
     system = shared(Root, f.program, solver, tangents, counts)
-    return bind(system, [*f.captured, *constants, *others])  # type: ignore[no-any-return]
+    return record(system, [*f.captured, *constants, *others])  # type: ignore[no-any-return]
 
 
 @api_boundary

@@ -96,6 +96,8 @@ class Scan(OfPrograms):
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         rows = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
+        if not self.length:
+            return (*carries, *rows)
         chunks = shared(_Planned, self.body, c, k, self.length, self.tangent).plan
         if chunks is not None:
             return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
@@ -216,6 +218,8 @@ class Scan(OfPrograms):
     ) -> _Parts | None:
         """Run a loop that stacks the residuals of each step; None if they are too large."""
         c, k = self.counts
+        if not self.length:  # nothing of the body may be computed, not even of the constants alone
+            return None
         split = shared(_split_step, self.body, tuple(moving), tuple(alive), c, k)
         if split is None:
             return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
+from fungrad.compile.simplify import without_dead_code
 from fungrad.control.analysis import (
     batched_carries,
     batched_outputs,
@@ -31,8 +33,8 @@ from fungrad.control.carry import (
     protected,
     with_advice,
 )
-from fungrad.control.lanes import along, is_total, lends, only
-from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, shared
+from fungrad.control.lanes import REARRANGING, along, is_total, lends, only
+from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, record, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here
@@ -79,9 +81,14 @@ class While(OfPrograms):
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         test = shared(_at_once, self.cond, 0, 0).compiled(xp)
-        step = shared(_at_once, self.body, len(of_body), len(carries)).compiled(xp)
-        while test(*of_cond, *carries)[0]:
+        before, body = shared(_hoisted, self.body, len(of_body))
+        going = test(*of_cond, *carries)[0]
+        if going:  # else nothing of the body may be computed
+            of_body = [*of_body, *before.compiled(xp)(*of_body)]
+            step = shared(_at_once, body, len(of_body), len(carries)).compiled(xp)
+        while going:
             carries = step(*of_body, *carries)
+            going = test(*of_cond, *carries)[0]
         return tuple(carries)
 
     def push(
@@ -177,6 +184,37 @@ class While(OfPrograms):
         return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
 
 
+def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
+    """Return what the body computes of its constants alone, and the rest, which takes that after the constants.
+
+    Views and broadcasts of them stay in the body, where they cost nothing.
+    """
+    expr = body.expr
+    still = {*expr.inputs[:constants], *expr.constants}
+    made: list[int] = []  # by what is moved out
+    rest = []
+    for equation, source in expr.located():
+        primitive, inputs, outputs = equation
+        alone = not (primitive.effect or primitive.axis_names) and still.issuperset(inputs)
+        if alone:
+            still.update(outputs)
+        if alone and not isinstance(primitive, REARRANGING):
+            made += outputs
+        else:
+            rest.append((equation, source))
+    read = {*expr.outputs}.union(*[e.inputs for e, _ in rest])
+    kept = tuple([v for v in made if v in read])
+    before = dataclasses.replace(expr, inputs=expr.inputs[:constants], outputs=kept, captured=0)
+    step = dataclasses.replace(
+        expr,
+        inputs=(*expr.inputs[:constants], *kept, *expr.inputs[constants:]),
+        equations=tuple([e for e, _ in rest]),
+        sources=tuple([source for _, source in rest]),
+        captured=0,
+    )
+    return Program(without_dead_code(before, effects=False)), Program(step)
+
+
 def _at_once(program: Program, constants: int, carries: int) -> Program:
     """Return the program as it is run in a loop: it may overwrite the carries."""
     return Program(program.expr, range(constants, constants + carries), at_once=True)
@@ -270,7 +308,7 @@ def while_loop(
             result = None
         if result is not None:
             return result[0]
-    found = close_loop(label, lambda val: (body_fun(val), None), init)
+    found = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
     if isinstance(found, NotTraced):
         raise found.error
     body, types = found
@@ -278,7 +316,8 @@ def while_loop(
     cond = close(condition, cond_fun, init.rebuilt(types))
     _check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
-    outputs = loop(*cond.captured, *body.captured, *operands_as(init.leaves, types))
+    operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
+    outputs = record(loop, operands)
     return init.rebuilt(outputs)
 
 
@@ -325,7 +364,7 @@ def _in_python(
         )
         val = result.rebuilt([protected(x) for x in result.leaves])
     if first and any(t.weak for t in types):  # no step has run: trace one for the types
-        closed = close_loop(label, lambda val: (body_fun(val), None), init)
+        closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
         types = types if isinstance(closed, NotTraced) else closed[1]
     last = leaves_of(val, label)
     return (init.rebuilt([own(x, t) for x, t in zip(last.leaves, types, strict=True)]),)

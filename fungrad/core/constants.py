@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer, current_trace, resolve
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
@@ -47,7 +48,8 @@ class Constants:
                 missing = [w for w in inputs if w not in values]
                 pending += missing
                 if not missing:
-                    results = primitive(*[values[w] for w in inputs])
+                    with holding(current_trace, None):  # it is computed now, and not recorded
+                        results = primitive(*[values[w] for w in inputs])
                     results = results if primitive.multiple_results else (results,)
                     values.update(zip(outputs, results, strict=True))
             else:

@@ -40,10 +40,12 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     arguments = list(arguments)
     trace = trace_of(arguments)
     given = itertools.chain(expr.constants.items(), zip(expr.inputs, arguments, strict=True))
+    staged = trace is not None and trace.staged
     for v, x in given:
-        # What is made of scalars alone is recorded too: run at once, a broadcast would be an array.
+        # What is made of scalars alone is recorded too: run at once, a broadcast would be an array. Within a
+        # branch, so is what is made of constants: it may never run.
         scalar = isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
-        values[v] = trace.lift(x) if trace is not None and scalar else x
+        values[v] = trace.lift(x) if trace is not None and (scalar or staged) else x
     last = last_uses(expr)
     # What a derivative rule runs, such as the user's own backward rule, is part of the derivative.
     around = None if trace is None else trace.source

@@ -69,8 +69,8 @@ class Trace:
     order
         How often what is recorded will be differentiated, if it will be.
     branch
-        Whether this is one of several functions of which one is run: what is computed of tracers of
-        enclosing traces alone is recorded here too, since it must not be computed for another.
+        Whether this is a function that may not be run, a branch or the body of a loop: what it computes of
+        tracers of enclosing traces or of constants alone is recorded here too, since it must not be computed for another.
     """
 
     __slots__ = (
@@ -97,6 +97,7 @@ class Trace:
         "sizes",
         "source",
         "sources",
+        "staged",
         "still",
         "types",
         "values",
@@ -141,6 +142,7 @@ class Trace:
         self._constants: Constants | None = None
         self._moving: Moving | None = None
         self.still: set[int] = set()  # inputs made of what has no tangent
+        self.staged = False  # whether this is traced within a branch: what it records may never run
         self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
@@ -148,6 +150,7 @@ class Trace:
         if self.ambient:
             current_trace.set(self)
         outer = None if self.rewriting else self.outer
+        self.staged = self.branch or (outer is not None and outer.staged)
         while outer is not None:
             self.sizes[outer.level] = len(outer.types)
             if self.branch and outer.into is None:
@@ -448,6 +451,25 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     if top is None:
         return run(primitive, operands, source)
     return top.record(primitive, operands, source)
+
+
+def stage() -> Trace | None:
+    """Return the trace that records what is computed of constants; None if it is computed at once.
+
+    It is recorded within branches, which may never run. Traces with values take no part: they run what they record.
+    """
+    trace = without_values()
+    if trace is None or not trace.staged or trace.level > _evaluating.get():
+        return None
+    return trace
+
+
+def without_values() -> Trace | None:
+    """Return the innermost open trace that has no values."""
+    trace = current_trace.get()
+    while trace is not None and trace.values is not None:
+        trace = trace.outer
+    return trace
 
 
 def perform(

@@ -164,7 +164,7 @@ class Tracer:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
-        if not self.type.inexact:  # no derivative can be lost
+        if not self._has_derivative:
             value = self._number("NumPy (to index an array, say)", _TAKE)
             return np.array(value, dtype)  # never the trace's own
         self._check_not_assigned()
@@ -205,7 +205,7 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        if self.type.inexact and not is_internal(caller) and not asks_for_number(caller):
+        if self._has_derivative and not is_internal(caller) and not asks_for_number(caller):
             self._check_no_draw()
             raise LostDerivativeError(
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
@@ -215,8 +215,16 @@ class Tracer:
             )
         return self._number(f"{name}(...)", _CONVERT)
 
+    @property
+    def _has_derivative(self) -> bool:
+        """Whether a derivative may be lost with it: not that of a constant that a branch computes."""
+        trace = self.owner
+        if trace.values is None and trace.staged and not trace.moves(self.variable):
+            return False
+        return self.type.inexact
+
     def _number(self, what: str, advice: str) -> Any:
-        if self.type.inexact:
+        if self._has_derivative:
             self._check_not_assigned()
         value = resolve(self)
         if type(value) is Tracer:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError
-from fungrad.core.trace import trace_of
+from fungrad.core.trace import stage, trace_of
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, kind_of, type_of
 from fungrad.numpy.promotion import broadcast_to, convert, result_dtype
 
@@ -120,7 +120,7 @@ def brought_to(
     arguments: Sequence[Any], dtypes: Sequence[np.dtype[Any]], shape: Shape
 ) -> list[Any]:
     """Return arguments in these dtypes, as tracers of `shape` if one of them is a tracer."""
-    trace = trace_of(arguments)
+    trace = trace_of(arguments) or stage()
     pairs = zip(arguments, dtypes, strict=True)
     if trace is None:
         return [_as_scalar(x, dtype) for x, dtype in pairs]

@@ -23,7 +23,7 @@ from fungrad.core.errors import (
     hide_internals,
     raised_inside,
 )
-from fungrad.core.trace import bind, current_trace
+from fungrad.core.trace import bind, current_trace, stage
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
@@ -192,6 +192,10 @@ def implements(
                 except Exception as error:
                     describe_failure(error, numpy_function, args, kwargs)
                     raise
+            if not (view or creates) and current_trace.get() is not None:
+                lifted = on_stage(args, kwargs)
+                if lifted is not args:
+                    return function(*lifted, **kwargs)
             if lenient and (len(args) > 1 or kwargs):
                 args = as_numpy_takes_them(lenient, args, kwargs)
             result = numpy_function(*args, **kwargs)
@@ -202,6 +206,23 @@ def implements(
         return _documented(function, numpy_function, traced)
 
     return decorate
+
+
+def on_stage(
+    args: tuple[Any, ...], kwargs: Mapping[str, Any], numbers: tuple[type, ...] = ()
+) -> tuple[Any, ...]:
+    """Return arguments with the first array, or one of `numbers`, as a tracer where constants are staged.
+
+    Within branches what is computed of constants may never run; where it is written into an array of NumPy, it must now.
+    """
+    trace = stage()
+    if trace is None or kwargs.get("out") is not None:
+        return args
+    for i, x in enumerate(args):
+        array = type(x) is np.ndarray or isinstance(x, np.generic)
+        if type(x) in numbers or (array and kind_of(x.dtype) in "biufc"):
+            return (*args[:i], trace.lift(x), *args[i + 1 :])
+    return args
 
 
 def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
@@ -480,6 +501,10 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                 except Exception as error:
                     describe_failure(error, numpy_function, args, kwargs)
                     raise
+        if current_trace.get() is not None and len(args) == nin:
+            lifted = on_stage(args, kwargs, (int, float, complex))
+            if lifted is not args:
+                return function_(*lifted, **kwargs)
         if kwargs and kwargs.get("where", True) is None:
             kwargs["where"] = True
         return numpy_function(*args, **kwargs)

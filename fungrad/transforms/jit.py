@@ -24,7 +24,7 @@ from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.state import put_back
-from fungrad.core.trace import Trace, bind
+from fungrad.core.trace import Trace, bind, stage
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.argnums import chosen_arguments, parameters_of
@@ -85,6 +85,8 @@ class Entry:
                 found: Sequence[Any] = evaluate(self.program.expr, operands)
             else:
                 found = bind(self.call, operands)
+        elif current_trace.get() is not None and (trace := stage()) is not None:
+            found = trace.record(self.call, [as_operand(x) for x in leaves])
         elif self.donating is not None and may_overwrite(leaves, self.donated):
             found = self.donating(*leaves)
         else:
