@@ -19,16 +19,19 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 
-CAMPAIGNS = ["programs", "interrupts"]
+CAMPAIGNS = ["programs", "in_place", "transforms", "interrupts"]
 FOUND = Path(__file__).parent / "found"
 CPU_SECONDS = 120
 """How long one program may compute before that is a mismatch."""
+EXAMPLES = 3
+"""How many programs of a kind of mismatch are shrunk and written."""
 
 
 class Failure(NamedTuple):
@@ -47,8 +50,8 @@ def _too_slow(*_: Any) -> None:
     raise TooSlow
 
 
-def attempt(campaign: Any, seed: int, shrinking: bool = True) -> Failure | None:
-    """Run the program of a seed."""
+def attempt(campaign: Any, seed: int, known: Mapping[str, int] = {}) -> Failure | None:
+    """Run the program of a seed; shrink it if its kind of mismatch is not known well."""
     signal.signal(signal.SIGPROF, _too_slow)
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
     program = None
@@ -58,7 +61,7 @@ def attempt(campaign: Any, seed: int, shrinking: bool = True) -> Failure | None:
         if mismatch is None:
             return None
         signal.setitimer(signal.ITIMER_PROF, 0)
-        if shrinking:
+        if known.get(mismatch.kind, 0) < EXAMPLES:
             program = shrink(campaign, program, mismatch)
             mismatch = campaign.check(program) or mismatch
     except Exception as error:
@@ -80,7 +83,7 @@ def work(name: str, start: int, stop: int, until: float, at: Any, send: Connecti
     seed = start
     while seed < stop and time.time() < until:
         at.value = seed
-        failure = attempt(campaign, seed, shrinking=max(kinds.values(), default=0) < 3)
+        failure = attempt(campaign, seed, kinds)
         seed += 1
         if failure is not None:
             kinds[failure.mismatch.kind] += 1
@@ -182,7 +185,7 @@ def report(name: str, failure: Failure, args: argparse.Namespace) -> None:
     seen = _written[name, failure.mismatch.kind] = (
         _written.get((name, failure.mismatch.kind), 0) + 1
     )
-    if seen > args.examples:
+    if seen > EXAMPLES:
         return
     FOUND.mkdir(exist_ok=True)
     path = FOUND / f"test_{name}_{failure.seed}.py"
@@ -197,7 +200,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
     parser.add_argument("--programs", type=int, help="how many of each campaign, whatever the time")
     parser.add_argument("--chunk", type=int, help="how many programs a process runs")
-    parser.add_argument("--examples", type=int, default=3, help="how many of each kind are written")
     parser.add_argument(
         "--workers", type=int, default=int(os.environ.get("WORKERS") or os.cpu_count() or 1)
     )

@@ -147,6 +147,13 @@ class Writer:
         n = len(names)
         return names[max(self.rng.randrange(n), self.rng.randrange(n))]
 
+    def named(self, first: str, fits: Callable[[Any], bool] = lambda x: True) -> str:
+        """Return the name of an array whose name begins so."""
+        names = [k for k, v in self.arrays.items() if k[0] == first and fits(v)]
+        if not names:
+            raise LookupError
+        return self.rng.choice(names)
+
     def fill(self, template: Template) -> str:
         """Return a template with its holes filled."""
         if not isinstance(template, str):
@@ -174,7 +181,7 @@ class Writer:
             changes = not new or "\n" in line
             good = all(map(moderate, (data | self.arrays if changes else data).values()))
             if good and (data or changes):
-                self.arrays.update(data)
+                self.arrays = {k: self.scope[k] for k in self.arrays} | data
                 self.lines.append(line)
                 return True
         except Exception:
@@ -216,6 +223,12 @@ class _Holes(dict[str, Any]):
             found = pick(lambda x: np.asarray(x).dtype.kind == "b")
         elif kind == "L":
             found = pick(lambda x: np.size(x) > 1000, large=True)
+        elif kind == "w":
+            found = self.writer.named("v")
+        elif kind == "u":
+            found = self.writer.named("v", lambda x: x.flags.writeable or x.ndim == 0)
+        elif kind == "B":
+            found = self.writer.named("b")
         elif kind == "v":
             found = self.writer.fresh()
         elif kind == "i":

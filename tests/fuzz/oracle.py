@@ -435,6 +435,12 @@ def _check(case: Case) -> Mismatch | None:
             ours = "to index an array" not in str(error)  # NumPy's own array, which cannot ask us
             if ours and not (way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} asks for values", traceback.format_exc())
+        except fg.LostDerivativeError:
+            if not program.plain:  # else the error says which name to change
+                return Mismatch(f"{way} makes a NumPy array", traceback.format_exc())
+        except np.linalg.LinAlgError:  # a derivative may need to solve where a value does not
+            if way in WITHOUT_DERIVATIVES:
+                return Mismatch(f"{way} raises LinAlgError", traceback.format_exc())
         except Exception as error:
             return Mismatch(f"{way} raises {type(error).__name__}", traceback.format_exc())
         if current_trace.get() is not None:

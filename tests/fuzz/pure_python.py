@@ -104,6 +104,26 @@ def _changed(x: Any, i: Any, y: Any, how: str) -> Any:
     return x
 
 
+def _inc(out: Any, v: Any) -> None:
+    out += v
+
+
+def _scale(out: Any, v: Any) -> None:
+    out *= v
+
+
+def _assign(out: Any, v: Any) -> None:
+    out[...] = v
+
+
+def _swap(x: Any, i: int, j: int) -> None:
+    x[i], x[j] = x[j].copy(), x[i].copy()
+
+
+_helpers: dict[str, Any] = {"inc": _inc, "scale": _scale, "assign": _assign, "swap": _swap}
+python_names |= _helpers
+
+
 def rule_jvp(f: Any) -> Any:
     """Give `f`, a function of one array, the rule that it has anyway."""
     g = fg.custom_jvp(f)
@@ -130,3 +150,4 @@ fungrad_names: dict[str, Any] = {
     "set_at": lambda x, i, y: fg.at(x)[i].set(y),
     "add_at": lambda x, i, y: fg.at(x)[i].add(y),
 }
+fungrad_names |= _helpers
