@@ -100,7 +100,7 @@ traced_functions[np.copyto] = _copyto
 @changes(np.put)
 def put(a: Tracer, ind: Any, v: Any, mode: str = "raise") -> Any:
     flat = reshaped(a, (a.size,))
-    index = as_array(ind)
+    index = strong(ind)
     index = index.ravel() if index.ndim != 1 else index
     values = strong(v)
     if mode == "wrap":

@@ -26,10 +26,10 @@ from fungrad.numpy.views import (
     assign,
     check_writable,
     element,
+    flat_of,
     in_order,
     of_kind,
     same_array,
-    view_of,
 )
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape
@@ -151,7 +151,7 @@ class Methods:
     @property
     def flat(self: Any) -> Any:
         """The elements in one axis, for iteration, indexing and assignment."""
-        return view_of(self, Reshape((self.size,))(self), always=True)
+        return flat_of(self, Reshape((self.size,))(self))
 
     @flat.setter
     def flat(self: Any, value: Any) -> None:

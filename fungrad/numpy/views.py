@@ -57,11 +57,14 @@ class View(NamedTuple):
         What makes the view of the root, each step applied to the result of the one before.
     writable
         Whether NumPy lets one write through the view.
+    flat
+        Whether it is ``x.flat``, of which parts are copies.
     """
 
     root: Tracer
     steps: Steps
     writable: bool
+    flat: bool = False
 
 
 class Views:
@@ -144,6 +147,17 @@ def _forms(steps: Steps) -> Steps:
     return tuple([form(step) for step in steps])
 
 
+def flat_of(x: Tracer, result: Tracer) -> Tracer:
+    """Return `result`, the elements of `x` in one axis, as ``x.flat``."""
+    if result is x:
+        result = Tracer(x.owner, x.variable, x.type)
+    result = view_of(x, result, always=True)
+    memory = getattr(result, "memory", None)
+    if type(memory) is View:
+        result.memory = memory._replace(flat=True)
+    return result
+
+
 def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
     """Return sliding windows of `x`, a view that is read-only."""
     result = windows(x)
@@ -159,7 +173,9 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
     an ellipsis in the key an array.
     """
     parts = key if type(key) is tuple else (key,)
-    ellipsis = traced = copies = False
+    memory = getattr(x, "memory", None)
+    ellipsis = traced = False
+    copies = type(memory) is View and memory.flat
     for part in parts:
         if part is Ellipsis:
             ellipsis = True

@@ -20,7 +20,6 @@ SHAPES = [
     "(1,)",
     "(2, 1, 2)",
     "(3, 3)",
-    "()",
     "(0, 2)",
 ]
 
@@ -41,7 +40,7 @@ COPIES = """
 {a} * 1; {a}.copy(); {w}.flatten(); {w}[[{k}, 0]]; np.take({w}, [0, {k}], axis=0); np.concatenate([{w}, {w2}]); {a} * {b}
 np.sort({w}, axis=-1); np.roll({w}, {i}); np.sin({a}); {w} + {b}; np.where({w} > 0, {w}, {b}); np.zeros_like({a})
 np.zeros_like({a}[{i}]); np.ones_like({a}); np.empty_like({a}) * 0 + 1; np.zeros(3) + 0 * {f}.sum(); np.full_like({a}, 0.5)
-{w}[{w2} > 0.1].sum() * {a}; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0); {w}.max(); np.float64(2) * {a}
+{w}[{w2} > 0.1].sum() * {a}  # value; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0); {w}.max(); np.float64(2) * {a}
 np.outer({w}, {b}); np.tile({w}, 2); {w}.cumsum(); {a}[()] * 1; {w}.sum(axis=0, keepdims=True); np.zeros((2, 3)) + 0 * {f}.sum()
 """.replace("\n", ";")
 WRITES = """
@@ -56,7 +55,7 @@ np.put_along_axis({w}, np.argmax({w}, axis=-1, keepdims=True), {x}, axis=-1); sw
 inc({w}[{k}:], {x}); inc({w}[{i}, ...], {x}); scale({w}.T, {x}); scale({w}.reshape(-1), 0.5); assign({w}[{i}:], {x}); assign({w}, {b})
 assign({w}[{k}, ...], {x}); {w}[[0, 1]] = {w}[[1, 0]]; {w}.real = {x}; {w}.imag = {x}; {w}.imag += {x}; {w}.real *= 2; {w}.flat = {x}
 {w}.T[...] = {b}; {w} **= 2; {w} @= {w2}; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})
-{w}.sum(axis=0, out={w2}); np.matmul({w}, {w2}, out={c}) if {c} is not {a} else None; np.take({w}, [0, 1], axis=0, out={w2})
+{w}.sum(axis=0, out={w2}); np.matmul({m}, {m2}, out={m3}) if '{m3}'[0] == 'v' else None; np.take({w}, [0, 1], axis=0, out={w2})
 np.concatenate([{w}, {w2}], out={c}) if '{c}'[0] == 'v' else None; np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
 {w}[{i}, {k}] = {x}; {w}[{i}, {k}] += {x}; {w}[:, {k}] *= {x}; {w}[{k}, ..., None] += {x}; {w}[:, [0, -1]] = {x}; {w}[::-1] -= {b}
 {w}[:1, ...] *= {x}; np.nan_to_num({w}, copy=False); {w}[{n}] = {x}; {w}[np.argmax({w})] = {x}; np.dot({w}, {w2}, out={c}) if '{c}'[0] == 'v' else None

@@ -226,7 +226,7 @@ class _Holes(dict[str, Any]):
         elif kind == "w":
             found = self.writer.named("v")
         elif kind == "u":
-            found = self.writer.named("v", lambda x: x.flags.writeable or x.ndim == 0)
+            found = self.writer.named("v", writeable)
         elif kind == "B":
             found = self.writer.named("b")
         elif kind == "v":
@@ -251,6 +251,14 @@ class _Holes(dict[str, Any]):
 
 def is_data(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fcbiu"
+
+
+def writeable(x: Any) -> bool:
+    """Whether it can be written to; results of `broadcast_arrays` warn that they will not be."""
+    try:
+        return isinstance(x, np.ndarray) and x.flags.writeable
+    except FutureWarning:
+        return False
 
 
 def moderate(x: Any) -> bool:

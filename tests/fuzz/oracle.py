@@ -436,8 +436,10 @@ def _check(case: Case) -> Mismatch | None:
             if ours and not (way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} asks for values", traceback.format_exc())
         except fg.LostDerivativeError:
-            if not program.plain:  # else the error says which name to change
+            buffers = any("numpy." in x or x[0] == "b" for x in program.lines + program.captured)
+            if not program.plain and not buffers:  # else the error says what to change
                 return Mismatch(f"{way} makes a NumPy array", traceback.format_exc())
+            return None
         except np.linalg.LinAlgError:  # a derivative may need to solve where a value does not
             if way in WITHOUT_DERIVATIVES:
                 return Mismatch(f"{way} raises LinAlgError", traceback.format_exc())

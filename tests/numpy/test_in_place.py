@@ -62,6 +62,17 @@ def ravel_and_flatten(x):
     return a
 
 
+def parts_of_flat_are_copies(x):
+    a = x * 1
+    flat = a.flat
+    part, row = flat[2:], a[1].flat[:]
+    part *= 5
+    row *= 7
+    a += 1
+    flat[3:] *= part[1:]
+    return a * flat[0] + part[0] + row[1]
+
+
 def ravel_of_views_with_gaps_is_a_copy(x):
     a = x * 1
     a[0, ::2].ravel()[0] = 7
@@ -229,6 +240,7 @@ def methods(x):
     c = np.empty_like(x)
     c.fill(x[0, 0])
     a.put([1, 2], x[2, :2])
+    a.put(3, 0.5)
     a[0].partition(2)
     return np.sort(a, axis=1) + b + c
 
@@ -391,6 +403,7 @@ PROGRAMS = [
     through_reshape,
     reshape_of_a_transpose_is_a_copy,
     ravel_and_flatten,
+    parts_of_flat_are_copies,
     ravel_of_views_with_gaps_is_a_copy,
     assignments_of_overlapping_views,
     diagonals_see_later_changes,
