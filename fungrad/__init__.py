@@ -22,7 +22,7 @@ Looking inside
     `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
     `eval_shape`, `ShapeDtypeStruct`: types without values. `print_saved_residuals`: what is kept, and why.
     `fungrad.debug`: print values from inside. `debug_nans`, `disable_jit`, `checking_leaks`, `log_compiles`,
-    `explain_cache_misses`, `config`: settings.
+    `explain_cache_misses`, `strict_conversions`, `strict_dependence`, `config`: settings.
 Python functions inside of programs
     `pure_callback`; `fungrad.experimental.io_callback`.
 Modules
@@ -52,6 +52,7 @@ from fungrad.core.errors import (
     LeakedTracerError,
     LostDerivativeError,
     MissingRuleError,
+    StrictConversionWarning,
 )
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.tracer import Tracer
@@ -96,6 +97,8 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         disable_jit,
         explain_cache_misses,
         log_compiles,
+        strict_conversions,
+        strict_dependence,
     )
     from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
     from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
@@ -125,7 +128,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "fungrad.control.residuals": ("print_saved_residuals",),
     "fungrad.settings": (
         *("checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit"),
-        *("explain_cache_misses", "log_compiles"),
+        *("explain_cache_misses", "log_compiles", "strict_conversions", "strict_dependence"),
     ),
     "fungrad.transforms.abstract": ("ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"),
     "fungrad.transforms.autodiff": ("jvp", "linear_transpose", "linearize", "vjp"),
@@ -158,6 +161,7 @@ __all__ = [
     "LostDerivativeError",
     "MissingRuleError",
     "ShapeDtypeStruct",
+    "StrictConversionWarning",
     "Tracer",
     "ad_checkpoint",
     "at",
@@ -209,6 +213,8 @@ __all__ = [
     "remat",
     "scipy",
     "stop_gradient",
+    "strict_conversions",
+    "strict_dependence",
     "tree",
     "tree_util",
     "value_and_grad",

@@ -1,7 +1,8 @@
 """What can be switched on and off: within a `with` block, or for the whole process with `config.update`.
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
-FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES and FUNGRAD_EXPLAIN_CACHE_MISSES, set to 1, are settings of the process.
+FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS and
+FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _FIELDS = {
     "debug_infs": "infs_checked",
     "log_compiles": "compiles_logged",
     "explain_cache_misses": "misses_explained",
+    "strict_conversions": "conversions_checked",
+    "strict_dependence": "dependence_checked",
 }
 
 _ADVICE = {
@@ -197,6 +200,47 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     >>> logging.getLogger("fungrad").filters.clear()
     """
     return setting(misses_explained=new_val)
+
+
+def strict_conversions(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which lines are reported that may cut a derivative or take another branch unnoticed.
+
+    Reported is, as a `StrictConversionWarning` once for each line: ``float(x)``, ``complex(x)``, ``x.item()`` and ``x.tolist()``
+    of what depends on an argument that is differentiated by; and, under every transformation, ``isinstance(x, C)``, class patterns
+    of ``match`` and ``np.isscalar(x)`` where they are false of a tracer and true of what it stands for. To make errors of
+    them: ``warnings.simplefilter("error", fungrad.StrictConversionWarning)``.
+
+    Not seen is what asks nothing of the tracer: ``type(x) is float``, and classes that are not named in the line, such as those in a
+    tuple that an expression makes. ``int(x)`` is not reported, for its derivative is zero; nor is what libraries ask with isinstance.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> with strict_conversions():
+    ...     print(fg.grad(lambda x: x * x if isinstance(x, fg.Array) else x)(3.0))  # nothing to report
+    6.0
+    """
+    return setting(conversions_checked=new_val)
+
+
+def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which a result that does not depend on what it is differentiated by is an error.
+
+    The `LostDerivativeError` names the leaves of the arguments that have no part in the result. It is raised by `grad`,
+    `value_and_grad`, `vjp`, `jvp`, `linearize`, `jet`, and what is made of them; so derivatives of derivatives that are constant are
+    errors too: ``grad(grad(f))`` of a linear function.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> with strict_dependence():
+    ...     try:
+    ...         fg.grad(lambda p: p["w"] ** 2 + float(p["b"]))({"w": 2.0, "b": 3.0})
+    ...     except fg.LostDerivativeError as error:
+    ...         print(str(error).split(",")[0])
+    grad(<lambda>): the result does not depend on argument 0['b']
+    """
+    return setting(dependence_checked=new_val)
 
 
 @contextlib.contextmanager

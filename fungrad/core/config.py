@@ -31,6 +31,12 @@ class Settings:
     compiles_logged: bool = False
     misses_explained: bool = False
 
+    conversions_checked: bool = False
+    """Whether lines that make constants of traced numbers, or mistake tracers for no arrays, are reported."""
+
+    dependence_checked: bool = False
+    """Whether a result that does not depend on what it is differentiated by is an error."""
+
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
         """Whether programs run equation by equation, each result being checked."""
@@ -49,6 +55,8 @@ process_settings = Settings(
     infs_checked=_environment("DEBUG_INFS"),
     compiles_logged=_environment("LOG_COMPILES"),
     misses_explained=_environment("EXPLAIN_CACHE_MISSES"),
+    conversions_checked=_environment("STRICT_CONVERSIONS"),
+    dependence_checked=_environment("STRICT_DEPENDENCE"),
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""
 

@@ -128,14 +128,21 @@ class FrozenRandomWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> import numpy as np
     >>> import fungrad as fg
-    >>> rng = np.random.default_rng(0)
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     y = fg.vmap(lambda x: x + rng.normal())(np.zeros(3))
-    >>> caught[0].category.__name__, y[0] == y[1]
-    ('FrozenRandomWarning', np.True_)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fg.FrozenRandomWarning)  # raise it
+    """
+
+
+class StrictConversionWarning(UserWarning):
+    """Within `strict_conversions`: a line makes a constant of a traced number, or mistakes a tracer for no array.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fungrad as fg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fg.StrictConversionWarning)  # raise it
     """
 
 

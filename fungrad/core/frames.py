@@ -52,7 +52,8 @@ def is_installed(filename: str) -> bool:
     )
 
 
-def _outwards() -> Iterator[FrameType]:
+def outwards() -> Iterator[FrameType]:
+    """Yield the frames of the stack, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         yield frame
@@ -61,7 +62,7 @@ def _outwards() -> Iterator[FrameType]:
 
 def innermost_frame() -> FrameType | None:
     """Return the innermost frame that is not of fungrad, NumPy or SciPy."""
-    return next((f for f in _outwards() if package_of(f) not in _ARRAYS), None)
+    return next((f for f in outwards() if package_of(f) not in _ARRAYS), None)
 
 
 def user_frame() -> tuple[FrameType | None, FrameType | None]:
@@ -71,7 +72,7 @@ def user_frame() -> tuple[FrameType | None, FrameType | None]:
     stands on the stack again, that function has begun, and no frame further out is of interest.
     """
     frames = []
-    for frame in _outwards():
+    for frame in outwards():
         if package_of(frame) not in _ARRAYS:
             frames.append(frame)
         elif frames and is_internal(frame):
@@ -92,7 +93,7 @@ COMPARING = ("numpy.testing.", "_pytest.")
 
 def compares() -> bool:
     """Whether it is a library for tests that asks for values."""
-    for frame in _outwards():
+    for frame in outwards():
         if not is_internal(frame):
             name = f"{frame.f_globals.get('__name__')}."
             if name.startswith(COMPARING):
@@ -121,7 +122,7 @@ def operation_at(frame: FrameType) -> str:
     )  # of Python 3.11, which calls there what it often calls
 
 
-def _find(frame: FrameType, name: str) -> Any:
+def find(frame: FrameType, name: str) -> Any:
     """Return what a name stands for in `frame`; None if it stands for nothing."""
     for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if name in scope:
@@ -134,7 +135,7 @@ def asks_for_number(frame: FrameType) -> bool:
     operation = operation_at(frame)
 
     def is_number_type(name: str) -> bool:
-        found = _find(frame, name)
+        found = find(frame, name)
         return found is float or found is complex
 
     if operation not in _ITERATING and not operation.startswith("CALL"):
@@ -147,6 +148,11 @@ def asks_for_number(frame: FrameType) -> bool:
 _ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPACK_EX")
 
 
+def names_in(frame: FrameType) -> tuple[str, ...]:
+    """Return the names in the expression that runs in `frame`."""
+    return _names_in_call(frame.f_code, frame.f_lasti)[1]
+
+
 def called_in(frame: FrameType) -> tuple[str, Any]:
     """Return the function whose call runs in `frame`, as written and as an object; ("", None) if it is not told."""
     if not operation_at(frame).startswith("CALL"):
@@ -154,7 +160,7 @@ def called_in(frame: FrameType) -> tuple[str, Any]:
     chain, _ = _names_in_call(frame.f_code, frame.f_lasti)
     if not chain:
         return "", None
-    found = _find(frame, chain[0])
+    found = find(frame, chain[0])
     for name in chain[1:]:
         try:
             found = getattr(found, name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.draws import instead_of_draw
 from fungrad.core.errors import (
     ConcretizationError,
@@ -26,6 +27,7 @@ from fungrad.core.frames import (
     user_frame,
 )
 from fungrad.core.state import current_trace as current_trace
+from fungrad.core.strict import report_conversion, report_isinstance
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
@@ -96,6 +98,16 @@ class Tracer:
         """Bytes all elements take."""
         return self.type.nbytes
 
+    @property
+    def __class__(self) -> Any:  # what isinstance asks for where the type does not match
+        if settings.get().conversions_checked:
+            report_isinstance(self, sys._getframe(1))
+        return Tracer
+
+    @__class__.setter
+    def __class__(self, new: Any) -> None:
+        raise TypeError("the class of a tracer does not change")
+
     def __len__(self) -> int:
         if not self.type.shape:
             raise TypeError("len() of unsized object: the array has no axes")
@@ -153,12 +165,12 @@ class Tracer:
     @api_boundary
     def item(self, *index: int) -> Any:
         """Return the element as a Python number."""
-        return self._number(".item()", _CONVERT).item(*index)
+        return self._number(".item()", _CONVERT, True).item(*index)
 
     @api_boundary
     def tolist(self) -> Any:
         """Return the values as nested Python lists."""
-        return self._number(".tolist()", _CONVERT).tolist()
+        return self._number(".tolist()", _CONVERT, True).tolist()
 
     @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -213,7 +225,7 @@ class Tracer:
                 "fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant is meant, "
                 f"write {name}(x)."
             )
-        return self._number(f"{name}(...)", _CONVERT)
+        return self._number(f"{name}(...)", _CONVERT, True)
 
     @property
     def _has_derivative(self) -> bool:
@@ -223,10 +235,13 @@ class Tracer:
             return False
         return self.type.inexact
 
-    def _number(self, what: str, advice: str) -> Any:
+    def _number(self, what: str, advice: str, constant: bool = False) -> Any:
+        """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
         if self._has_derivative:
             self._check_not_assigned()
         value = resolve(self)
+        if constant and settings.get().conversions_checked and type(value) is not Tracer:
+            report_conversion(self, what)
         if type(value) is Tracer:
             mapped = value.owner.label.startswith("vmap")
             advice = _COMPARE if compares() else advice

@@ -12,9 +12,11 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.backend import namespace
+from fungrad.core.config import settings
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.paths import keystr, paths_of
+from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
@@ -53,6 +55,9 @@ class Traced:
         out_leaves, self.out_structure = tree.flatten(value)
         self.outputs = output_variables(trace, out_leaves, label)
         self.out_types = [trace.types[v] for v in self.outputs]
+        if settings.get().dependence_checked:
+            place = lambda i: argument_place(i, args)
+            check_dependence(trace, self.outputs, self.moving, label, place)
         self.aux_leaves, self.aux_structure = tree.flatten(aux)
         self.aux_at = [i for i, x in enumerate(self.aux_leaves) if type(x) is Tracer]
         self.variables = [

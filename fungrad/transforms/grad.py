@@ -14,6 +14,7 @@ from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, kind_of
@@ -154,8 +155,13 @@ def _transformed(
                 results = [value, *[aux_leaves[i] for i in aux_at]]
             check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
+            in_force = settings.get()
+            if in_force.dependence_checked:
+                leaf_of = [i for i, moves in enumerate(moving) if moves]
+                place = lambda i: argument_place(leaf_of[i], chosen_args, positions=positions)
+                check_dependence(trace, outputs[:1], range(len(leaf_of)), label, place)
             # Where NaN is looked for, that of the value is found too.
-            skip = 0 if with_value or settings.get().watched else 1
+            skip = 0 if with_value or in_force.watched else 1
             make = functools.partial(build, skip=skip)
             found = run(trace, rewrite(trace, outputs, ("grad", skip), make))
         gradients = found[len(outputs) - skip :]

@@ -31,6 +31,7 @@ def _partial(
             new[i] = x
         return fun(*new, **kwargs)
 
+    of_chosen.__name__ = f"{name_of(fun)} of argnums {argnums}"
     chosen = args[positions[0]] if single else tuple([args[i] for i in positions])
     return of_chosen, chosen, positions
 
