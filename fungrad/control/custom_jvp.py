@@ -22,6 +22,7 @@ from fungrad.control.rule_tracing import (
     Lazy,
     Unusable,
     check_not_running,
+    kept_with,
     rule_at_call,
     running_rule,
     tracing_rule,
@@ -299,7 +300,7 @@ class custom_jvp(CustomFunction):
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
         function = (closed.types, closed.structure)
-        rule: Any = Lazy(self, site, function, trace)
+        rule: Any = Lazy(self, site, function, kept_with(trace))
         captured: tuple[Any, ...] = ()
         if rule_at_call(self, (self.jvp,), trace, operands):
             with running_rule(self, trace):

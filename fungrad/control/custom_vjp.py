@@ -15,6 +15,7 @@ from fungrad.control.rule_tracing import (
     Lazy,
     Unusable,
     check_not_running,
+    kept_with,
     rule_at_call,
     running_rule,
     tracing_rule,
@@ -310,7 +311,7 @@ class custom_vjp(CustomFunction):
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
         function = (closed.types, closed.structure)
-        rule: Any = Lazy(self, site, function, trace)
+        rule: Any = Lazy(self, site, function, kept_with(trace))
         captured: tuple[Any, ...] = ()
         if rule_at_call(self, (self.fwd, self.bwd), trace, operands):
             with running_rule(self, trace):

@@ -11,7 +11,7 @@ import collections
 import contextvars
 import dataclasses
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from fungrad.control.sites import Site
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import ConcretizationError, LeakedTracerError, here
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use
@@ -79,7 +80,7 @@ def rule_at_call(owner: Any, rules: Sequence[Any], trace: Trace, operands: Seque
     return False
 
 
-def _kept_with(trace: Trace) -> int:
+def kept_with(trace: Trace) -> int:
     """Return the level of the trace whose program is kept with what is recorded in `trace`; 0 if there is none."""
     outer: Trace | None = trace
     while outer is not None and not outer.bake:
@@ -140,12 +141,13 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
+@dataclasses.dataclass(frozen=True)
 class Lazy:
     """A rule to be traced when a tangent is asked for. Those of equal calls in one trace are equal.
 
     A function that is jitted anew has its rule traced anew.
 
-    Parameters
+    Attributes
     ----------
     owner
         The function whose rule it is.
@@ -154,34 +156,20 @@ class Lazy:
     function
         The types and the structure of what the function returns.
     trace
-        Where the call is recorded.
+        The level of the trace with whose program it is kept; 0 if there is none.
     maps
         The batches it is mapped over: for each the size, and which of the operands of the call are batched.
     """
 
-    def __init__(
-        self,
-        owner: Any,
-        site: Site,
-        function: tuple[tuple[ArrayType, ...], tree.TreeDef],
-        trace: Trace | int,
-        maps: tuple[tuple[int, tuple[bool, ...]], ...] = (),
-    ) -> None:
-        self.owner = owner
-        self.site = site
-        self.function = function
-        self.kept_with = trace if isinstance(trace, int) else _kept_with(trace)
-        self.maps = maps
-        self._traced: dict[tuple[bool, ...], tuple[Any, tuple[Any, ...]]] = {}
+    owner: Any
+    site: Site
+    function: tuple[tuple[ArrayType, ...], tree.TreeDef]
+    trace: int
+    maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
 
-    def _key(self) -> Hashable:
-        return self.owner, self.site, self.function, self.kept_with, self.maps
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lazy) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+    @cached_property
+    def _traced(self) -> dict[tuple[bool, ...], tuple[Any, tuple[Any, ...]]]:
+        return {}
 
     def traced(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
         """Return the rule, for tangents of the operands in `perturbed`, and the arrays that it closes over."""
@@ -207,7 +195,7 @@ class Lazy:
     def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Lazy:
         """Return the rule of a batch of calls."""
         maps = (*self.maps, (size, tuple(batched)))
-        return Lazy(self.owner, self.site, self.function, self.kept_with, maps)
+        return dataclasses.replace(self, maps=maps)
 
 
 class Unusable(NamedTuple):

@@ -101,7 +101,7 @@ class Scan(OfPrograms):
         chunks = shared(_Planned, self.body, c, k, self.length, self.tangent).plan
         if chunks is not None:
             return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
-        run = shared(Loop, self.body.expr, c, k).steps(xp)
+        run = shared(_loop, self.body, c, k).steps(xp)
         taken, given = [
             [x[::-1] for x in arrays] if self.reverse else arrays for arrays in (xs, rows)
         ]
@@ -367,6 +367,11 @@ def scan_of(
 ) -> Scan:
     """Return the loop, the same object for the same body."""
     return shared(Scan, body, counts, length, reverse, tangent)
+
+
+def _loop(body: Program, constants: int, carries: int) -> Loop:
+    # Of the program and not of its `Expr`: the program keeps what is made of it.
+    return Loop(body.expr, constants, carries)
 
 
 class _Planned:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+import fungrad.compile.loop
+import fungrad.compile.lower
 import fungrad.numpy as fnp
 from fungrad import lax
 
@@ -250,3 +252,24 @@ def test_the_machine_is_the_same_for_a_whole_batch():
     f = lambda x: (x, lax.platform_dependent(x.sum(), cpu=lambda _: 1.0, default=lambda _: 2.0))
     found = fg.vmap(f, out_axes=(0, None))(np.ones((3, 2)))
     assert found[1] == 1.0
+
+
+@pytest.mark.parametrize("transform", [fg.jit, fg.grad, lambda f: fg.jit(fg.grad(f)), fg.vmap])
+def test_what_has_run_is_not_compiled_again(transform, monkeypatch):
+    ruled = fg.custom_jvp(lambda x: fnp.sin(x))
+    ruled.defjvp(lambda p, t: (ruled(*p), fnp.cos(p[0]) * t[0]))
+
+    def loops(x):
+        c = lax.scan(lambda c, r: (ruled(c) * r, None), x, np.ones(3))[0]
+        c = lax.cond(c > 0, lambda c: fnp.sin(c), lambda c: c, c)
+        return c + lax.stop_gradient(lax.while_loop(lambda c: c < 3, lambda c: c + 1, c))
+
+    x = np.ones(2) if transform is fg.vmap else 0.5
+    f = transform(loops)
+    for _ in range(3):
+        f(x)
+    compiled = []
+    for module in (fungrad.compile.loop, fungrad.compile.lower):
+        monkeypatch.setattr(module, "run_source", lambda *a: compiled.append(a))
+    f(x)
+    assert not compiled
