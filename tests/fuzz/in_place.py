@@ -54,7 +54,7 @@ np.copyto({w}, {b}); np.copyto({w}, {x}, where={w} > 0); np.cumsum({w}, axis=0, 
 np.put_along_axis({w}, np.argmax({w}, axis=-1, keepdims=True), {x}, axis=-1); swap({w}, 0, -1); swap({w}, 0, {k}); inc({w}, {x})
 inc({w}[{k}:], {x}); inc({w}[{i}, ...], {x}); scale({w}.T, {x}); scale({w}.reshape(-1), 0.5); assign({w}[{i}:], {x}); assign({w}, {b})
 assign({w}[{k}, ...], {x}); {w}[[0, 1]] = {w}[[1, 0]]; {w}.real = {x}; {w}.imag = {x}; {w}.imag += {x}; {w}.real *= 2; {w}.flat = {x}
-{w}.T[...] = {b}; {w} **= 2; {w} @= {w2}; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})
+{w}.T[...] = {b}; {w} **= 2; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})
 {w}.sum(axis=0, out={w2}); np.matmul({m}, {m2}, out={m3}) if '{m3}'[0] == 'v' else None; np.take({w}, [0, 1], axis=0, out={w2})
 np.concatenate([{w}, {w2}], out={c}) if '{c}'[0] == 'v' else None; np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
 {w}[{i}, {k}] = {x}; {w}[{i}, {k}] += {x}; {w}[:, {k}] *= {x}; {w}[{k}, ..., None] += {x}; {w}[:, [0, -1]] = {x}; {w}[::-1] -= {b}
