@@ -1,5 +1,6 @@
 """`x[key]` and the array that `x[key] = values` makes, against NumPy."""
 
+import functools
 import re
 
 import hypothesis.extra.numpy as hnp
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fungrad as fg
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer, known_value
@@ -496,6 +498,37 @@ def test_mask_without_value():
         for kind in SETTABLE:  # one value for all elements: a choice, no values of the mask needed
             assert setitem_functional(t, mask, 1.0, kind).type == t.type
             assert setitem_functional(t, mask, np.zeros(4), kind).type == t.type
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.zeros(0, bool),
+        np.zeros((0, 4), bool),
+        np.zeros((2, 0), bool),
+        (slice(None), np.zeros(0, bool)),
+    ],
+    ids=["1-d", "rows", "columns", "second"],
+)
+def test_a_mask_without_elements_fits_axes_of_any_length(key):
+    x = sample((3, 4))
+
+    def read(x, key):
+        return x[key]
+
+    def write(x, key):
+        y = x * 1
+        y[key] = 7.0
+        return y
+
+    for f in (read, write):
+        fixed = functools.partial(f, key=key)
+        same(fg.vjp(fixed, x)[0], f(x, key))
+        same(fg.jit(fixed)(x), f(x, key))
+        same(fg.vmap(fixed)(x[None])[0], f(x, key))
+        if not isinstance(key, tuple):
+            same(fg.jit(f)(x, key), f(x, key))
+    same(fg.jit(lambda x: x[x[:0, 0] > 0])(x), x[x[:0, 0] > 0])
 
 
 def test_slice_bound_without_value():

@@ -177,10 +177,12 @@ class Tracer:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
         if not self._has_derivative:
-            value = self._number("NumPy (to index an array, say)", _TAKE)
+            frame = innermost_frame()
+            instead = None if frame is None else instead_of_method(*called_in(frame))
+            value = self._number("NumPy (to index an array, say)", instead or _TAKE)
             return np.array(value, dtype)  # never the trace's own
         self._check_not_assigned()
-        self._check_no_draw()
+        self._check_no_method()
         advice = (
             "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
             "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
@@ -190,10 +192,11 @@ class Tracer:
             f"from the array would be lost to the transform. {_in_library() or advice}"
         )
 
-    def _check_no_draw(self) -> None:
-        """Raise if a method of a random number generator is given the tracer as a parameter."""
+    def _check_no_method(self) -> None:
+        """Raise if a method of an array or of a random number generator is given the tracer."""
         frame = innermost_frame()
-        instead = None if frame is None else instead_of_draw(*called_in(frame))
+        called = ("", None) if frame is None else called_in(frame)
+        instead = instead_of_draw(*called) or instead_of_method(*called)
         if instead is not None:
             raise LostDerivativeError(f"at {here()}\n{instead}")
 
@@ -218,7 +221,7 @@ class Tracer:
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         if self._has_derivative and not is_internal(caller) and not asks_for_number(caller):
-            self._check_no_draw()
+            self._check_no_method()
             raise LostDerivativeError(
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
                 f"{self.type} to a Python number: its derivative would be lost. Use the function of "
@@ -299,8 +302,9 @@ _BRANCH = (
     "static_argnames of jit."
 )
 _TAKE = (
-    "To index a NumPy array with a traced one, write fungrad.numpy.take(array, index, axis=0), or pass "
-    "the array as an argument of the transformed function; for a mask, use fungrad.numpy.where."
+    "To index a NumPy array with a traced one, write fungrad.numpy.array(a)[index] in place of a[index], or "
+    "fungrad.numpy.take(a, index, axis=0), or pass the array as an argument of the transformed function; for a "
+    "mask, use fungrad.numpy.where."
 )
 _MAPPED = (
     "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
@@ -319,6 +323,26 @@ _INDEX = (
     "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works, and "
     "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
 )
+
+
+_IN_PLACE = ("fill", "itemset", "partition", "put", "sort")
+
+
+def instead_of_method(written: str, function: Any) -> str | None:
+    """Return what to write in place of a method of a NumPy array given a tracer; None for other functions.
+
+    `written` is the name by which the function is called.
+    """
+    if not isinstance(getattr(function, "__self__", None), np.ndarray):
+        return None
+    array, _, name = written.rpartition(".")
+    if not array or name.startswith("__"):
+        return None
+    if name in _IN_PLACE:
+        advice = f"Make the array a traced one first, {array} = fungrad.numpy.array({array})."
+    else:
+        advice = f"Write fungrad.numpy.{name}({array}, ...), or fungrad.numpy.array({array}).{name}(...)."
+    return f"NumPy does not let `{written}`, a method of a NumPy array, take a traced one. {advice}"
 
 
 def resolve(x: Any) -> Any:

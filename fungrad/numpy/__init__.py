@@ -24,7 +24,6 @@ from numpy import (
     e,
     errstate,
     euler_gamma,
-    finfo,
     float16,
     float32,
     float64,
@@ -33,7 +32,6 @@ from numpy import (
     generic,
     get_printoptions,
     half,
-    iinfo,
     inexact,
     inf,
     int8,
@@ -118,6 +116,8 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         array_str,
         asarray_chkfinite,
         common_type,
+        finfo,
+        iinfo,
         real_if_close,
     )
     from fungrad.numpy.creation import (
@@ -538,7 +538,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "choosing": ("choose", "piecewise", "select", "take", "take_along_axis"),
     "conversions": (
         *("real_if_close", "array2string", "array_repr", "array_str", "asarray_chkfinite"),
-        *("common_type",),
+        *("common_type", "finfo", "iinfo"),
     ),
     "creation": (
         *("array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast"),

@@ -49,7 +49,8 @@ def _within(index: Any, n: int, mode: str) -> Any:
 
 @implements(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    x, index = as_tracer(a), strong(indices)
+    empty = type(indices) in (list, tuple) and not len(indices)
+    x, index = as_tracer(a), np.zeros(0, np.intp) if empty else strong(indices)
     if not np.can_cast(index.dtype, np.intp, "same_kind"):
         raise TypeError(
             f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule "

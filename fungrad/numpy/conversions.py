@@ -40,6 +40,20 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return x
 
 
+def finfo(dtype: Any) -> np.finfo[Any]:
+    """Return the limits of a dtype of floating-point numbers, or of that of an array: `numpy.finfo`."""
+    return np.finfo(_dtype_of(dtype))
+
+
+def iinfo(dtype: Any) -> np.iinfo[Any]:
+    """Return the limits of a dtype of integers, or of that of an array: `numpy.iinfo`."""
+    return np.iinfo(_dtype_of(dtype))
+
+
+def _dtype_of(x: Any) -> Any:
+    return x if isinstance(x, type) else getattr(x, "dtype", x)
+
+
 @implements(np.common_type)
 def common_type(*arrays: Any) -> Any:
     types = [type_of(as_array(x)) for x in arrays]

@@ -93,6 +93,8 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     axis = normalize_axis_index(axis, x.ndim)
     steps = _steps(x, axis)
     dtype = promotion.result_dtype(steps.type, type_of(as_array(period)))
+    if not x.shape[axis]:
+        return cast(x, dtype)
     discont = period / 2 if discont is None else discont
     high, rest = divmod(period, 2) if is_exact(dtype) else (period / 2, 0)
     low = -high

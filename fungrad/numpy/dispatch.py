@@ -535,6 +535,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             return NotImplemented  # it has a rule of its own
     try:
         rule = rule_of(function)
+        if rule is None and function.__name__ == "clip":  # the ufunc that a.clip calls
+            rule = rule_of(np.clip)
         if rule is not None and method == "__call__":
             return rule(*inputs, **kwargs)
         if rule is not None and method == "outer":

@@ -12,6 +12,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import bind, record_expr
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.extended import extended
 from fungrad.numpy.matrices import diagonal
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote
 from fungrad.numpy.shape import reshaped
@@ -48,7 +49,7 @@ class Plan(NamedTuple):
 
 
 @implements(np.einsum, view=True, zero_d=False)
-def einsum(
+def _einsum(
     *operands: Any,
     out: Any = None,
     optimize: Any = False,
@@ -84,6 +85,28 @@ def einsum(
     result = values[program.outputs[0]]
     # Of one array, with nothing to sum, it is a view: einsum("ii->i", a)[:] = 1.
     return view_of(xs[0], result, always=True) if len(xs) == 1 else result
+
+
+@extended(_einsum)
+def einsum(*operands: Any, **kwargs: Any) -> Any:
+    """Axes of an ellipsis that the output does not have are summed over, as NumPy does where it may optimize."""
+    if kwargs.get("optimize", False) is False and _sums_ellipsis(operands):
+        kwargs["optimize"] = True
+    return _einsum(*operands, **kwargs)
+
+
+def _sums_ellipsis(operands: tuple[Any, ...]) -> bool:
+    """Whether operands have an ellipsis and the output, which is told, has none."""
+    if operands and isinstance(operands[0], str):
+        left, arrow, right = operands[0].partition("->")
+        return bool(arrow) and "..." in left and "..." not in right
+    labels = operands[1::2]
+    told = len(operands) % 2 == 1 and isinstance(operands[-1], (list, tuple))
+    return told and any(map(_has_ellipsis, labels)) and not _has_ellipsis(operands[-1])
+
+
+def _has_ellipsis(labels: Any) -> bool:
+    return any(label is Ellipsis for label in labels)
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -128,7 +151,10 @@ def _plan(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> Plan:
         output = _labels(right, len(letters) + (hidden if letters != right else 0))
     else:
         output = (*range(-hidden, 0), *sorted(i for i in {*used} if i > 0 and used.count(i) == 1))
-    if len({*output}) != len(output) or not {*range(-hidden, 0)} <= {*output} <= {*used}:
+    needed = (
+        {*range(-hidden, 0)} if optimize is False else set()
+    )  # else NumPy sums over the ellipsis
+    if len({*output}) != len(output) or not needed <= {*output} <= {*used}:
         raise ValueError(f"einsum: the output of {subscripts!r} does not fit its inputs")
     sizes = _sizes(terms, shapes)
     # What is stretched is not there when the products are made.

@@ -222,6 +222,8 @@ def _index_array(item: Any) -> Any:
 
 def _places(mask: Any, shape: Shape) -> Any:
     """Return the positions of the true elements of `mask`, for an array of `shape` made 1-d."""
+    if not mask.size:  # NumPy takes it for axes of any length
+        return np.zeros(0, np.intp)
     if tuple(mask.shape) != shape:
         raise IndexError("boolean index did not match indexed array")
     if type(mask) is Tracer:

@@ -21,13 +21,25 @@ from fungrad.primitives.elementwise import Elementwise
 PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
 
 
+_UNKNOWN = object()
+
+
 def is_operand(x: Any) -> bool:
-    """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand."""
-    return (
-        type(x) in PYTHON_SCALARS
-        or isinstance(x, (Tracer, np.ndarray, np.generic, list))
-        or (type(x) is not Selection and hasattr(x, "dtype") and hasattr(x, "shape"))
-    )
+    """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand.
+
+    As the operators of arrays, it leaves alone what has no ufuncs or a higher priority (NEP 13).
+    """
+    cls = type(x)
+    if cls in PYTHON_SCALARS or cls is Tracer or cls is np.ndarray:
+        return True
+    if cls is Selection:
+        return False
+    ufuncs = getattr(cls, "__array_ufunc__", _UNKNOWN)
+    if ufuncs is None or (ufuncs is _UNKNOWN and getattr(x, "__array_priority__", 0) > 0):
+        return False
+    if isinstance(x, (np.ndarray, np.generic, list, tuple)) or hasattr(cls, "__array__"):
+        return True
+    return all(hasattr(x, name) for name in ("dtype", "shape", "nbytes"))  # of another library
 
 
 def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -115,11 +127,11 @@ def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
 
 
 def _divmod(self: Tracer, other: Any) -> Any:
-    return self // other, self % other
+    return (self // other, self % other) if is_operand(other) else NotImplemented
 
 
 def _rdivmod(self: Tracer, other: Any) -> Any:
-    return other // self, other % self
+    return (other // self, other % self) if is_operand(other) else NotImplemented
 
 
 _BINARY = {

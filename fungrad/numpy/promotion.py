@@ -41,7 +41,9 @@ def as_array(x: Any) -> Any:
     A list that holds tracers becomes a tracer: they are stacked.
     """
     cls = type(x)
-    if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS or hasattr(x, "dtype"):
+    if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS:
+        return x
+    if hasattr(x, "dtype") and (hasattr(x, "nbytes") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):
         return _stacked(x)

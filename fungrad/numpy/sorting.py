@@ -124,7 +124,7 @@ def partition(
 ) -> Any:
     """Tracers are sorted fully, which is one of the orders allowed."""
     x, axis = _to_sort(a, axis, order)
-    _check_kth(kth, x.shape[axis])
+    _check_kth(kth, x, axis)
     return Sort(axis)(x)[0]
 
 
@@ -136,13 +136,14 @@ def argpartition(
     if not np.ndim(a):
         a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in partition
     x, axis = _to_sort(a, axis, order)
-    _check_kth(kth, x.shape[axis])
+    _check_kth(kth, x, axis)
     return ArgSort(axis)(x)
 
 
-def _check_kth(kth: Any, n: int) -> None:
+def _check_kth(kth: Any, x: Tracer, axis: int) -> None:
+    n = x.shape[axis]
     for k in kth if is_sequence(kth) else (kth,):
-        if not -n <= operator.index(k) < n:
+        if not -n <= operator.index(k) < n and x.size:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
 
 

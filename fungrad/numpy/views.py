@@ -341,7 +341,7 @@ def check_writable(x: Tracer) -> None:
         raise TypeError(
             f"at {here()}\n{what} of `{trace.label}` is changed in place. Transformed functions are pure: "
             "they leave their arguments as they are. Copy first, x = x.copy(), or write x = x + y in place "
-            "of x += y, and x = x.at[i].set(v) in place of x[i] = v."
+            "of x += y, x = x.at[i].set(v) in place of x[i] = v, and x = fungrad.numpy.sort(x) in place of x.sort()."
         )
     if viewed and not memory.writable:
         raise ValueError(

@@ -24,7 +24,17 @@ MODULES = ("", "linalg", "fft")
 
 TYPES = (
     *("array2string", "array_repr", "array_str", "can_cast", "common_type", "einsum_path"),
-    *("iscomplexobj", "isrealobj", "ndenumerate", "ndim", "result_type", "shape", "size"),
+    *(
+        "finfo",
+        "iinfo",
+        "iscomplexobj",
+        "isrealobj",
+        "ndenumerate",
+        "ndim",
+        "result_type",
+        "shape",
+        "size",
+    ),
 )
 """Functions that tell something of arrays but give none; they work everywhere."""
 

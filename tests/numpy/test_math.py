@@ -262,6 +262,11 @@ ELEMENTWISE = [
     Case("trapezoid", (X, X[:, 0]), {"axis": 0}),
     Case("trapezoid", (F, X)),
     Case("unwrap", (X * 4,)),
+    *[
+        Case("unwrap", (np.zeros(s),), {"axis": i})
+        for s, i in (((0,), 0), ((3, 0), 1), ((3, 0), 0))
+    ],
+    Case("unwrap", (np.zeros((0, 2), np.float32),), {"axis": 0}),
     Case("unwrap", (np.arange(9) * 3 % 8,), {"period": 8}),
     Case("unwrap", (X * 4, 4.0, 0)),
     Case("unwrap", (np.arange(9) * 2 % 5,), {"period": 5}),

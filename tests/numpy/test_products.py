@@ -236,6 +236,47 @@ def test_einsum(args):
     Case("einsum", args).check()
 
 
+@pytest.mark.parametrize(
+    ("subscripts", "arrays"),
+    [
+        ("j...,...->j", (A, A[0])),
+        ("j...,...->j", (A[:, 0], 2.0)),
+        ("...->", (A,)),
+        ("...i,...i", (A, A)),
+        ("i...,j...->ij", (A, A)),
+        ("...j,jk->k", (A, B)),
+        ("j...->j", (A,)),
+    ],
+)
+def test_einsum_sums_over_an_ellipsis_that_the_output_does_not_have(subscripts, arrays):
+    expected = np.einsum(subscripts, *arrays, optimize=True)
+    traced = [x for x in arrays if isinstance(x, np.ndarray)]
+
+    def f(*xs):
+        return fnp.einsum(subscripts, *xs, *arrays[len(xs) :])
+
+    np.testing.assert_allclose(f(*traced), expected, rtol=1e-12)
+    np.testing.assert_allclose(fg.jit(f)(*traced), expected, rtol=1e-12)
+    np.testing.assert_allclose(fg.vjp(f, *traced)[0], expected, rtol=1e-12)
+    optimized = fg.jit(lambda *xs: np.einsum(subscripts, *xs, *arrays[len(xs) :], optimize=True))
+    np.testing.assert_allclose(optimized(*traced), expected, rtol=1e-12)
+    step = np.cos(traced[0])
+    slope = fg.jvp(f, tuple(traced), (step, *map(np.zeros_like, traced[1:])))[1]
+    h = 1e-6
+    central = (f(traced[0] + h * step, *traced[1:]) - f(traced[0] - h * step, *traced[1:])) / (
+        2 * h
+    )
+    np.testing.assert_allclose(slope, central, rtol=1e-6, atol=1e-6)
+
+
+def test_einsum_of_lists_sums_over_an_ellipsis_too():
+    labels = (A, [0, Ellipsis], A[0], [Ellipsis], [0])
+    expected = np.einsum("j...,...->j", A, A[0], optimize=True)
+    np.testing.assert_allclose(fnp.einsum(*labels), expected)
+    found = fg.jit(lambda x, y: fnp.einsum(x, labels[1], y, labels[3], labels[4]))(A, A[0])
+    np.testing.assert_allclose(found, expected)
+
+
 INTERLEAVED = [
     (A, [0, 1], B, [1, 2]),
     (A, [0, 1], B, [1, 2], [2, 0]),
@@ -303,7 +344,6 @@ def test_einsum_dtype():
         ("ij->ik", A),
         ("ij->ii", A),
         ("i$", A),
-        ("...j->j", A),
     ],
     ids=lambda args: args[0],
 )

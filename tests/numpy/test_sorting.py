@@ -51,6 +51,14 @@ CASES = [
     ],
     Case("searchsorted", (GRID, V), vmap=False),
     Case("searchsorted", (GRID[::-1].copy(), V), {"sorter": [4, 3, 2, 1, 0]}, vmap=False),
+    *[
+        Case(f, (np.zeros((3, 0)), k), {"axis": -1})
+        for f in ("partition", "argpartition")
+        for k in (0, 5)
+    ],
+    *[Case(f, (np.zeros((0, 3)), -1), {"axis": 0}) for f in ("partition", "argpartition")],
+    Case("partition", (np.zeros((3, 0)), 0), {"axis": None}),
+    *[Case(f, (np.zeros((2, 0)),)) for f in ("sort", "argsort")],
     Case("digitize", (V, GRID), static=(1,)),
     Case("digitize", (V, GRID[::-1]), {"right": True}, static=(1,)),
     Case("digitize", (X, GRID), static=(1,)),
