@@ -505,7 +505,7 @@ def test_mask_without_value():
     [
         np.zeros(0, bool),
         np.zeros((0, 4), bool),
-        np.zeros((2, 0), bool),
+        np.zeros((3, 0), bool),
         (slice(None), np.zeros(0, bool)),
     ],
     ids=["1-d", "rows", "columns", "second"],
@@ -529,6 +529,11 @@ def test_a_mask_without_elements_fits_axes_of_any_length(key):
         if not isinstance(key, tuple):
             same(fg.jit(f)(x, key), f(x, key))
     same(fg.jit(lambda x: x[x[:0, 0] > 0])(x), x[x[:0, 0] > 0])
+    for wrong in (np.zeros((2, 0), bool), np.zeros((0, 3), bool)):
+        with pytest.raises(IndexError):
+            read(x, wrong)
+        with pytest.raises(IndexError):
+            fg.jit(functools.partial(read, key=wrong))(x)
 
 
 def test_slice_bound_without_value():

@@ -10,7 +10,7 @@ from fungrad.core.backend import to_host
 from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implements, traced_functions
 from fungrad.numpy.promotion import as_array, as_tracer
 from fungrad.numpy.selecting import value_needed
 from fungrad.primitives import elementwise as e
@@ -45,9 +45,12 @@ def finfo(dtype: Any) -> np.finfo[Any]:
     return np.finfo(_dtype_of(dtype))
 
 
-def iinfo(dtype: Any) -> np.iinfo[Any]:
+def iinfo(int_type: Any) -> np.iinfo[Any]:
     """Return the limits of a dtype of integers, or of that of an array: `numpy.iinfo`."""
-    return np.iinfo(_dtype_of(dtype))
+    return np.iinfo(_dtype_of(int_type))
+
+
+traced_functions[np.finfo], traced_functions[np.iinfo] = finfo, iinfo
 
 
 def _dtype_of(x: Any) -> Any:

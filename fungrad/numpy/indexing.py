@@ -222,10 +222,12 @@ def _index_array(item: Any) -> Any:
 
 def _places(mask: Any, shape: Shape) -> Any:
     """Return the positions of the true elements of `mask`, for an array of `shape` made 1-d."""
-    if not mask.size:  # NumPy takes it for axes of any length
-        return np.zeros(0, np.intp)
-    if tuple(mask.shape) != shape:
+    if len(mask.shape) != len(shape) or any(
+        m not in (0, n) for m, n in zip(mask.shape, shape, strict=True)
+    ):
         raise IndexError("boolean index did not match indexed array")
+    if 0 in mask.shape:  # NumPy takes it for an axis of any length
+        return np.zeros(0, np.intp)
     if type(mask) is Tracer:
         value = resolve(mask)
         if type(value) is Tracer:
