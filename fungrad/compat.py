@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -15,6 +14,7 @@ from fungrad.core.backend import as_result, to_host
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.state import chosen, current_trace
 from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array
 from fungrad.transforms.call import check_callable
 
@@ -132,13 +132,17 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     """
     check_callable(fun, "named_call")
 
-    @functools.wraps(fun)
+    @transformed(_named_call, fun, name)
     def named(*args: Any, **kwargs: Any) -> Any:
         return fun(*args, **kwargs)
 
     if name is not None:
         named.__name__ = name
     return named
+
+
+def _named_call(fun: Callable[..., Any], name: str | None) -> Callable[..., Any]:
+    return named_call(fun, name=name)
 
 
 def ensure_compile_time_eval() -> AbstractContextManager[None]:

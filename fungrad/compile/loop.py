@@ -33,6 +33,9 @@ class Loop(Program):
         self.carries = carries
         self._loops: dict[ModuleType, Steps] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loop, (self._given, self.constants, self.carries)
+
     def steps(self, xp: ModuleType) -> Steps:
         """Return the loop for arrays of the library `xp`."""
         if settings.get().watched or self.axis_names or len(self.expr.equations) > CHUNK:

@@ -58,6 +58,10 @@ class Program(Keeper):
         self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was given; it is compiled anew where it is loaded."""
+        return Program, (self._given, self.donated, self._ran, self.borrowed)
+
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import current_trace, record_expr
 from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
@@ -340,8 +340,7 @@ def checkpoint(
         "checkpoint", fun, static_argnums, static_argnames, "static_argnums"
     )
 
-    @functools.wraps(fun)
-    @api_boundary
+    @transformed(_checkpoint, fun, policy, positions, names)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if current_trace.get() is None or jit_disabled.get():
             return fun(*args, **kwargs)
@@ -361,6 +360,17 @@ def checkpoint(
 
 
 remat = checkpoint
+
+
+def _checkpoint(
+    fun: Callable[..., Any],
+    policy: Policy | None,
+    static_argnums: tuple[int, ...],
+    static_argnames: frozenset[str],
+) -> Callable[..., Any]:
+    return checkpoint(
+        fun, policy=policy, static_argnums=static_argnums, static_argnames=static_argnames
+    )
 
 
 def _record(

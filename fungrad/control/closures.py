@@ -161,4 +161,5 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     custom = custom_vjp(result_alone)
     custom.defvjp(fwd, lambda residuals, ct: residuals(ct))
+    custom.origin = (custom_gradient, fun)
     return custom

@@ -156,6 +156,7 @@ class custom_jvp(CustomFunction):
     """
 
     kind = "custom_jvp"
+    rules = ("jvp", "symbolic_zeros")
 
     jvp: Callable[..., Any] | None = None
     symbolic_zeros = False

@@ -216,6 +216,7 @@ class custom_vjp(CustomFunction):
     """
 
     kind = "custom_vjp"
+    rules = ("fwd", "bwd", "symbolic_zeros")
 
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None

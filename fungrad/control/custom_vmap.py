@@ -142,6 +142,7 @@ class custom_vmap(CustomFunction):
     """
 
     kind = "custom_vmap"
+    rules = ("vmap_rule",)
 
     vmap_rule: Callable[..., Any] | None = None
 
@@ -237,4 +238,5 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         results = loop(element, rows)
         return results, tree.map(lambda _: True, results)
 
+    mapped.origin = (sequential_vmap, f)
     return mapped

@@ -6,7 +6,6 @@ import abc
 import dataclasses
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.transforms.argnums import names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
@@ -99,7 +99,7 @@ class Site:
         return found
 
 
-class CustomFunction(Keeper, abc.ABC):
+class CustomFunction(Portable, Keeper, abc.ABC):
     """Base of the decorators that give a function rules of its own."""
 
     kind: str
@@ -112,7 +112,7 @@ class CustomFunction(Keeper, abc.ABC):
         nondiff_argnames: str | Iterable[str] = (),
     ) -> None:
         check_callable(fun, self.kind)
-        functools.update_wrapper(self, fun, updated=())
+        resemble(self, fun)
         self.fun = fun
         self.label = f"{self.kind} function {name_of(fun)}"
         try:
@@ -124,10 +124,21 @@ class CustomFunction(Keeper, abc.ABC):
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._plain = len(parameters) if all(p.kind in by_position for p in parameters) else -1
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle by name, as functions are, if that name leads here."""
-        module, name = sys.modules.get(self.__module__), getattr(self, "__qualname__", "")
-        return name if getattr(module, name, None) is self else super().__reduce_ex__(protocol)
+    rules: tuple[str, ...] = ()
+    """The names of the attributes that hold what has been defined."""
+
+    origin: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    """The function that made this, and of what, if it was not the class itself."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        vars(self).pop("_again", None)  # it was made of what has changed now
+
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self.origin is not None:
+            return self.origin[0], self.origin[1:]
+        defined = {name: vars(self)[name] for name in self.rules if name in vars(self)}
+        return _with_rules, (type(self), self.fun, self.nondiff_argnums, defined)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, so that methods can have rules."""
@@ -221,6 +232,18 @@ class CustomFunction(Keeper, abc.ABC):
             return self.fun(*site.call(site.arguments(values)))
 
         return close(self.label, function, *site.types)
+
+
+def _with_rules(
+    cls: Callable[..., CustomFunction],
+    fun: Callable[..., Any],
+    nondiff_argnums: Iterable[int],
+    rules: dict[str, Any],
+) -> CustomFunction:
+    made = cls(fun, tuple(nondiff_argnums)) if nondiff_argnums else cls(fun)
+    for name, value in rules.items():
+        setattr(made, name, value)
+    return made
 
 
 def top_trace(args: Any) -> Trace | None:

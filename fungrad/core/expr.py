@@ -72,6 +72,12 @@ class Expr:
     captured: int = 0
     sources: Sequence[Source | None] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the places in the user's code, which are of this process."""
+        unknown = (None,) * len(self.equations)
+        program = (self.inputs, tuple(self.equations), self.outputs, tuple(self.types))
+        return Expr, (*program, dict(self.constants), self.captured, unknown)
+
     @cached_property
     def input_types(self) -> tuple[ArrayType, ...]:
         """The types of `inputs`."""

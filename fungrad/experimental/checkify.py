@@ -7,7 +7,6 @@ the function goes on, and an `Error` comes out beside its result.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,6 +20,7 @@ from fungrad.core.checks import CheckError as CheckError
 from fungrad.core.checks import is_collected, report
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array, type_of
 from fungrad.debug import act, check_format
 from fungrad.transforms.call import as_operand, check_callable, name_of
@@ -251,8 +251,7 @@ def checkify(
         )
     label = f"checkify({name_of(f)})"
 
-    @functools.wraps(f, updated=())
-    @api_boundary
+    @transformed(checkify, f, kinds)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         closure = close(label, lambda args, kwargs: f(*args, **kwargs), args, kwargs)
         operands = [as_operand(x) for x in tree.leaves((args, kwargs))]

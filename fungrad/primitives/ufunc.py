@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -57,6 +59,15 @@ class Function(Elementwise):
     multilinear: bool  # type: ignore[misc]
     view: bool  # type: ignore[misc]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
+        modules = sorted(sys.modules.items(), key=lambda item: not item[0].startswith("fungrad."))
+        for module, contents in modules:
+            for name, value in [*getattr(contents, "__dict__", {}).items()]:
+                if value is self:
+                    return _entry, (module, name)
+        return super().__reduce__()
+
     @property
     def differentiable(self) -> bool:
         """Whether any tangent can be nonzero."""
@@ -103,6 +114,10 @@ class Function(Elementwise):
     def __repr__(self) -> str:
         """Show the name alone."""
         return self.name
+
+
+def _entry(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
 def numpy_ufunc(function: str | Rule) -> np.ufunc | None:

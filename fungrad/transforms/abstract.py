@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -12,6 +11,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
+from fungrad.core.transformed import transformed
 from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
 
 
@@ -97,8 +97,7 @@ def make_expr(fun: Callable[..., Any]) -> Callable[..., Expr]:
       return (f,) }
     """
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(make_expr, fun)
     def traced(*args: Any, **kwargs: Any) -> Expr:
         return _trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs)[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -116,6 +117,11 @@ class _Linear:
     # The trace itself would keep all values alive.
     sources: Sequence[Source | None] = dataclasses.field(compare=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the places in the user's code, and the array library by its name."""
+        fields = (self.label, self.program, self.moving, self.arguments, self.results)
+        return _loaded, (*fields, self.xp.__name__)
+
     def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
         """Return the leaves of `x` of inexact type; raise if it is not what is `expected`."""
         leaves, structure = tree.flatten(x)
@@ -139,6 +145,18 @@ class _Linear:
 
 
 _OF = {"cotangent": "result", "tangents": "arguments"}
+
+
+def _loaded(
+    label: str,
+    program: Program,
+    moving: tuple[int, ...],
+    arguments: Typed,
+    results: Typed,
+    library: str,
+) -> _Linear:
+    xp = importlib.import_module(library)
+    return _Linear(label, program, moving, arguments, results, xp, ())
 
 
 class _Kept:
@@ -458,16 +476,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         captured = [as_operand(x) for _, x in trace.captures]
         kept = [x.copy() if type(x) is np.ndarray else x for x in captured]
 
-    @api_boundary
-    def transposed(ct: Any) -> tuple[Any, ...]:
-        ct_leaves, ct_structure = tree.flatten(ct)
-        if ct_structure != out_structure:
-            raise TypeError(
-                f"{label}: the cotangent must have the structure of the result, {out_structure}; "
-                f"got {ct_structure}"
-            )
-        cts = check_directions(ct_leaves, out_types, out_structure, f"{label}: cotangent")
-        with at_places(trace.sources):
-            return tuple(tree.unflatten(structure, program(*kept, *cts)))
-
-    return transposed
+    moving = tuple([i for i, t in enumerate(out_types) if t.inexact])
+    between = (structure, tuple(types)), (out_structure, tuple(out_types))
+    return Pullback(kept, _Linear(label, program, moving, *between, np, trace.sources))

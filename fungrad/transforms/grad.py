@@ -17,6 +17,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, float0, kind_of
 from fungrad.transforms.call import (
     argument_place,
@@ -129,8 +130,7 @@ def _transformed(
     def build(expr: Expr, done: int, skip: int) -> Program:
         return Program(grad_expr(expr, range(expr.captured, len(expr.inputs)), done, skip))
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(_transformed, fun, argnums, has_aux, holomorphic, allow_int, with_value)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         positions = in_range(chosen, len(args), label)
         wanted = args[positions[0]] if single else tuple([args[i] for i in positions])

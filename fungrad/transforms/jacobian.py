@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
+from fungrad.core.transformed import transformed
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
 from fungrad.transforms.call import argument_types, check_callable, name_of
@@ -103,8 +103,7 @@ def jacfwd(
     check_callable(fun, "jacfwd")
     label = f"jacfwd({name_of(fun)})"
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(jacfwd, fun, argnums, has_aux, holomorphic)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
         leaves, structure = tree.flatten(chosen)
@@ -157,8 +156,7 @@ def jacrev(
     check_callable(fun, "jacrev")
     label = f"jacrev({name_of(fun)})"
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(jacrev, fun, argnums, has_aux, holomorphic, allow_int)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
         structure = tree.structure(chosen)
@@ -251,8 +249,7 @@ def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[.
     check_callable(fun, "hvp")
     label = f"hvp({name_of(fun)})"
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(hvp, fun, argnums)
     def product(*args_and_vector: Any, **kwargs: Any) -> Any:
         if len(args_and_vector) < 2:
             raise TypeError(f"{label} is called with the arguments of the function and a vector")

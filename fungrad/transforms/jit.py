@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -26,6 +25,7 @@ from fungrad.core.frozen import Draws
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind, stage
 from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.argnums import chosen_arguments, parameters_of
 from fungrad.transforms.call import (
@@ -69,6 +69,11 @@ class Entry:
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
         self.effect = self.program.effect
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was traced; it is compiled anew where it is loaded."""
+        parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
+        return Entry, (*parts, self.donated), {"signature": self.signature}
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
@@ -170,7 +175,7 @@ def exactly(value: Any) -> Any:
     return (type(value), str(value)) if isinstance(value, (float, complex)) else type(value)
 
 
-class Jitted:
+class Jitted(Portable):
     """A function that is traced and compiled at its first call with each type of arguments.
 
     Made by `jit`.
@@ -185,7 +190,7 @@ class Jitted:
         donate_argnames: frozenset[str],
         inline: bool,
     ) -> None:
-        functools.update_wrapper(self, fun, updated=())
+        resemble(self, fun)
         self._fun = fun
         self.name = name_of(fun)
         self._label = f"jit({self.name})"
@@ -197,12 +202,7 @@ class Jitted:
         self._plain = not (static_argnums or static_argnames or donate_argnums or donate_argnames)
         self._entries: LRUCache[Entry] = LRUCache(CACHE_SIZE)
 
-    def __reduce__(self) -> Any:
-        """Pickle by name, as functions are, if that name leads here; else with the function."""
-        module = sys.modules.get(self.__module__)
-        name = getattr(self, "__qualname__", "")
-        if getattr(module, name, None) is self:
-            return name
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         options = (
             self._static_argnums,
             self._static_argnames,

@@ -19,6 +19,7 @@ from fungrad.core.moving import may_move
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace, rebind, record_expr
+from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import Reshape, expand, move_axis, slice_axis
@@ -234,8 +235,7 @@ def vmap(
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+    @transformed(vmap, fun, in_axes, out_axes, axis_name, axis_size)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(

@@ -1,0 +1,146 @@
+"""Functions made of functions: they look like these, and go wherever these can go."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fungrad.core.cached import cached_property
+from fungrad.core.errors import api_boundary
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Portable:
+    """Base of callables made of a user's function. They are pickled as what they are made of, and made again.
+
+    One that is found by its own name, as a decorated function is, hides the function that it was made of: that cannot be
+    pickled. What is pickled then is a plain function, `_again`, which is found by name too. The pickle of the
+    standard library stores its name. cloudpickle stores the function itself, with all that it closes over, where it
+    does so with functions: in ``__main__``, say, which is another one in another process.
+    """
+
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return a function of fungrad's and the arguments of which it makes this."""
+        raise NotImplementedError
+
+    @cached_property
+    def _again(self) -> Callable[[], Any]:
+        make, parts = self.recipe()
+
+        def again() -> Any:
+            return make(*parts)
+
+        again.__module__ = self.__module__
+        again.__qualname__ = f"{getattr(self, '__qualname__', '')}._again"
+        return again
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if _by_name(self.__module__, getattr(self, "__qualname__", None)) is self:
+            return _found_or_made, (self._again,)
+        return self.recipe()
+
+    def __copy__(self) -> Any:
+        return self  # as functions are copied
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return self
+
+
+def _found_or_made(again: Any) -> Any:
+    owner = _by_name(again.__module__, again.__qualname__.removesuffix("._again"))
+    if isinstance(owner, Portable) and vars(owner).get("_again") is again:
+        return owner
+    if not hasattr(again, "made"):  # as a function may refer to itself, it may come up twice
+        again.made = _Loaded(again)
+    return again.made
+
+
+class _Loaded(Portable):
+    """Becomes what was loaded when it is first used: before, not all that this is made of may be there."""
+
+    def __init__(self, again: Callable[[], Any]) -> None:
+        self.made_by = again
+
+    def _become(self) -> Any:
+        again = vars(self).get("made_by")
+        if again is not None:  # else another thread has been here meanwhile
+            made = again()
+            vars(self).update(vars(made))
+            self.__class__ = type(made)
+            vars(self).pop("made_by", None)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._become(), name)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._become()(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self._become().__get__(instance, owner)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._become().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return repr(self._become())
+
+
+def _by_name(module: str | None, name: Any) -> Any:
+    """Return what a module has under a name with dots; None if there is no such thing."""
+    found: Any = sys.modules.get(module or "")
+    for part in name.split(".") if isinstance(name, str) else ["<none>"]:
+        found = getattr(found, part, None)
+    return found
+
+
+_OWN = frozenset(["fun", "label", "nondiff_argnums"])
+
+
+def resemble(made: Any, fun: Any) -> None:
+    """Give `made` the name, the documentation and the attributes of the function it is made of."""
+    functools.update_wrapper(made, fun, updated=())
+    for name, value in getattr(fun, "__dict__", {}).items():
+        internal = name[0] == "_" or name in _OWN or hasattr(type(fun), name)
+        if not (isinstance(fun, Portable) and internal) and not hasattr(type(made), name):
+            vars(made).setdefault(name, value)
+
+
+class Transformed(Portable):
+    """What a transform makes of a function. Made by `transformed`."""
+
+    def __init__(self, call: Callable[..., Any], recipe: tuple[Any, ...]) -> None:
+        self._call = call
+        self._recipe = recipe
+        resemble(self, recipe[1])
+
+    @api_boundary
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        transform, *parts = self._recipe
+        return transform, tuple(parts)
+
+    def __repr__(self) -> str:
+        name = getattr(self, "__qualname__", None) or type(self._recipe[1]).__name__
+        return f"<{self._recipe[0].__name__.lstrip('_')} of {name}>"
+
+
+def transformed(transform: Callable[..., Any], fun: Any, *options: Any) -> Callable[[F], F]:
+    """Decorate what ``transform(fun, *options)`` returns, so that it looks like `fun` and can be pickled.
+
+    `transform` must be found by its name.
+    """
+
+    def decorate(call: F) -> F:
+        return Transformed(call, (transform, fun, *options))  # type: ignore[return-value]
+
+    return decorate
