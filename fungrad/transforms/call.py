@@ -28,7 +28,7 @@ from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_array, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, how_to_register, is_array, type_of
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
@@ -165,10 +165,12 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             variables.append(x.variable)
             continue
         if type(x) is not Tracer and not is_array(x):
+            advice = how_to_register(x)
+            advice = f"{advice} Or: r" if advice else "R"
             raise TypeError(
                 f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
-                f"results is {x!r} of type {type(x).__name__}. Return it outside of the transformed "
-                "function, or with has_aux=True where the transform has it."
+                f"results is {x!r} of type {type(x).__name__}. {advice}eturn it outside of the "
+                "transformed function, or with has_aux=True where the transform has it."
             )
         variables.append(trace.lift(x).variable)
     return variables

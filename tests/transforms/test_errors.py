@@ -1,5 +1,6 @@
 """Each error's words, that it names the user's line, and that its traceback shows only user code."""
 
+import dataclasses
 import math
 import os
 import re
@@ -891,6 +892,63 @@ def test_arguments_that_cannot_be_traced_are_named():
     for transform in (fg.grad, fg.vmap, fg.jit):
         with pytest.raises(TypeError, match=r"numpy\.matrix .* numpy\.asarray"):
             transform(lambda x: (x * x).sum())(np.ones((2, 2)).view(np.matrix))
+
+
+@dataclasses.dataclass
+class Pair:
+    a: object
+    b: object
+
+
+@dataclasses.dataclass
+class Layer:
+    w: object
+    act: object = np.tanh
+    name: str = "layer"
+    size: int = dataclasses.field(default=3, metadata={"static": True})
+
+
+class Plain:
+    w = 2.0
+
+
+def test_dataclasses_are_told_how_to_become_pytrees():
+    line = (
+        r"write fungrad\.tree_util\.register_dataclass\(Pair\) once, below the class, or @fungrad"
+    )
+    pair = Pair(1.0, 2.0)
+    for call in (
+        lambda: fg.grad(lambda p: p.a * p.b)(pair),
+        lambda: fg.jit(lambda p: p.a * p.b)({"x": [pair]}),
+        lambda: fg.vmap(lambda p: p.a)(pair),
+        lambda: fg.lax.scan(lambda c, x: (c, None), pair, np.ones(3)),
+        lambda: fg.jit(lambda x: Pair(x, x))(1.0),
+    ):
+        with pytest.raises(TypeError, match=line):
+            call()
+    words = r"register_dataclass\(Layer, data_fields=\['w'\], meta_fields=\['act', 'name', 'size'\]\) once, below the class\."
+    with pytest.raises(TypeError, match=words):
+        fg.grad(lambda p: p.w)(Layer(2.0))
+    with pytest.raises(TypeError, match=r"register_pytree_node knows Plain"):
+        fg.grad(lambda p: p.w)(Plain())
+    with pytest.raises(TypeError) as info:
+        fg.grad(lambda x: x)("text")
+    assert "register" not in str(info.value)
+
+
+def test_the_lines_for_dataclasses_work():
+    @dataclasses.dataclass
+    class Other(Layer):
+        pass
+
+    @fg.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Two(Pair):
+        pass
+
+    fg.tree_util.register_dataclass(Other, data_fields=["w"], meta_fields=["act", "name", "size"])
+    assert fg.grad(lambda p: p.act(p.w * 0) + p.w * 2)(Other(3.0)) == Other(2.0)
+    assert fg.jit(fg.grad(lambda p: p.a * p.b))(Two(2.0, 3.0)) == Two(3.0, 2.0)
 
 
 def test_jitted_methods_hint_at_a_static_self():
