@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from fungrad.compile.lower import CHUNK, Program, run_source
-from fungrad.compile.python_source import PythonSource
+from fungrad.compile import pieces
+from fungrad.compile.lower import Program, run_source
+from fungrad.compile.pieces import Line, Listing, define, targets
+from fungrad.compile.python_source import PythonSource, python_lines
 from fungrad.core.config import settings
 from fungrad.core.expr import Expr
 
@@ -38,11 +40,14 @@ class Loop(Program):
 
     def steps(self, xp: ModuleType) -> Steps:
         """Return the loop for arrays of the library `xp`."""
-        if settings.get().watched or self.axis_names or len(self.expr.equations) > CHUNK:
+        if settings.get().watched or self.axis_names:
             return self._one_by_one(xp)
         found = self._loops.get(xp)
         if found is None:
-            found = self._loops[xp] = run_source(self._loop_source(), xp)
+            listing = python_lines(self.expr, self.donated, self.borrowed)
+            long = len(listing.body) > pieces.PIECE
+            found = self._one_by_one(xp) if long else run_source(self._loop_source(listing), xp)
+            self._loops[xp] = found
         return found
 
     def _one_by_one(self, xp: ModuleType) -> Steps:
@@ -64,41 +69,30 @@ class Loop(Program):
 
         return run
 
-    def _loop_source(self) -> PythonSource:
-        source = self.source
+    def _loop_source(self, listing: Listing) -> PythonSource:
+        names, returned = listing.parameters, listing.results
         c, k = self.constants, self.carries
-        names, returned = source.parameters, source.results
         carries = names[c : c + k]
         stored = [f"_out{i}" for i in range(len(returned) - k)]
-        head = "def program(_constants, _carries, _rows, _results, _n):"
-        lines: list[tuple[str, Any]] = [(head, None)]
-        for target, given in (
+        lines = []
+        for target, value in (
             (names[:c], "_constants"),
             (carries, "_carries"),
             (stored, "_results"),
         ):
             if target:
-                lines.append((f"    {_tuple(target)} = {given}", None))
-        lines.append(
-            (f"    for {_tuple(['_step', *names[c + k :]])} in zip(range(_n), *_rows):", None)
-        )
-        body = source.text.splitlines()[1:-1]  # without the head and the return
-        lines += [
-            (f"    {line}", origin) for line, origin in zip(body, source.lines[1:], strict=False)
-        ]
-        lines += [
-            (f"        {a}[_step] = {y}", None) for a, y in zip(stored, returned[k:], strict=True)
+                lines.append(Line(f"{targets(target)} = {value}"))
+        body = [
+            *listing.body,
+            *[Line(f"{a}[_step] = {y}") for a, y in zip(stored, returned[k:], strict=True)],
         ]
         changed = [(a, b) for a, b in zip(carries, returned) if a != b]
         if changed:
-            targets, values = zip(*changed)
-            lines.append((f"        {', '.join(targets)} = {', '.join(values)}", None))
-        elif not (body or stored):
-            lines.append(("        pass", None))
-        lines.append((f"    return [{', '.join(carries)}]", None))
-        text = "\n".join(line for line, _ in lines) + "\n"
-        return PythonSource(text, source.bindings, [x for _, x in lines], (), ())
-
-
-def _tuple(names: Sequence[str]) -> str:
-    return ", ".join(names) + ("," if len(names) == 1 else "")
+            changing, values = zip(*changed)
+            body.append(Line(f"{', '.join(changing)} = {', '.join(values)}"))
+        rows = targets(["_step", *names[c + k :]])
+        lines.append(Line(f"for {rows} in zip(range(_n), *_rows):"))
+        lines += [x._replace(text=f"    {x.text}") for x in body or [Line("pass")]]
+        lines.append(Line(f"return [{', '.join(carries)}]"))
+        given = ("_constants", "_carries", "_rows", "_results", "_n")
+        return PythonSource((define("program", given, lines),), listing.bindings)

@@ -22,9 +22,6 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
-CHUNK = 1 << 13
-"""Equations up to which a program becomes one Python function; longer ones are evaluated."""
-
 
 class Program(Keeper):
     """An `Expr` that can be called: run on arrays, recorded again on tracers.
@@ -77,14 +74,13 @@ class Program(Keeper):
         if settings.get().watched:
             return watcher(self.expr)(*arguments)
         function = self._compiled.get(xp)
-        if function is not None:
-            return function(*arguments)
-        if self.axis_names:
-            return evaluate(self.expr, arguments)
-        if self._ran or xp is not np:
-            return self.compiled(xp)(*arguments)
-        self._ran = True
-        return evaluator(self._given)(*arguments)
+        if function is None:
+            if self._ran or xp is not np or self.axis_names:
+                function = self._compiled_for(xp)
+            else:
+                self._ran = True
+                function = evaluator(self._given)
+        return function(*arguments)
 
     @cached_property
     def on_numpy(self) -> Callable[..., list[Any]]:
@@ -136,8 +132,6 @@ class Program(Keeper):
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
-        if len(self.expr.equations) > CHUNK and xp is np:
-            return evaluator(self.expr)
         return run_source(self.source, xp)
 
 
@@ -150,14 +144,19 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             for name, value in source.bindings.items()
             if isinstance(value, (np.ndarray, np.generic))
         }
-    exec(compile(source.text, "<fungrad program>", "exec"), bindings)
+    first = 1  # line of what the user is shown
+    for name, text, origins in source.functions:
+        exec(compile(text, "<fungrad program>", "exec"), bindings)
+        code = bindings[name].__code__
+        bindings[name].__code__ = code.replace(co_firstlineno=first)
+        first += len(origins) + 2
     function = bindings["program"]
 
     def run(*arguments: Any) -> list[Any]:
         try:
             return function(*arguments)  # type: ignore[no-any-return]
         except Exception as error:
-            _explain(error, source, function.__code__)
+            _explain(error, source, bindings)
             raise
 
     return run
@@ -180,16 +179,16 @@ def readable(source: PythonSource) -> str:
     return "\n".join(texts)
 
 
-def _explain(error: Exception, source: PythonSource, code: Any) -> None:
+def _explain(error: Exception, source: PythonSource, bindings: dict[str, Any]) -> None:
     """Note on `error` which primitive raised it and where the user called that."""
     tb = error.__traceback__
     while tb is not None:
-        if tb.tb_frame.f_code is code:
-            origin = source.lines[tb.tb_lineno - 1]
+        if tb.tb_frame.f_globals is bindings:
+            origin = source.origins[tb.tb_lineno - 1]
             if origin is not None:
                 primitive, place = origin
                 error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
-            return
+                return
         tb = tb.tb_next
 
 

@@ -7,13 +7,15 @@ or a row that NumPy broadcasts by itself.
 
 from __future__ import annotations
 
+import itertools
 import keyword
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.pieces import Definition, Line, Listing, Origin, lay_out
 from fungrad.core.errors import Source
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
@@ -42,31 +44,44 @@ class PythonSource(NamedTuple):
 
     Attributes
     ----------
-    text
-        The definition of a function ``program``.
+    functions
+        The definition of a function ``program``, and before it of those that it calls.
     bindings
-        The constants and primitives that `text` refers to, by name.
-    lines
-        For each line of `text`, from the first, the primitive it calls and where that was recorded.
-    parameters, results
-        The names of what ``program`` takes and the expressions of what it returns.
+        The constants and primitives that they refer to, by name.
     """
 
-    text: str
+    functions: tuple[Definition, ...]
     bindings: dict[str, Any]
-    lines: list[tuple[Primitive, Source | None] | None]
-    parameters: tuple[str, ...]
-    results: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The source of all functions."""
+        return "\n\n".join([f.text for f in self.functions])
+
+    @property
+    def origins(self) -> list[Origin | None]:
+        """For each line of `text`, from the first, the primitive it calls and where that was recorded."""
+        first, *others = [f.origins for f in self.functions]
+        return [*first, *itertools.chain(*[(None, None, *origins) for origins in others])]
 
 
 def python_source(
-    expr: Expr, donated: Sequence[int] = (), borrowed: Sequence[int] = ()
+    expr: Expr,
+    donated: Sequence[int] = (),
+    borrowed: Sequence[int] = (),
+    length: int | None = None,
 ) -> PythonSource:
-    """Return `expr` as Python source.
+    """Return `expr` as Python source, in pieces of `length` lines (`lay_out`).
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
     that may share memory with anything.
     """
+    listing = python_lines(expr, donated, borrowed)
+    return PythonSource(lay_out(listing, length), listing.bindings)
+
+
+def python_lines(expr: Expr, donated: Sequence[int] = (), borrowed: Sequence[int] = ()) -> Listing:
+    """Return `expr` as straight-line Python; parameters are those of `python_source`."""
     return _Writer(expr, donated, borrowed).write()
 
 
@@ -75,9 +90,9 @@ class _Writer:
         self.expr = expr
         self.types = expr.types
         self.bindings: dict[str, Any] = {}
-        self.body: list[str] = []
-        self.lines: list[tuple[Primitive, Source | None] | None] = []
+        self.body: list[Line] = []
         self.names: dict[int, str] = {}
+        self.fixed: set[str] = set()  # what stands in `names` for constants: no local variables
         self.fresh = _safe_names()
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
         self.primitives: dict[Primitive, str] = {}
@@ -97,7 +112,7 @@ class _Writer:
         self.returned: set[int] = set()  # roots of the results written so far
         self.given: set[str] = set()  # names of inputs, which are not ours to delete
 
-    def write(self) -> PythonSource:
+    def write(self) -> Listing:
         expr = self.expr
         self._find_roots()
         parameters = [self._name(v) for v in expr.inputs]
@@ -110,7 +125,8 @@ class _Writer:
         for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
             if not outputs:  # there is but its effect
                 operands = self._operands(primitive, inputs, outputs, source)
-                self._line(self._call_of_impl(primitive, operands), (primitive, source))
+                text = self._call_of_impl(primitive, operands)
+                self._line(text, (primitive, source), self._locals(inputs))
                 self._free(number, outputs)
                 continue
             if isinstance(primitive, Broadcast):
@@ -135,19 +151,16 @@ class _Writer:
                 self._call(number, primitive, operands, inputs, outputs, source)
             self._free(number, outputs)
         results = [self._result(i, v) for i, v in enumerate(expr.outputs)]
-        self._line(f"return [{', '.join(results)}]", None)
-        head = f"def program({', '.join(parameters)}):"
-        text = "\n".join([head, *(f"    {line}" for line in self.body)]) + "\n"
-        lines = [None, *self.lines]
-        return PythonSource(text, self.bindings, lines, tuple(parameters), tuple(results))
+        read = self._locals(expr.outputs)
+        return Listing(tuple(parameters), self.body, tuple(results), read, self.bindings)
 
     def _free(self, number: int, outputs: tuple[int, ...]) -> None:
         """Delete the names of arrays that no later equation reads."""
         ending = [v for v in self.dying.get(number, ()) if v in self.names and v not in self.lazy]
         reused = {self.names.get(v) for v in outputs if self.root_last[self.root[v]] > number}
         dead = dict.fromkeys([n for v in ending if (n := self.names[v]) not in reused])
-        if names := [n for n in dead if n not in self.given and n not in self.bindings]:
-            self._line(f"del {', '.join(names)}", None)
+        if names := [n for n in dead if n not in self.given and n not in self.fixed]:
+            self._line(f"del {', '.join(names)}", None, tuple(names))
 
     def _find_fused(self) -> None:
         """Find the equations that disappear in indexing: ``x[3]`` for a slice and a reshape."""
@@ -178,7 +191,8 @@ class _Writer:
         index = primitive.element_source(self.types[v].shape, *[self._name(w) for w in starts])
         copied = ".copy()" if out in self.copied else ""
         name_out = self._name(self.indexing[out])
-        self._line(f"{name_out} = {name}[{index}]{copied}", (primitive, source))
+        text = f"{name_out} = {name}[{index}]{copied}"
+        self._line(text, (primitive, source), self._locals(inputs), (name_out,))
 
     def _find_copied(self) -> None:
         """Find the small slices whose copies spare the copy of the whole.
@@ -237,15 +251,27 @@ class _Writer:
             self.names[v] = next(self.fresh)
         return self.names[v]
 
-    def _line(self, text: str, origin: tuple[Primitive, Source | None] | None) -> None:
-        self.body.append(text)
-        self.lines.append(origin)
+    def _line(
+        self,
+        text: str,
+        origin: Origin | None,
+        reads: tuple[str, ...],
+        writes: tuple[str, ...] = (),
+    ) -> None:
+        self.body.append(Line(text, origin, reads, writes))
+
+    def _locals(self, variables: Iterable[int]) -> tuple[str, ...]:
+        """Return the names that a line mentions that reads `variables`."""
+        at_hand = [self.lazy[v][0] if v in self.lazy else v for v in variables]
+        return tuple([n for v in at_hand if (n := self.names[v]) not in self.fixed])
 
     def _constant(self, value: Any) -> str:
         if isinstance(value, np.generic) and value.dtype.char in "?ld" and np.isfinite(value):
-            return repr(value.item())
-        name = f"constant{len(self.bindings)}"
-        self.bindings[name] = value
+            name = repr(value.item())
+        else:
+            name = f"constant{len(self.bindings)}"
+            self.bindings[name] = value
+        self.fixed.add(name)
         return name
 
     def _operands(
@@ -300,7 +326,8 @@ class _Writer:
             operand, broadcast = self.lazy.pop(w)
             constant = operand in self.expr.constants
             text = broadcast.expression(self._bound(operand) if constant else self._name(operand))
-            self._line(f"{self._name(w)} = {text}", (broadcast, source))
+            name = self._name(w)
+            self._line(f"{name} = {text}", (broadcast, source), self._locals([operand]), (name,))
 
     def _call(
         self,
@@ -312,6 +339,7 @@ class _Writer:
         source: Source | None,
     ) -> None:
         text = None
+        reads = self._locals(inputs)
         if len(outputs) == 1:
             free = self._reusable(number, inputs, outputs[0])
             if free is not None:
@@ -328,9 +356,9 @@ class _Writer:
             text += ".copy()"
         if text is None:
             text = self._call_of_impl(primitive, operands)
-        target = ", ".join(self._name(v) for v in outputs)
+        writes = tuple([self._name(v) for v in outputs])
         comma = "," if primitive.multiple_results and len(outputs) == 1 else ""
-        self._line(f"{target}{comma} = {text}", (primitive, source))
+        self._line(f"{', '.join(writes)}{comma} = {text}", (primitive, source), reads, writes)
 
     def _call_of_impl(self, primitive: Primitive, operands: list[str]) -> str:
         name = self.primitives.get(primitive)
@@ -385,7 +413,8 @@ class _Writer:
             statement = primitive.assignment(x, updates, *indices)
         if statement is None:
             return False
-        self._line(statement, (primitive, source))
+        reads = self._locals((inputs[0], v, *inputs[2:]))
+        self._line(statement, (primitive, source), reads)
         self.names[outputs[0]] = self.names.pop(inputs[0])
         return True
 
@@ -397,8 +426,9 @@ class _Writer:
                 self._materialize(operand, source)
             constant = operand in self.expr.constants
             name = self._bound(operand) if constant else self._name(operand)
-            shape = self.types[v].shape
-            self._line(f"{self._name(v)} = {name}.reshape({shape})", (Reshape(shape), source))
+            shape, target = self.types[v].shape, self._name(v)
+            text = f"{target} = {name}.reshape({shape})"
+            self._line(text, (Reshape(shape), source), self._locals([operand]), (target,))
 
     def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
         """Return an operand whose memory can hold the result `out`, if one is free."""

@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile import pieces
 from tests.backends.fake_cupy import make_module
 from tests.samples import rows
 
@@ -52,6 +53,19 @@ PROGRAMS = {
     "branch": lambda x: fnp.sum(x) if x[0, 0] > 0 else -fnp.sum(x),
     "logsumexp": lambda x: fnp.log(fnp.sum(fnp.exp(x - fnp.max(x)))),
 }
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_in_pieces(cupy, monkeypatch, name):
+    monkeypatch.setattr(pieces, "PIECE", 2)
+    f = PROGRAMS[name]
+    x = np.linspace(0.1, 2.0, 9).reshape(3, 3)
+    jitted = fg.jit(fg.grad(f)) if name != "branch" else fg.grad(f)
+    expected = fg.grad(f)(x)
+    for _ in range(2):
+        found = jitted(cupy.asarray(x))
+        assert isinstance(found, cupy.ndarray)
+        np.testing.assert_allclose(found.get(), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

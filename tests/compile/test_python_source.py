@@ -11,7 +11,7 @@ from fungrad.compile.python_source import python_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type, type_of
-from fungrad.primitives.elementwise import add, cos, mul, neg, real, sin, stop_gradient
+from fungrad.primitives.elementwise import Cast, add, cos, mul, neg, real, sin, stop_gradient
 from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, Slice
 from tests.compile.random_programs import assert_same, programs, reference
 
@@ -207,6 +207,15 @@ def test_scalars_are_literals():
     assert "inf" not in text  # NumPy has no literal for it
 
 
+def test_literals_are_not_deleted():
+    """A cast to the dtype that a constant has already is that constant."""
+    steps = [(Cast(np.dtype(float)), 1), (add, 2, 2), (neg, 0)]
+    constants = {1: np.float64(2.0)}
+    text = built(*steps, inputs=[VECTOR], outputs=(4,), constants=constants)
+    compile(text, "program", "exec")
+    assert "del 2.0" not in text
+
+
 def test_names_that_python_reserves():
     count = 26 * 27 + 20  # past `as`, `if`, `in`, `is`, `np`, `or`
     expr = fg.make_expr(lambda x: [x := fg.numpy.sin(x) for _ in range(count)])(np.ones(2))
@@ -228,7 +237,7 @@ def test_lines_know_where_they_come_from():
     expr = fg.make_expr(f)(np.ones(3))
     source = python_source(expr)
     lines = source.text.splitlines()
-    assert len(lines) == len(source.lines)
-    found = [(line.strip(), o[0].name) for line, o in zip(lines, source.lines, strict=True) if o]
+    assert len(lines) == len(source.origins)
+    found = [(line.strip(), o[0].name) for line, o in zip(lines, source.origins, strict=True) if o]
     assert [name for _, name in found] == ["sin", "multiply"]
-    assert all(o[1][0] is f.__code__ for o in source.lines if o)
+    assert all(o[1][0] is f.__code__ for o in source.origins if o)
