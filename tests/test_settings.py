@@ -502,3 +502,37 @@ def test_environment_variables():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout == "True False False\n"
+
+
+def ruled(kind):
+    """A function whose slope alone is NaN, computed by NumPy when the rule is called."""
+    slope = lambda x: np.log(np.asarray(x) * 0 - 1)
+    if kind == "custom_gradient":
+        return fg.custom_gradient(lambda x: (x * 1.0, lambda g: (g * slope(2.0),)))
+    if kind == "custom_vjp":
+        f = fg.custom_vjp(lambda x: x * 1.0)
+        f.defvjp(lambda x: (f(x), slope(2.0)), lambda s, g: (g * s,))
+        return f
+    f = fg.custom_jvp(lambda x: x * 1.0)
+    f.defjvp(lambda p, t: (f(*p), t[0] * slope(2.0)))
+    return f
+
+
+@pytest.mark.usefixtures("_quiet")
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp", "custom_gradient"])
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: lambda x: 3 * f(2 * x)])
+def test_slopes_of_rules_that_are_nan_are_found(kind, wrap):
+    transforms = [fg.grad, lambda f: lambda x: fg.vjp(f, x)[1](1.0), lambda f: fg.jit(fg.grad(f))]
+    if kind == "custom_jvp":
+        transforms.append(lambda f: lambda x: fg.jvp(f, (x,), (1.0,)))
+    f = wrap(ruled(kind))
+    for transform in transforms:
+        assert np.isnan(np.asarray(transform(f)(2.0)).ravel()[-1])  # remembered without the check
+        with debug_nans(), pytest.raises(FloatingPointError, match="gave nan"):
+            transform(f)(2.0)
+    with debug_nans(), pytest.raises(FloatingPointError, match=r"`rule of .*` gave nan in its res"):
+        fg.grad(f)(2.0)
+    masked = lambda x: fnp.where(x > 0, x, f(x))
+    with debug_nans():
+        assert fg.grad(lambda x: x * 2 + fg.stop_gradient(f(x)))(2.0) == 2.0
+    assert masked(1.0) == 1.0

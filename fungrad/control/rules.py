@@ -26,7 +26,7 @@ from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.config import settings
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import Linear, primitive
+from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import Trace, record_expr, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
@@ -249,6 +249,27 @@ class Pushforward(NamedTuple):
 
 
 @primitive
+class OfRule(Primitive):
+    """A value that a rule has computed at its call: the operand. Where NaNs are looked for, it is seen to be one."""
+
+    called: str
+
+    linear = (0,)
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.array(x)
+
+    def transpose(self, ct: Any, x: Any) -> tuple[Any, ...]:
+        return (ct,)
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return self(x)
+
+
+@primitive
 class AtValues(OfPrograms):
     """Results of a function that its rule has computed from values, with tangents that are linear.
 
@@ -260,6 +281,7 @@ class AtValues(OfPrograms):
     rule: Any
     outs: int
     held: int
+    watched: bool
 
     pushes = True
     effect = False  # what the rule prints of tangents, it prints where these are computed
@@ -282,7 +304,10 @@ class AtValues(OfPrograms):
             raise TypeError(closed_over(self.called))
         outs = operands[: self.outs] if known is None else known[: self.outs]
         types = [type_of(x) for x in operands[n:]]
-        found = self.rule.tangents(operands[self.outs : n], tangents[n:], types)
+        held = operands[self.outs : n]
+        if self.watched:  # else a NaN among them would be one that the user has given
+            held = tuple([OfRule(f"rule of {self.called}")(x) for x in held])
+        found = self.rule.tangents(held, tangents[n:], types)
         return outs, for_outputs(found, [type_of(x) for x in outs])
 
 
@@ -297,7 +322,7 @@ def record_at_values(
     """Record `AtValues` in a trace with values; return its results."""
     trace.evaluate()
     values: Any = trace.values
-    applied = shared(AtValues, name, rule, len(outs), len(held))
+    applied = shared(AtValues, name, rule, len(outs), len(held), settings.get().watched)
     results: Sequence[Any] = trace.record(applied, [*outs, *held, *operands])
     # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
     found = [values[v] for v in trace.equations[-1][1][: len(outs)]]

@@ -95,6 +95,8 @@ def _message(
     types = ", ".join(str(type_of(x)) for x in operands)
     of = f" of {types}" if operands else ""
     already = [i for i, x in enumerate(operands) if fault(x, chosen) == kind]
+    if primitive.name == "of_rule":  # its operand is what the rule gave
+        already, of = [], ""
     came = f"; its operand {already[0]} had {kind} already" if already else ""
     return (
         f"`{getattr(primitive, 'called', primitive.name)}`{of} gave {kind} in its result of type {type_of(result)}{where}, at "
