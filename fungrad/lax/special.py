@@ -26,6 +26,7 @@ from fungrad.lax.arithmetic import Function, named, unary, unary_to
 from fungrad.lax.operands import FLOAT, INEXACT, aligned
 from fungrad.primitives import bessel as b
 from fungrad.primitives import elementwise as e
+from fungrad.primitives import gamma as g
 from fungrad.primitives import incomplete as i
 from fungrad.primitives import special as p
 from fungrad.primitives.polygamma import polygamma_of_order
@@ -60,8 +61,8 @@ logistic = unary_to("logistic", _logistic, INEXACT, "``1 / (1 + exp(-x))``")
 erf = unary("erf", widened(p.erf), FLOAT, "the error function")
 erfc = unary("erfc", widened(p.erfc), FLOAT, "``1 - erf(x)``, exact for large numbers too")
 erf_inv = unary("erf_inv", widened(p.erfinv), FLOAT, "the inverse of the error function")
-lgamma = unary("lgamma", widened(p.gammaln), FLOAT, "the logarithm of the absolute gamma function")
-digamma = unary("digamma", widened(p.digamma), FLOAT, "the derivative of `lgamma`")
+lgamma = unary("lgamma", widened(g.gammaln), FLOAT, "the logarithm of the absolute gamma function")
+digamma = unary("digamma", widened(g.digamma), FLOAT, "the derivative of `lgamma`")
 bessel_i0e = unary(
     "bessel_i0e", widened(b.i0e), FLOAT, "``exp(-abs(x)) * I_0(x)``, a Bessel function"
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from fungrad.numpy import operators
 from fungrad.numpy.dispatch import ufunc
-from fungrad.numpy.promotion import apply, cast, strong, ufunc_operands
+from fungrad.numpy.promotion import apply, cast, ufunc_operands
 from fungrad.primitives import elementwise as e
 
 # Arithmetic
@@ -51,10 +51,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _float_power(x: Any, y: Any) -> Any:
-    if type(y) is int:
-        x = strong(x)
-        return _power(cast(x, np.result_type(x.dtype, np.float64)), y)
-    return e.power(*ufunc_operands(np.float_power, (x, y)))
+    return e.float_power(*ufunc_operands(np.float_power, (x, y)))
 
 
 power = pow = ufunc(e.power, _power)

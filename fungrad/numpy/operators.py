@@ -123,6 +123,8 @@ def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
         return NotImplemented
     if type(other) is int and other == 2 and self.dtype.kind == "b":
         return apply(e.square, (self,), True)  # NumPy's operator squares: the result is int8
+    if type(other) is float and other == 0.5 and self.dtype.kind in "fc":
+        return apply(e.sqrt, (self,), True)  # so does NumPy's
     return power(self, other, True)
 
 

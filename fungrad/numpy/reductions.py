@@ -23,6 +23,7 @@ from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, ca
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions
+from fungrad.primitives.lengths import RootMeanSquare
 from fungrad.primitives.shaping import ReduceSum, permuted
 
 DType = np.dtype[Any]
@@ -271,10 +272,15 @@ def count(x: Tracer, axis: Any, where: Any, keepdims: Any) -> Any:
     return reduce(np.add, broadcast_to(mask, x.shape), axis, np.intp, keepdims=keepdims)
 
 
+# In half precision the count may be infinite; complex numbers of single precision are divided as NumPy does.
+_DIVIDED_IN: dict[Any, DType] = {np.dtype("f2"): np.dtype("f4"), np.dtype("c8"): np.dtype("c16")}
+
+
 def divided(total: Tracer, number: Any) -> Tracer:
     """Return a sum divided by a count, in the dtype of the sum."""
-    if total.dtype == np.float16:  # in which the count may be infinite
-        return cast(divided(cast(total, np.dtype(np.float32)), number), total.dtype)  # type: ignore[no-any-return]
+    wide = _DIVIDED_IN.get(total.dtype)
+    if wide is not None:
+        return cast(divided(cast(total, wide), number), total.dtype)  # type: ignore[no-any-return]
     return cast(apply(e.div, (total, number)), total.dtype)  # type: ignore[no-any-return]
 
 
@@ -355,9 +361,28 @@ def std(
     mean: Any = missing,
     correction: Any = missing,
 ) -> Any:
-    """The derivative is 0 where the deviation is."""
+    """The first derivative is 0 where the deviation is.
+
+    Further ones are 0 there in directions in which the deviation stays 0, and NaN in others, in which they do not exist.
+    """
+    x = as_tracer(a)
+    if where is True and dtype is None and mean is missing and x.dtype.kind in "fc":
+        number = count(x, axis, True, keepdims)
+        freedom = number - degrees_of_freedom(ddof, correction)
+        if number and freedom > 0 and x.dtype.name not in ("float16", "bfloat16"):
+            x = e.stop_gradient(x) if number == 1 else x  # whose deviation is 0 wherever it moves
+            center = divided(reduce(np.add, x, axis, keepdims=True), number)
+            return length(apply(e.sub, (x, center)), axis, keepdims, freedom)
     kwargs = {"where": where, "mean": mean, "correction": correction}
-    return root(var(a, axis, dtype, out, ddof, keepdims, **kwargs))
+    return root(var(x, axis, dtype, out, ddof, keepdims, **kwargs))
+
+
+def length(x: Tracer, axis: Any, keepdims: Any = False, number: float = 1) -> Any:
+    """Return the root of the sum of ``abs(x)**2``, divided by a number."""
+    axes = reduced_axes(axis, x.ndim)
+    parts = (e.real(x), e.imag(x)) if x.dtype.kind == "c" else (x,)
+    result = RootMeanSquare(axes, number)(*parts)
+    return with_axes(result, x.shape, axes) if keepdims else result
 
 
 def root(variance: Any) -> Any:

@@ -89,6 +89,22 @@ class Cofactors(OfSquare):
     def impl(self, xp: Any, a: Any) -> Any:
         if not a.size:
             return xp.zeros(a.shape, a.dtype)
+        limits = np.finfo(a.dtype)
+        size = xp.abs(xp.linalg.det(a))
+        if bool(xp.all((size > limits.tiny / limits.eps) & (size < limits.max * limits.eps))):
+            return self._of_moderate(xp, a)
+        # The determinant may overflow or underflow where its derivatives do not: to a matrix of determinant 1.
+        n, (_, logarithm) = a.shape[-1], xp.linalg.slogdet(a)
+        logarithm = logarithm / (n * math.log(2))
+        largest = xp.max(xp.abs(a), axis=(-2, -1))
+        of_singular = xp.log2(xp.where((largest > 0) & xp.isfinite(largest), largest, 1))
+        exponent = xp.rint(xp.where(xp.isfinite(logarithm), logarithm, of_singular))
+        exponent = exponent.astype(largest.dtype)[..., None, None]
+        moderate = self._of_moderate(xp, _times_power_of_two(xp, a, -exponent))
+        return _times_power_of_two(xp, moderate, (n - 1) * exponent)
+
+    def _of_moderate(self, xp: Any, a: Any) -> Any:
+        """Compute for matrices whose determinants neither overflow nor underflow, unless they are singular."""
         inverse = _well_conditioned_inverse(xp, a)
         if inverse is not None:
             return xp.linalg.det(a)[..., None, None] * xp.swapaxes(inverse, -1, -2)
@@ -122,6 +138,15 @@ def _products_of_others(s: Any) -> Any:
     before = shift(CumProd(axis, False)(without_one), axis, 1, 1)
     after = shift(CumProd(axis, True)(without_one), axis, -1, 1)
     return before * after * (1 - ones)
+
+
+def _times_power_of_two(xp: Any, x: Any, exponent: Any) -> Any:
+    """Return ``x * 2**exponent``, in steps of which none overflows before the result does."""
+    first = xp.rint(exponent / 3)
+    second = xp.rint((exponent - first) / 2)
+    for part in (first, second, exponent - first - second):
+        x = x * xp.exp2(part)
+    return x
 
 
 def _well_conditioned_inverse(xp: Any, a: Any) -> Any:

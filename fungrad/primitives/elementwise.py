@@ -352,6 +352,13 @@ power = elementwise(
     power_of_base,
     lambda t, out, x, y: mul(t, out * log_of_base(x, y)),
 )
+float_power = elementwise(  # a kernel of its own, which rounds otherwise
+    "float_power",
+    power_of_base,
+    lambda t, out, x, y: mul(t, out * log_of_base(x, y)),
+    function=lambda xp, x, y: xp.float_power(x, y).astype(type_of(x).dtype, copy=False),
+    dtype=keep_dtype,
+)
 square = elementwise("square", lambda t, out, x: mul(t, 2 * x))
 sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
 cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
@@ -389,19 +396,33 @@ log: Function = elementwise("log", lambda t, out, x: div(t, x))
 log2 = elementwise("log2", lambda t, out, x: div(t, LN2 * x))
 log10 = elementwise("log10", lambda t, out, x: div(t, LN10 * x))
 log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
-# The second derivatives are products p (1 - p), where neither p nor 1 - p may come of a cancellation.
-sigmoid: Function = elementwise(
-    "sigmoid",
-    lambda t, out, x: mul(t, out * sigmoid(neg(x))),
-    function=sigmoid_of("exp"),
-    dtype=keep_dtype,
-)
-sigmoid2: Function = elementwise(
-    "sigmoid2",
-    lambda t, out, x: mul(t, LN2 * (out * sigmoid2(neg(x)))),
-    function=sigmoid_of("exp2"),
-    dtype=keep_dtype,
-)
+# The derivative of a sigmoid is p (1 - p), and its own is -p (1 - p) tanh(x / 2): neither may come of a cancellation.
+
+
+def sigmoid_slope_of(power: str) -> Callable[..., Any]:
+    """Return what computes p (1 - p) of the sigmoid p."""
+
+    def function(xp: Any, x: Any) -> Any:
+        small = getattr(xp, power)(-abs(x))
+        return small / ((1 + small) * (1 + small))
+
+    return function
+
+
+def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
+    """Declare the sigmoid 1 / (1 + b^-x) of a power b^x and of log(b), and the slope p (1 - p)."""
+    slope: Function = elementwise(
+        f"{name}_slope",
+        lambda t, out, x: mul(t, neg(log * out * tanh(log / 2 * x))),
+        function=sigmoid_slope_of(power),
+        dtype=keep_dtype,
+    )
+    partial = lambda t, out, x: mul(t, slope(x) if log == 1 else log * slope(x))
+    return elementwise(name, partial, function=sigmoid_of(power), dtype=keep_dtype), slope
+
+
+sigmoid, sigmoid_slope = sigmoid_to("exp", 1, "sigmoid")
+sigmoid2, _ = sigmoid_to("exp2", LN2, "sigmoid2")
 logaddexp = elementwise(
     "logaddexp",
     lambda t, out, x, y: mul(t, sigmoid(lead(x, y))),
@@ -430,7 +451,7 @@ arctan2 = elementwise(  # (y, x)
 )
 sinh = elementwise("sinh", lambda t, out, x: mul(t, cosh(x)))
 cosh: Function = elementwise("cosh", lambda t, out, x: mul(t, sinh(x)))
-tanh = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out))
+tanh: Function = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out))
 arcsinh = elementwise("arcsinh", lambda t, out, x: div(t, sqrt(1 + x * x)))
 arccosh = elementwise("arccosh", lambda t, out, x: div(t, sqrt(x - 1) * sqrt(x + 1)))
 arctanh = elementwise("arctanh", lambda t, out, x: div(t, (1 - x) * (1 + x)))

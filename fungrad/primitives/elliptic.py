@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from fungrad.core.primitive import primitive
-from fungrad.primitives.elementwise import div, greater, mul, neg, select, sin, sqrt
+from fungrad.primitives.elementwise import div, greater, keep_dtype, mul, neg, select, sin, sqrt
 from fungrad.primitives.hypergeometric import gauss
 from fungrad.primitives.quadrature import integrate
-from fungrad.primitives.scipy_ufunc import RealFunction, constant, no_derivative, special
-from fungrad.primitives.ufunc import Function, Rule, total
+from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, no_derivative, special
+from fungrad.primitives.ufunc import Function, Rule, elementwise, total
 
 # The complete integrals are hypergeometric functions (DLMF 19.5.1, 19.5.2), whose derivatives have no
 # removable singularity at m = 0 as those of DLMF 19.4.1 have.
@@ -23,12 +23,18 @@ def ellipkm1_partial(t: Any, out: Any, p: Any) -> Any:
     """Return the derivative of K(1 - p), near p = 0 by DLMF 19.4.1."""
     near = greater(constant(0.5, p), p)
     q = select(near, p, constant(0.25, p))
-    by_integrals = neg((ellipe(1 - q) - q * ellipkm1(q)) / (2 * q * (1 - q)))
+    by_integrals = neg((ellipem1(q) - q * ellipkm1(q)) / (2 * q * (1 - q)))
     by_series = -math.pi / 8 * gauss(1.5, 1.5, 2, 1 - select(near, constant(1, p), p))
     return mul(t, select(near, by_integrals, by_series))
 
 
 ellipkm1: Function = special("ellipkm1", ellipkm1_partial)
+ellipem1 = elementwise(  # E(1 - p), by DLMF 19.4.2
+    "ellipem1",
+    lambda t, out, p: mul(t, (ellipkm1(p) - out) / (2 * (1 - p))),
+    function=lambda xp, p: library(xp, "ellipe")(1 - p),
+    dtype=keep_dtype,
+)
 
 
 # The incomplete integrals, by their parameter under the integral sign: DLMF 19.4.5 and 19.4.6 are again

@@ -37,10 +37,11 @@ from fungrad.primitives.elementwise import (
     power,
     select,
 )
+from fungrad.primitives.gamma import betaln, digamma, digamma_rise, rgamma
 from fungrad.primitives.quadrature import integrate
 from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, special
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.special import betaln, digamma, digamma_rise, rgamma, zero_over
+from fungrad.primitives.special import zero_over
 from fungrad.primitives.ufunc import Function, elementwise, total
 from fungrad.primitives.zeta import polygamma
 
@@ -155,7 +156,10 @@ class GammaincByParameter(ByParameters):
         excess = a * xp.log(xp.maximum(2 * a / x, 1.0))
         beyond = xp.where(lower, (NEGLIGIBLE + x) / a, xp.log1p(2 * (NEGLIGIBLE + excess) / x))
         height = xp.exp(a * logx - x - library(xp, "gammaln")(a))
-        found = -side * height * integrate_tail(xp, fall, rate, beyond, factor)
+        # The upper tail is flat up to t = 1; far from its start, that is a sharp bend.
+        bend = xp.where(lower, 0.0, -logx)
+        cut = bend if bool((bend > 2).any()) else None
+        found = -side * height * integrate_tail(xp, fall, rate, beyond, factor, cut)
         return xp.where(inner, found, xp.where(a > 0, 0.0, xp.nan))
 
     def density(self, a: Any, x: Any) -> Any:

@@ -17,13 +17,13 @@ from fungrad.primitives.elementwise import (
     LN10,
     absolute,
     cast,
-    clamp,
     cos,
     div,
     exp,
     greater_equal,
     imag,
     is_complex,
+    keep_dtype,
     less,
     log,
     log1p,
@@ -32,69 +32,24 @@ from fungrad.primitives.elementwise import (
     logical_not,
     logical_or,
     masked,
-    maximum,
     mul,
     neg,
     power,
     power_of_base,
     real,
     select,
+    sigmoid_slope,
     sin,
     sinc,
-    sqrt,
 )
-from fungrad.primitives.hypergeometric import gauss, kummer
+from fungrad.primitives.gamma import digamma, gamma
+from fungrad.primitives.hypergeometric import gauss, hyp0f1, kummer
 from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function
-from fungrad.primitives.zeta import Zeta, polygamma
+from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+from fungrad.primitives.zeta import Zeta
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
-
-# Gamma functions: DLMF 5.2.2, 5.12.1, 5.15.1. Binomials and Pochhammer symbols are quotients of them.
-
-digamma: Function = special("psi", lambda t, out, x: mul(t, polygamma(1, x)), label="digamma")
-gamma = special("gamma", lambda t, out, x: mul(t, out * digamma(x)))
-gammaln = special("gammaln", lambda t, out, x: mul(t, digamma(x)))
-loggamma = special("loggamma", lambda t, out, x: mul(t, digamma(x)))
-gammasgn = special("gammasgn")
-rgamma = special("rgamma", lambda t, out, x: mul(t, neg(out * digamma(x))))
-
-
-def digamma_rise(x: Any, m: Any) -> Any:
-    """Return psi(x + m) - psi(x); of large numbers term by term of the asymptotic series DLMF 5.11.2.
-
-    The first term that is left out, 1 / (120 x^4), makes no difference to the result.
-    """
-    bound = constant(1e3, x)
-    far = logical_and(less(bound, x), less(bound, x + m))
-    y, n = select(far, x, bound), masked(far, m)
-    z, ratio = y + n, n / y
-    series = log1p(ratio) + ratio / z / 2 + ratio / z * (1 / y + 1 / z) / 12
-    x, m = select(far, constant(1, x), x), masked(logical_not(far), m)
-    return select(far, series, digamma(x + m) - digamma(x))
-
-
-beta = special(
-    "beta",
-    lambda t, out, a, b: mul(t, neg(out * digamma_rise(a, b))),
-    lambda t, out, a, b: mul(t, neg(out * digamma_rise(b, a))),
-)
-betaln = special(
-    "betaln",
-    lambda t, out, a, b: mul(t, neg(digamma_rise(a, b))),
-    lambda t, out, a, b: mul(t, neg(digamma_rise(b, a))),
-)
-poch = special(
-    "poch",
-    lambda t, out, a, m: mul(t, out * digamma_rise(a, m)),
-    lambda t, out, a, m: mul(t, out * digamma(a + m)),
-)
-binom = special(
-    "binom",
-    lambda t, out, n, k: mul(t, out * digamma_rise(n - k + 1, k)),
-    lambda t, out, n, k: mul(t, out * (digamma(n - k + 1) - digamma(k + 1))),
-)
 
 
 @primitive
@@ -140,15 +95,15 @@ def real_part(z: Any) -> Any:
 
 
 def far_right(z: Any) -> Any:
-    """Whether the real part is above 20, where the series of `over_far` ends below rounding."""
-    return less(constant(20, z.real), real_part(z))
+    """Whether the real part is above 8, where the series of `over_far` ends below rounding."""
+    return less(constant(8, z.real), real_part(z))
 
 
 def far_along(z: Any) -> Any:
-    """Whether the real part of z^2 is above 400."""
+    """Whether the real part of z^2 is above 64."""
     if is_complex(z):
-        return less(constant(400, z.real), real(z * z))
-    return less(constant(20, z), absolute(z))
+        return less(constant(64, z.real), real(z * z))
+    return less(constant(8, z), absolute(z))
 
 
 def over_far(far: Any, x: Any, signs: int, near: Callable[[Any], Any]) -> Any:
@@ -156,9 +111,9 @@ def over_far(far: Any, x: Any, signs: int, near: Callable[[Any], Any]) -> Any:
 
     This is what the leading terms of the error functions leave: DLMF 7.12.1, alternating with `signs` -1.
     """
-    inverse = 1 / select(far, x, constant(20, x))
+    inverse = 1 / select(far, x, constant(8, x))
     u, tail = inverse * inverse / 2, constant(1, x)
-    for k in (15, 13, 11, 9, 7, 5, 3):
+    for k in range(35, 1, -2):
         tail = 1 + signs * k * u * tail
     return select(far, u * tail, near(masked(logical_not(far), x)))
 
@@ -175,7 +130,7 @@ def dawsn_slope(x: Any, out: Any) -> Any:
 
 def wofz_slope(z: Any, out: Any) -> Any:
     """Return 2i / sqrt(pi) - 2 z out."""
-    far = logical_or(far_along(z), less(constant(20, z.real), imag(z)))
+    far = logical_or(far_along(z), less(constant(8, z.real), imag(z)))
     return -2j / ROOT_PI * over_far(far, z, 1, lambda z: neg(1j * ROOT_PI * z * out) - 1)
 
 
@@ -189,7 +144,6 @@ erfinv = special("erfinv", lambda t, out, y: mul(t, ROOT_PI / 2 * exp(out * out)
 erfcinv = special("erfcinv", lambda t, out, y: mul(t, -ROOT_PI / 2 * exp(out * out)))
 ndtr = special("ndtr", lambda t, out, x: mul(t, gaussian(x)))
 ndtri = special("ndtri", lambda t, out, y: mul(t, ROOT_2PI * exp(0.5 * (out * out))))
-ndtri_exp = special("ndtri_exp", lambda t, out, y: mul(t, ROOT_2PI * exp(y + 0.5 * (out * out))))
 
 
 @primitive
@@ -226,6 +180,7 @@ def mills_fall(x: Any, out: Any) -> Any:
 
 
 log_ndtr = special("log_ndtr", lambda t, out, x: mul(t, InverseMills()(x)))
+ndtri_exp = special("ndtri_exp", lambda t, out, y: div(t, InverseMills()(out)))
 owens_t = special(
     "owens_t",  # D. B. Owen, "A table of normal integrals", 1980
     lambda t, out, h, a: mul(t, -0.5 * gaussian(h) * erf(math.sqrt(0.5) * a * h)),
@@ -236,12 +191,11 @@ owens_t = special(
 
 
 def quotient(x: Any) -> Any:
-    """Return log(1 + x) / x, also at 0 (DLMF 15.4.1)."""
-    if not is_complex(x):
-        return gauss(1, 1, 2, neg(x))
-    near = less(absolute(x), constant(0.5, x.real))  # SciPy's is inaccurate around exp(+-i pi / 3)
-    inner, outer = select(near, x, constant(0.25, x)), select(near, constant(1, x), x)
-    return select(near, gauss(1, 1, 2, neg(inner)), log1p(outer) / outer)
+    """Return log(x) / (x - 1), also at 1 (DLMF 15.4.1)."""
+    # Further away SciPy's function is inaccurate, and around 1 + exp(+-i pi / 3).
+    near = less(absolute(x - 1), constant(0.5, x.real if is_complex(x) else x))
+    inner, outer = select(near, x - 1, constant(0.25, x)), select(near, constant(2, x), x)
+    return select(near, gauss(1, 1, 2, neg(inner)), log(outer) / (outer - 1))
 
 
 def expn_partial(t: Any, out: Any, n: Any, x: Any) -> Any:
@@ -268,15 +222,21 @@ fresnel_s = special(
 fresnel_c = special(
     "fresnel", lambda t, out, x: mul(t, cos(math.pi / 2 * (x * x))), label="fresnel_c", result=1
 )
-spence = special("spence", lambda t, out, x: mul(t, neg(quotient(x - 1))))
-wrightomega = special("wrightomega", lambda t, out, z: mul(t, out / (1 + out)))
+spence = special("spence", lambda t, out, x: mul(t, neg(quotient(x))))
+part_of_sum: Function = elementwise(
+    "part_of_sum",
+    lambda t, out, w: div(t, (1 + w) * (1 + w)),
+    function=lambda xp, w: w / (1 + w),
+    dtype=keep_dtype,
+)
+wrightomega = special("wrightomega", lambda t, out, z: mul(t, part_of_sum(out)))
 
 
 def sinhc(x: Any) -> Any:
-    """Return sinh(x) / x, also at 0."""
+    """Return sinh(x) / x, also at 0, where its derivative loses no digits."""
     if is_complex(x):
         return sinc(1j / math.pi * x)
-    return (exprel(x) + exprel(neg(x))) / 2
+    return hyp0f1(constant(1.5, x), x * x / 4)  # DLMF 10.39.9
 
 
 @primitive
@@ -311,7 +271,7 @@ powm1 = special(
     power_of_base,
     lambda t, out, x, y: mul(t, power(x, y) * log_of_base(x, y)),
 )
-expit: Function = special("expit", lambda t, out, x: mul(t, out * expit(neg(x))))
+expit: Function = special("expit", lambda t, out, x: mul(t, sigmoid_slope(x)))
 logit = special("logit", lambda t, out, x: div(t, x * (1 - x)))
 log_expit = special("log_expit", lambda t, out, x: mul(t, expit(neg(x))))
 
@@ -353,57 +313,4 @@ kl_div = special(
     "kl_div",
     lambda t, out, x, y: mul(t, inside(x, log(positive(x / y)))),
     lambda t, out, x, y: mul(t, inside(x, 1 - zero_over(x, y))),
-)
-
-# Loss functions and power transforms
-
-
-def pseudo_huber_by_delta(t: Any, out: Any, d: Any, r: Any) -> Any:
-    """Return the term d q^2 / (s (s + 1)^2) with q = (r/d)^2, s = sqrt(1 + q): no cancellation."""
-    q = (r / d) * (r / d)
-    s = sqrt(1 + q)
-    return mul(t, d * (q * q) / (s * (s + 1) * (s + 1)))
-
-
-huber = special(
-    "huber",
-    lambda t, out, d, r: mul(t, maximum(absolute(r) - d, zeros_like(r))),
-    lambda t, out, d, r: mul(t, clamp(neg(d), r, d)),
-)
-pseudo_huber = special(
-    "pseudo_huber",
-    pseudo_huber_by_delta,
-    lambda t, out, d, r: mul(t, r / sqrt(1 + (r / d) * (r / d))),
-)
-
-
-def box_cox_by_power(logarithm: Any, power: Any) -> Any:
-    """Return the derivative of exprel(power * logarithm) * logarithm by `power`, also at 0."""
-    return logarithm * logarithm * kummer(2, 3, power * logarithm) / 2
-
-
-def inv_box_cox_by_power(y: Any, power: Any) -> Any:
-    """Return the derivative of log(1 + power * y) / power by `power`, also at 0."""
-    return -0.5 * (y * y) * gauss(2, 2, 3, neg(power * y))
-
-
-boxcox = special(
-    "boxcox",
-    lambda t, out, x, p: mul(t, power(x, p - 1)),
-    lambda t, out, x, p: mul(t, box_cox_by_power(log(x), p)),
-)
-boxcox1p = special(
-    "boxcox1p",
-    lambda t, out, x, p: mul(t, power(1 + x, p - 1)),
-    lambda t, out, x, p: mul(t, box_cox_by_power(log1p(x), p)),
-)
-inv_boxcox = special(
-    "inv_boxcox",
-    lambda t, out, y, p: mul(t, out / (1 + p * y)),
-    lambda t, out, y, p: mul(t, out * inv_box_cox_by_power(y, p)),
-)
-inv_boxcox1p = special(
-    "inv_boxcox1p",
-    lambda t, out, y, p: mul(t, (1 + out) / (1 + p * y)),
-    lambda t, out, y, p: mul(t, (1 + out) * inv_box_cox_by_power(y, p)),
 )

@@ -6,9 +6,9 @@ from typing import Any
 
 from fungrad.core.primitive import primitive
 from fungrad.primitives.elementwise import div, exp, isinf, log, log1p, masked, mul, select, sign
+from fungrad.primitives.gamma import betaln, digamma_rise
 from fungrad.primitives.incomplete import BetaincByParameters, beta_a, moved
 from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, special
-from fungrad.primitives.special import betaln, digamma_rise
 from fungrad.primitives.ufunc import total
 
 

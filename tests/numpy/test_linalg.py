@@ -404,6 +404,23 @@ def test_det_at_singular_matrices(rank):
     np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e150, 1e-150, 1e103])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_derivatives_of_det_where_the_determinant_overflows_or_underflows(rank, scale):
+    a, t = real(3, rank) @ real(rank, 3), real(3, 3)
+    with np.errstate(all="ignore"):
+        found = fg.grad(np.linalg.det)(a * scale)
+        np.testing.assert_allclose(found / scale**2, fg.grad(np.linalg.det)(a), atol=1e-13)
+        found = fg.jvp(fg.grad(np.linalg.det), (a * scale,), (t,))[1]
+    expected = fg.jvp(fg.grad(np.linalg.det), (a,), (t,))[1]
+    np.testing.assert_allclose(found / scale, expected, atol=1e-13)
+    stack = np.stack([a * scale, a, 0 * a])
+    with np.errstate(all="ignore"):
+        gradients = fg.grad(lambda x: fnp.sum(np.linalg.det(x)))(stack)
+    np.testing.assert_allclose(gradients[1], fg.grad(np.linalg.det)(a), atol=1e-13)
+    np.testing.assert_array_equal(gradients[2], 0)
+
+
 def test_norms_at_zero():
     for options in ({}, {"ord": 3}, {"ord": 1}, {"ord": np.inf}, {"ord": 2.5}):
         f = functools.partial(fnp.linalg.norm, **options)
@@ -433,7 +450,49 @@ def test_second_derivatives_of_norms_at_zero_are_nan(norm):
     for f in (norm, lambda x: norm(x) ** 2):
         np.testing.assert_array_equal(fg.grad(f)(np.zeros(2)), 0)
         for hessian in (fg.hessian(f), fg.jacrev(fg.grad(f)), fg.jit(fg.hessian(f))):
-            np.testing.assert_array_equal(hessian(np.zeros(2)), np.full((2, 2), np.nan))
+            found = hessian(np.zeros(2))
+            assert np.isnan(np.diag(found)).all()
+            assert (np.isnan(found) | (found == 0)).all()  # 0 along a line is right
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: fnp.sum(fnp.std(x[:, None], axis=1)),
+        lambda x: fnp.std(fnp.broadcast_to(x[0], (3,))),
+        lambda x: fnp.std(fnp.stack([x, x]), axis=0).sum(),
+        lambda x: fnp.linalg.norm(x - x),
+        lambda x: fnp.linalg.norm(fnp.stack([x, x]) - x, axis=0).sum(),
+    ],
+)
+def test_what_stays_zero_has_derivatives_zero_of_every_order(f):
+    x, t = np.array([1.0, 2.0, 3.0]), np.array([1.0, -1.0, 2.0])
+    chains = {
+        "gradient, then linearized": fg.linearize(fg.grad(f), x)[1](t),
+        "gradient, then jvp": fg.jvp(fg.grad(f), (x,), (t,))[1],
+        "linearized twice": fg.jvp(lambda x: fg.jvp(f, (x,), (t,))[1], (x,), (t,))[1],
+        "hessian": fg.hessian(f)(x),
+        "compiled": fg.jit(fg.hessian(f))(x),
+        "third": fg.jvp(fg.hessian(f), (x,), (t,))[1],
+    }
+    for chain, found in chains.items():
+        np.testing.assert_array_equal(found, 0, chain)
+
+
+def test_a_deviation_of_zero_moves_with_what_spreads_alone():
+    """Along a direction in which all elements move alike the deviation stays 0; along others it has a kink."""
+    x = np.full(3, 2.0)
+    for f in (fnp.std, lambda x: fnp.sum((x - x.mean()) / (x.std() + 1.0))):
+        push = fg.linearize(fg.grad(f), x)[1]
+        np.testing.assert_array_equal(push(np.ones(3)), 0)
+        assert np.isnan(push(np.array([1.0, 0.0, 0.0]))).all()
+    rng = np.random.default_rng(0)
+    x, t, h = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), 1e-5
+    for f in (lambda x: fnp.std(x, axis=1, ddof=1).sum(), lambda x: fnp.std(x + 1j * x * x)):
+        g = fg.grad(f)
+        expected = (g(x + h * t) - g(x - h * t)) / (2 * h)
+        for found in (fg.jvp(g, (x,), (t,))[1], fg.jacrev(g)(x).reshape(3, 4, 12) @ t.ravel()):
+            np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_even_norms_are_smooth_where_elements_are_zero():

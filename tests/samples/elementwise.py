@@ -210,6 +210,7 @@ POWERS = [
     Sample(e.IntegerPower(-2), (W,), lambda x: 1 / x / x, name="complex-inverse"),
     Sample(e.IntegerPower(3), (M,), lambda x: x * x * x, name="integers"),
     Sample(e.IntegerPower(3), (np.zeros(3),), lambda x: x, name="at-0"),
+    Sample(e.float_power, (A, SIGNED), lambda x, y: np.exp(y * np.log(x))),
     Sample(e.square, (SIGNED,), lambda x: abs(x) ** 2.0),
     Sample(e.square, (Z,), lambda x: x * x, name="complex"),
     Sample(e.square, (M,), lambda x: x * x, name="integers"),
@@ -238,6 +239,7 @@ EXPONENTIALS = [
     Sample(e.log1p, (Z,), lambda x: np.log(1 + x), name="complex"),
     Sample(e.sigmoid, (SIGNED,), lambda x: (1 + np.tanh(x / 2)) / 2),
     Sample(e.sigmoid2, (SIGNED,), lambda x: (1 + np.tanh(x * LN2 / 2)) / 2),
+    Sample(e.sigmoid_slope, (SIGNED,), lambda x: 1 / (2 + 2 * np.cosh(x))),
     Sample(e.logaddexp, (SIGNED, SIGNED2), lambda x, y: np.log(np.exp(x) + np.exp(y))),
     Sample(e.logaddexp2, (SIGNED, SIGNED2), lambda x, y: np.log2(2**x + 2**y)),
 ]

@@ -204,6 +204,7 @@ HYPERGEOMETRIC = [
         SIGNED,
         oracle=integral(lambda t, m: (1 - m * math.sin(t) ** 2) ** 0.5, 0, np.pi / 2),
     ),
+    row(elliptic.ellipem1, X, oracle=lambda p: sc.ellipeinc(np.pi / 2, 1 - p)),
     row(elliptic.ellipkm1, X, oracle=lambda p: sc.ellipk(1 - p)),
     row(elliptic.ellipkm1, np.ones(2), oracle=lambda p: p * np.pi / 2, name="1"),
     row(

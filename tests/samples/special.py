@@ -5,6 +5,8 @@ import math
 import numpy as np
 import scipy.special as sc
 
+from fungrad.primitives import gamma as g
+from fungrad.primitives import losses
 from fungrad.primitives import special as s
 from fungrad.primitives.zeta import Zeta
 from tests.samples.bessel import BESSEL
@@ -27,25 +29,34 @@ from tests.samples.oracles import (
 from tests.samples.row import Sample, reals
 
 GAMMA = [
-    row(s.gamma, WIDE, oracle=integral(lambda t, x: t**x * math.exp(-t) / x, 0, np.inf)),
-    row(s.gamma, Z, oracle=lambda z: sc.gamma(z + 1) / z, name="complex"),
-    row(s.gammaln, WIDE, oracle=np.vectorize(math.lgamma)),
-    row(s.loggamma, Z, oracle=lambda z: np.log(sc.gamma(z))),
-    row(s.loggamma, WIDE, oracle=np.vectorize(math.lgamma), name="real"),
-    row(s.gammasgn, SIGNED, oracle=lambda x: np.sign(sc.gamma(x))),
-    row(s.rgamma, WIDE, oracle=lambda x: 1 / np.vectorize(math.gamma)(x)),
-    row(s.rgamma, Z, oracle=lambda z: 1 / sc.gamma(z), name="complex"),
-    row(s.digamma, WIDE, oracle=central(sc.gammaln, 0)),
-    row(s.digamma, Z, oracle=lambda z: sc.psi(z + 1) - 1 / z, name="complex"),
+    row(g.gamma, WIDE, oracle=integral(lambda t, x: t**x * math.exp(-t) / x, 0, np.inf)),
+    row(g.gamma, Z, oracle=lambda z: sc.gamma(z + 1) / z, name="complex"),
+    row(g.gammaln, WIDE, oracle=np.vectorize(math.lgamma)),
+    row(g.loggamma, Z, oracle=lambda z: np.log(sc.gamma(z))),
+    row(g.loggamma, WIDE, oracle=np.vectorize(math.lgamma), name="real"),
+    row(g.gammasgn, SIGNED, oracle=lambda x: np.sign(sc.gamma(x))),
+    row(g.rgamma, WIDE, oracle=lambda x: 1 / np.vectorize(math.gamma)(x)),
+    row(g.rgamma, Z, oracle=lambda z: 1 / sc.gamma(z), name="complex"),
+    row(g.digamma, WIDE, oracle=central(sc.gammaln, 0)),
+    row(g.digamma, Z, oracle=lambda z: sc.psi(z + 1) - 1 / z, name="complex"),
     row(
-        s.digamma, reals(4, low=-0.9, high=-0.2), oracle=lambda x: sc.psi(x + 1) - 1 / x, name="< 0"
+        g.digamma, reals(4, low=-0.9, high=-0.2), oracle=lambda x: sc.psi(x + 1) - 1 / x, name="< 0"
     ),
     row(
-        s.beta, A, B, oracle=lambda a, b: np.exp(sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b))
+        g.beta, A, B, oracle=lambda a, b: np.exp(sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b))
     ),
-    row(s.betaln, A, B, oracle=lambda a, b: np.log(sc.gamma(a) * sc.gamma(b) / sc.gamma(a + b))),
-    row(s.poch, A, B, oracle=lambda a, m: sc.gamma(a + m) / sc.gamma(a)),
-    row(s.binom, A + 4, B, oracle=lambda n, k: 1 / ((n + 1) * sc.beta(n - k + 1, k + 1))),
+    row(g.betaln, A, B, oracle=lambda a, b: np.log(sc.gamma(a) * sc.gamma(b) / sc.gamma(a + b))),
+    row(g.Rise(0), A, B, oracle=lambda x, m: sc.psi(x + m) - sc.psi(x)),
+    row(g.Rise(0), A, B / 50, oracle=lambda x, m: sc.psi(x + m) - sc.psi(x), name="small"),
+    row(
+        g.Rise(1),
+        A - 0.95,
+        B - 0.6,
+        oracle=lambda x, m: sc.polygamma(1, x + m) - sc.polygamma(1, x),
+        name="on both sides of 0",
+    ),
+    row(g.poch, A, B, oracle=lambda a, m: sc.gamma(a + m) / sc.gamma(a)),
+    row(g.binom, A + 4, B, oracle=lambda n, k: 1 / ((n + 1) * sc.beta(n - k + 1, k + 1))),
     row(Zeta(0), A + 1, B, oracle=lambda x, q: sc.zeta(x, q + 1) + q**-x),
     row(
         Zeta(0),
@@ -162,6 +173,7 @@ INTEGRALS = [
     row(s.shi, Z, oracle=lambda z: -1j * sc.sici(1j * z)[0], name="complex"),
     row(s.spence, WIDE, oracle=integral(lambda t, x: -math.log(t) / (t - 1), 1, lambda x: x)),
     row(s.spence, np.ones(2), oracle=lambda x: x - 1, name="1"),
+    row(s.part_of_sum, X, oracle=lambda w: 1 - 1 / (1 + w)),
     row(s.wrightomega, SIGNED, oracle=lambda x: sc.lambertw(np.exp(x)).real),
     row(s.LambertW(0, 1e-8), Z, oracle=lambda z: sc.wrightomega(np.log(z))),
     row(
@@ -191,18 +203,26 @@ ELEMENTARY = [
     row(s.rel_entr, X, Y, oracle=lambda x, y: x * np.log(x / y)),
     row(s.kl_div, X, Y, oracle=lambda x, y: x * np.log(x / y) - x + y),
     row(
-        s.huber,
+        losses.huber,
         np.array([0.5, 0.4]),
         np.array([0.3, 0.8]),
         oracle=lambda d, r: np.where(abs(r) < d, r * r / 2, d * (abs(r) - d / 2)),
     ),
-    row(s.pseudo_huber, X, Y, oracle=lambda d, r: d * d * (np.sqrt(1 + (r / d) ** 2) - 1)),
-    row(s.boxcox, X, SIGNED, oracle=lambda x, p: (x**p - 1) / p),
-    row(s.boxcox, X, 0 * X, oracle=lambda x, p: np.log(x), name="logarithm"),
-    row(s.boxcox1p, X, SIGNED, oracle=lambda x, p: ((1 + x) ** p - 1) / p),
-    row(s.inv_boxcox, Y, SIGNED, oracle=lambda y, p: (1 + p * y) ** (1 / p)),
-    row(s.inv_boxcox, Y, 0 * Y, oracle=lambda y, p: np.exp(y), name="exponential"),
-    row(s.inv_boxcox1p, Y, SIGNED, oracle=lambda y, p: (1 + p * y) ** (1 / p) - 1),
+    row(losses.pseudo_huber, X, Y, oracle=lambda d, r: d * d * (np.sqrt(1 + (r / d) ** 2) - 1)),
+    row(
+        losses.pseudo_huber_by_d,
+        X,
+        Y,
+        oracle=lambda d, r: d * (1 - np.sqrt(1 + (r / d) ** 2)) ** 2 / np.sqrt(1 + (r / d) ** 2),
+    ),
+    row(losses.pseudo_huber_by_r, X, Y, oracle=lambda d, r: r / np.sqrt(1 + (r / d) ** 2)),
+    row(losses.power1p, X, SIGNED, oracle=lambda x, p: np.exp(p * np.log(1 + x))),
+    row(losses.boxcox, X, SIGNED, oracle=lambda x, p: (x**p - 1) / p),
+    row(losses.boxcox, X, 0 * X, oracle=lambda x, p: np.log(x), name="logarithm"),
+    row(losses.boxcox1p, X, SIGNED, oracle=lambda x, p: ((1 + x) ** p - 1) / p),
+    row(losses.inv_boxcox, Y, SIGNED, oracle=lambda y, p: (1 + p * y) ** (1 / p)),
+    row(losses.inv_boxcox, Y, 0 * Y, oracle=lambda y, p: np.exp(y), name="exponential"),
+    row(losses.inv_boxcox1p, Y, SIGNED, oracle=lambda y, p: (1 + p * y) ** (1 / p) - 1),
 ]
 
 

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
-from fungrad.numpy.reductions import flat_zero, is_exact, root, squared_magnitude
+from fungrad.numpy.reductions import flat_zero, is_exact, length, squared_magnitude
 from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
@@ -48,8 +48,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         a = cast(a, np.dtype(np.float64))
     if axis is None:
         if ord is None or (ord in ("f", "fro") and a.ndim == 2) or (ord == 2 and a.ndim == 1):
-            length = root(np.sum(squared_magnitude(a)))
-            return reshaped(length, (1,) * a.ndim) if keepdims else length
+            return length(a, None, keepdims)
         axis = tuple(range(a.ndim))
     elif not isinstance(axis, tuple):
         try:
@@ -67,7 +66,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord is None or ord == 2:
-        return root(np.sum(squared_magnitude(x), axis, keepdims=keepdims))
+        return length(x, axis, keepdims)
     size = np.abs(x)
     if ord == math.inf:
         return np.max(size, axis, keepdims=keepdims, initial=0)
@@ -97,7 +96,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
     if row == column:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):
-        result = root(np.sum(squared_magnitude(x), (row, column)))
+        result = length(x, (row, column))
     elif ord in (2, -2, "nuc"):
         s = np.linalg.svdvals(moveaxis(x, (row, column), (-2, -1)))
         if ord == -2:

@@ -14,6 +14,7 @@ from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_shapes, cast
 from fungrad.numpy.promotion import broadcast_to as broadcast
+from fungrad.primitives import gamma as g
 from fungrad.primitives import hypergeometric as h
 from fungrad.primitives import special as p
 from fungrad.primitives.bessel import SphericalBessel
@@ -53,8 +54,8 @@ def polygamma(n: Any, x: Any) -> Any:
     higher = order != 0
     orders = np.where(higher, s, 1.0)
     sign = np.where(order % 2 == 0, -1.0, 1.0)
-    scaled = sign * p.gamma(orders + 1) * Zeta()(orders + 1, x)
-    return np.where(higher, scaled, p.digamma(x))
+    scaled = sign * g.gamma(orders + 1) * Zeta()(orders + 1, x)
+    return np.where(higher, scaled, g.digamma(x))
 
 
 @implements(scipy.special.zeta)
@@ -69,7 +70,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 def multigammaln(a: Any, d: Any) -> Any:
     d = operator.index(d)
     a = _double(a)
-    terms = p.gammaln(np.expand_dims(a, -1) - np.arange(d).astype(a.dtype) / 2)
+    terms = g.gammaln(np.expand_dims(a, -1) - np.arange(d).astype(a.dtype) / 2)
     return np.sum(terms, axis=-1) + d * (d - 1) * 0.25 * math.log(math.pi)
 
 
@@ -79,9 +80,9 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     _not_exact("factorial", exact)
     n = _double(n)
     if extend == "complex":
-        return p.gamma(n + 1)
+        return g.gamma(n + 1)
     inside = n >= 0
-    return np.where(inside, p.gamma(np.where(inside, n, 0.0) + 1), 0.0)
+    return np.where(inside, g.gamma(np.where(inside, n, 0.0) + 1), 0.0)
 
 
 @implements(scipy.special.comb)
@@ -91,7 +92,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     N, k = floating(N, k)
     if repetition:
         return comb(N + k - 1, k)
-    return _where_in_range("comb", N, k, p.binom)
+    return _where_in_range("comb", N, k, g.binom)
 
 
 @implements(scipy.special.perm)
@@ -99,7 +100,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Where it is 0 because `k` is out of range, so are its derivatives."""
     _not_exact("perm", exact)
     N, k = floating(N, k)
-    return _where_in_range("perm", N, k, lambda n, k: p.poch(n - k + 1, k))
+    return _where_in_range("perm", N, k, lambda n, k: g.poch(n - k + 1, k))
 
 
 def _where_in_range(name: str, n: Any, k: Any, function: Any) -> Any:

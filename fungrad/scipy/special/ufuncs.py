@@ -15,8 +15,10 @@ from fungrad.numpy.promotion import ufunc_operands
 from fungrad.primitives import bessel as b
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import elliptic as l
+from fungrad.primitives import gamma as g
 from fungrad.primitives import hypergeometric as h
 from fungrad.primitives import incomplete as i
+from fungrad.primitives import losses
 from fungrad.primitives import special as p
 from fungrad.primitives import student as s
 from fungrad.primitives.scipy_ufunc import constant
@@ -35,16 +37,16 @@ def _results(function: Any, *primitives: Any) -> Any:
 
 # Gamma functions
 
-gamma = ufunc(p.gamma)
-gammaln = ufunc(p.gammaln)
-loggamma = ufunc(p.loggamma)
-gammasgn = ufunc(p.gammasgn)
-rgamma = ufunc(p.rgamma)
-digamma = psi = ufunc(p.digamma)
-poch = ufunc(p.poch)
-binom = ufunc(p.binom)
-beta = ufunc(p.beta)
-betaln = ufunc(p.betaln)
+gamma = ufunc(g.gamma)
+gammaln = ufunc(g.gammaln)
+loggamma = ufunc(g.loggamma)
+gammasgn = ufunc(g.gammasgn)
+rgamma = ufunc(g.rgamma)
+digamma = psi = ufunc(g.digamma)
+poch = ufunc(g.poch)
+binom = ufunc(g.binom)
+beta = ufunc(g.beta)
+betaln = ufunc(g.betaln)
 gammainc = ufunc(i.gammainc)
 gammaincc = ufunc(i.gammaincc)
 gammaincinv = ufunc(i.gammaincinv)
@@ -159,12 +161,12 @@ xlog1py = ufunc(p.xlog1py)
 entr = ufunc(p.entr)
 rel_entr = ufunc(p.rel_entr)
 kl_div = ufunc(p.kl_div)
-huber = ufunc(p.huber)
-pseudo_huber = ufunc(p.pseudo_huber)
-boxcox = ufunc(p.boxcox)
-boxcox1p = ufunc(p.boxcox1p)
-inv_boxcox = ufunc(p.inv_boxcox)
-inv_boxcox1p = ufunc(p.inv_boxcox1p)
+huber = ufunc(losses.huber)
+pseudo_huber = ufunc(losses.pseudo_huber)
+boxcox = ufunc(losses.boxcox)
+boxcox1p = ufunc(losses.boxcox1p)
+inv_boxcox = ufunc(losses.inv_boxcox)
+inv_boxcox1p = ufunc(losses.inv_boxcox1p)
 
 
 # Distribution functions, which are incomplete gamma and beta functions: M. Abramowitz and I. A. Stegun,

@@ -1,0 +1,66 @@
+"""Compiled and plain calls give the same bits, except where docs/derivatives.md says that they round otherwise."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(7, 9))
+
+FUNCTIONS = {
+    **{
+        name: getattr(fnp, name)
+        for name in ("sum", "prod", "mean", "average", "var", "std", "cumsum", "cumprod", "nanmean")
+    },
+    **{
+        f"{name} along 0": lambda x, name=name: getattr(fnp, name)(x, axis=0)
+        for name in ("sum", "prod", "mean", "var", "std", "cumsum", "average")
+    },
+    **{f"x**{p}": lambda x, p=p: x**p for p in (0, 0.5, 1, 1.5, 2, -1)},
+    **{f"float_power {p}": lambda x, p=p: fnp.float_power(x, p) for p in (0.5, 1.5, 2, 3, -1)},
+    "power": lambda x: fnp.power(x, x),
+    "float_power": lambda x: fnp.float_power(x, x),
+    "division": lambda x: x / (x + 1),
+    "ifft": lambda x: fnp.fft.ifft(x, norm="ortho"),
+    "fft": fnp.fft.fft,
+}
+REAL_FUNCTIONS = {
+    **{
+        name: getattr(fnp, name)
+        for name in ("interp", "median", "sinc", "trapezoid")
+        if name != "interp"
+    },
+    "interp": lambda x: fnp.interp(x, np.arange(-3.0, 4.0), np.arange(7.0) ** 2),
+    "ihfft": fnp.fft.ihfft,
+    "rfft": fnp.fft.rfft,
+    "logaddexp": lambda x: fnp.logaddexp(x, -x),
+    "norm along 0": lambda x: fnp.linalg.norm(x, axis=0),
+    "bincount": lambda x: fnp.bincount(np.array([0, 1, 1, 2, 0, 1, 3]), x[:, 0]),
+    "at.add": lambda x: fg.at(x[0])[np.array([0, 1, 1, 2, 0, 1, 3])].add(x[:, 0]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *REAL_FUNCTIONS])
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_and_plain_calls_round_alike(name, dtype):
+    if dtype[0] == "c":
+        if name in REAL_FUNCTIONS or name.startswith("var"):
+            return
+        x = (X + 1j * X[::-1]).astype(dtype)
+    else:
+        if dtype == "f2" and "fft" in name:
+            return
+        x = (abs(X) if "power" in name or "**" in name else X).astype(dtype)
+    f = FUNCTIONS.get(name) or REAL_FUNCTIONS[name]
+    np.testing.assert_array_equal(fg.jit(f)(x), f(x))
+    np.testing.assert_array_equal(fg.vjp(f, x)[0], f(x))
+
+
+@pytest.mark.parametrize("n", [-3, -2, 2, 3, 4, 5, 6])
+def test_matrix_power_multiplies_in_the_order_of_numpy(n):
+    f = lambda x: fnp.linalg.matrix_power(x, n)
+    x = X[:, :7]
+    np.testing.assert_allclose(fg.jit(f)(x), f(x), rtol=1e-14)
