@@ -96,6 +96,24 @@ def _rearranged(program: Program, inputs: tuple[int, ...], outputs: tuple[int, .
     )
 
 
+def carries_for(
+    body: Program, used: Sequence[bool], others: Sequence[int], first: int
+) -> tuple[list[int], list[bool]]:
+    """Return which carries a loop needs for those that are `used` and for the outputs `others`.
+
+    The carries are the first outputs of `body`, and its inputs from `first` on. With them come flags of the inputs
+    that are read.
+    """
+    inputs = range(len(body.expr.inputs))
+    carries = [i for i, flag in enumerate(used) if flag]
+    while True:
+        read = reads(_rearranged(body, tuple(inputs), (*carries, *others)).expr)
+        more = [i for i in range(len(used)) if i in carries or read[first + i]]
+        if more == carries:
+            return carries, read
+        carries = more
+
+
 def returning_inputs(program: Program, positions: Sequence[int]) -> Program:
     """Return the program that returns its inputs at `positions` after its outputs."""
     return shared(_returning_inputs, program, tuple(positions))

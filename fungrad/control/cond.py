@@ -16,6 +16,7 @@ from fungrad.control.analysis import (
     derivative,
     moves,
     placed,
+    reads,
     rearranged,
     series_of,
     transposed_by,
@@ -119,9 +120,16 @@ class Cond(OfPrograms):
 
     def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         results = [i for i, flag in enumerate(used) if flag]
-        inputs = range(len(self.branches[0].expr.inputs))
-        branches = tuple([rearranged(branch, inputs, results) for branch in self.branches])
-        return shared(Cond, branches), range(len(inputs) + 1), results
+        every = range(len(self.branches[0].expr.inputs))
+        branches = [rearranged(branch, every, results) for branch in self.branches]
+        read = _any_of([reads(branch.expr) for branch in branches])
+        return (
+            shared(
+                Cond, tuple([rearranged(branch, read, range(len(results))) for branch in branches])
+            ),
+            [0, *[1 + i for i in read]],
+            results,
+        )
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
         if batched[0]:

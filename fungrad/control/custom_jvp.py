@@ -85,10 +85,13 @@ class CustomJVP(OfFunction):
         if not isinstance(rule, _Rule):
             rule, captured = rule.traced([t is not None for t in given])
         moved = [or_zeros(given[i], tangent_type(type_of(arguments[i]))) for i in rule.moving]
-        found = run_rule(rule.program.expr, [*captured, *arguments, *moved])
+        given = [*captured, *arguments]
+        found = run_rule(rule.program.expr, [*given, *moved])
         types = self.function.expr.output_types
         n = len(types)
-        return (found[:n] if known is None else known), for_outputs(found[n:], types)
+        if known is None:
+            known = found[:n] if joint else rule.results(n, given, self.called)
+        return known, for_outputs(found[n:], types)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
@@ -108,10 +111,30 @@ class _Rule(NamedTuple):
     program: Program
     moving: tuple[int, ...]
 
+    def results(self, n: int, given: Sequence[Any], called: str) -> list[Any]:
+        """Return the results, which are `n`, from the primals alone.
+
+        An equation of the rule may compute results and tangents together.
+        """
+        program = quiet(some_outputs(self.program, 0, n))  # effects are the tangents'
+        unread = without_tangents(program, len(given), f"the rule of custom_jvp function {called}")
+        return run_rule(program.expr, [*given, *unread])
+
     def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
         """Return the rule of a batch of calls."""
         flags = (*captured, *batched, *[batched[i] for i in self.moving])
         return _Rule(mapped(self.program, size, flags), self.moving)
+
+
+def without_tangents(results: Program, first: int, label: str) -> list[Any]:
+    """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
+    if any(reads(results.expr)[first:]):
+        raise TypeError(
+            f"{label} must compute the result from the primals alone; it depends on the tangents"
+        )
+    return [
+        np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in results.expr.input_types[first:]
+    ]
 
 
 class custom_jvp(CustomFunction):
@@ -284,12 +307,7 @@ class custom_jvp(CustomFunction):
         n = structure[0].num_leaves
         results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
-        if any(reads(results.expr)[len(closed.captured) :]):
-            raise TypeError(
-                f"the rule of {self.label} must compute the result from the primals alone; it depends on the "
-                "tangents"
-            )
-        unread = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in types]
+        unread = without_tangents(results, len(closed.captured), f"the rule of {self.label}")
         outs = results(*closed.captured, *unread)
         found = record_at_values(
             trace, name_of(self.fun), Pushforward(tangents, moving), outs, closed.captured, operands

@@ -13,6 +13,7 @@ from fungrad.control.analysis import (
     batched_carries,
     batched_outputs,
     by_series,
+    carries_for,
     derivative,
     fixpoint,
     moves,
@@ -310,16 +311,16 @@ class Scan(OfPrograms):
 
     def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         c, k = self.counts
-        results = [*range(k), *[i for i in range(k, len(used)) if used[i]]]
+        rows = [i for i in range(k, len(used)) if used[i]]
+        carries, read = carries_for(self.body, used[:k], rows, c)
+        results = [*carries, *rows]
         if len(results) == len(used):
             return None
-        inputs = range(len(self.body.expr.inputs))
-        body = rearranged(self.body, inputs, results)
-        # Carries stay, read or not.
-        kept = [i for i, read in zip(inputs, reads(body.expr)) if read or c <= i < c + k]
-        counts = (sum(i < c for i in kept), k)
-        body = rearranged(body, kept, range(len(results)))
-        return self._with(body, counts), kept, results
+        kept = [
+            i for i, flag in enumerate(read) if (flag if not c <= i < c + k else i - c in carries)
+        ]
+        body = rearranged(self.body, kept, results)
+        return self._with(body, (sum(i < c for i in kept), len(carries))), kept, results
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]

@@ -13,8 +13,10 @@ from fungrad.control.analysis import (
     batched_carries,
     batched_outputs,
     by_series,
+    carries_for,
     fixpoint,
     quiet,
+    reads,
     rearranged,
     series_of,
     widened,
@@ -38,7 +40,7 @@ from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, recor
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here
-from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.primitive import Primitive, place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.tree import TreeDef
@@ -148,6 +150,19 @@ class While(OfPrograms):
             "as it is once done; custom_root, if the loop looks for a solution of an equation; forward mode "
             "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
         )
+
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        c, b = self.counts
+        tested = reads(self.cond.expr)[c:]
+        needed = [flag or also for flag, also in zip(used, tested, strict=True)]
+        carries, read = carries_for(self.body, needed, (), b)
+        if len(carries) == len(used):
+            return None
+        consts = [i for i in range(b) if read[i]]
+        cond = rearranged(self.cond, [*range(c), *[c + i for i in carries]], [0])
+        body = rearranged(self.body, [*consts, *[b + i for i in carries]], carries)
+        operands = [*range(c), *[c + i for i in consts], *[c + b + i for i in carries]]
+        return shared(While, cond, body, (c, len(consts))), operands, carries
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]

@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad import debug
+from fungrad import debug, lax
 from fungrad.control.custom_jvp import custom_jvp
 from fungrad.control.loops import scan
 from fungrad.control.rules import SymbolicZero
@@ -417,3 +417,42 @@ def test_errors():
     g = custom_jvp(lambda x: x, nondiff_argnums=(0,))
     with pytest.raises(TypeError, match="defjvps cannot be used with nondiff_argnums"):
         g.defjvps(None)
+
+
+LOOPS = {
+    "scan": lambda x: lax.scan(lambda c, r: (c * r, c), x, x)[1].sum(0),
+    "scan to a carry": lambda x: lax.scan(lambda c, r: (fnp.sin(c) * r, c), x, x)[0],
+    "fori_loop": lambda x: lax.fori_loop(0, 3, lambda i, c: c * x + i, x),
+    "while_loop": lambda x: lax.while_loop(lambda c: c.sum() < 5, lambda c: c * 2 + x, x),
+    "cond": lambda x: lax.cond(x.sum() > 0, lambda: fg.jit(lambda u: u * x)(x), lambda: x),
+    "map": lambda x: lax.map(lambda r: fnp.tanh(x + r), x).sum(0),
+    "checkpoint": fg.checkpoint(lambda x: fnp.sin(x) * x),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_rule_may_be_the_jvp_of_a_function_with_control_flow(name):
+    # There results and tangents come of one equation, of which results alone must be had.
+    f = LOOPS[name]
+    g = custom_jvp(f)
+    g.defjvp(lambda primals, tangents: fg.jvp(f, primals, tangents))
+    x, t = np.linspace(0.2, 0.9, 3), np.array([1.0, -2.0, 0.5])
+    transforms = [
+        lambda h: lambda x: fg.jvp(h, (x,), (t,)),
+        lambda h: fg.jit(lambda x: fg.jvp(h, (x,), (t,))),
+        lambda h: lambda x: fg.linearize(h, x)[1](t),
+        lambda h: lambda x: fg.linearize(fg.jit(h), x)[1](t),
+        lambda h: lambda x: fg.vmap(fg.jacfwd(fg.jit(h)))(np.stack([x, x * 0.9])),
+        lambda h: fg.jacfwd(lambda x: lax.map(h, fnp.stack([x, x * 0.9]))),
+    ]
+    if name != "while_loop":
+        transforms += [
+            fg.jacrev,
+            lambda h: fg.jacrev(fg.jit(h)),
+            lambda h: fg.jacrev(lambda x: lax.map(h, fnp.stack([x, x * 0.9]))),
+            lambda h: fg.jit(fg.jacfwd(fg.jacrev(h))),
+        ]
+    for transform in transforms:
+        found, expected = transform(g)(x), transform(f)(x)
+        for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)

@@ -25,13 +25,13 @@ SHAPES = [
 
 VIEWS = """
 {w}[{i}]; {w}[{i}:]; {w}[{i}:, ...]; {w}[{i}, ...]; {w}[{i}, {k}, ...]; {w}[..., 0]; {w}[::-1]; {w}[..., ::2]; {w}[None]
-{w}.T; {w}.reshape(-1); {w}.reshape(2, -1); {w}.reshape(-1, 2, order='F'); {w}.reshape(()); {w}.reshape(1, -1)
+{w}.T; {w}.reshape(-1); {w}.reshape(2, -1); {w}.reshape(()); {w}.reshape(1, -1)
 {w}.ravel(); {w}.squeeze(); np.swapaxes({w}, 0, -1); np.moveaxis({w}, -1, 0); np.flip({w}, -1); np.squeeze({w})
 np.atleast_1d({w}); np.atleast_2d({w}); np.array_split({w}, 2)[{k}]; np.rot90({w}); {w}.view(); np.diagonal({w})
 np.broadcast_to({w}, (2, *np.shape({w}))); {w}.real; {w}.imag; {w}[...]; {w}[()]; {w}[:, None]; {w}[:, {k}]; {w}[{k}::2, ...]
 np.expand_dims({w}, 0); np.asarray({w}); np.ascontiguousarray({w}); np.transpose({w}); {w}.swapaxes(0, -1)
 np.fliplr({w}); np.flipud({w}); np.broadcast_arrays({w}, {w2})[{k}]; {w}[0:1, ..., 0]; {w}.diagonal(); np.hsplit({w}, 2)[{k}]
-np.ravel({w}, order='F'); {w}[-1:]; {w}[:0]; {w}.transpose(); np.real({w}); {w}[1:-1]; {w}[{i}][{k}, ...]
+{w}[-1:]; {w}[:0]; {w}.transpose(); np.real({w}); {w}[1:-1]; {w}[{i}][{k}, ...]
 {w}[:1].reshape(()); {w}.flat[{k}:]; np.reshape({w}, (-1, 1)); {w}.squeeze(0); np.rollaxis({w}, -1); {w}[np.newaxis, ..., {k}]
 np.asanyarray({w}); np.unstack({w})[{k}]; list({w})[{k}]; next(iter({w})); np.split({w}, [1])[{k}]; np.positive({w}); +{w}
 np.conj({w}); np.copy({w}); np.meshgrid({w}, {w2})[{k}]; np.array({w}); np.vstack([{w}, {w2}]); np.permute_dims({w})

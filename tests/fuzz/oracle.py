@@ -436,8 +436,8 @@ def _check(case: Case) -> Mismatch | None:
             if ours and not (way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} asks for values", traceback.format_exc())
         except fg.LostDerivativeError:
-            buffers = any("numpy." in x or x[0] == "b" for x in program.lines + program.captured)
-            if not program.plain and not buffers:  # else the error says what to change
+            arrays = program.captured or any("numpy." in x for x in program.lines)
+            if not program.plain and not arrays:  # else the error says what to change
                 return Mismatch(f"{way} makes a NumPy array", traceback.format_exc())
             return None
         except np.linalg.LinAlgError:  # a derivative may need to solve where a value does not

@@ -47,7 +47,7 @@ pad({a}, 1); pad({a}, 1, mode='edge'); pad({a}, 1, mode='reflect'); tril({m}); t
 ravel({a}); moveaxis({a}, -1, 0); atleast_2d({a}); hstack([{a}, {b}]); vstack([{a}, {b}]); diagonal({m})
 array_split({a}, 2)[{k}]; take({a}, [0, -1], axis={ax}); meshgrid({a}, {b})[{k}]; append({a}, {b}); trace({m})
 delete({a}, 0, axis={axis}); insert({a}, 0, {s}, axis={axis}); resize({a}, (2, 2)); fliplr({m}); dstack([{a}, {b}])
-column_stack([{a}, {b}]); block([[{a}, {b}]]); broadcast_arrays({a}, {b})[{k}]; reshape({a}, (-1, 1), order='F')
+column_stack([{a}, {b}]); block([[{a}, {b}]]); broadcast_arrays({a}, {b})[{k}]
 fft.fftshift({a}); vander({r}, 3); full_like({a}, {s}); ones_like({a}) * {b}; copy({a}); rollaxis({a}, -1)
 """.replace("\n", ";")
 CHOOSING = """
