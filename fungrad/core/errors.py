@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fungrad.core.frames import is_internal, package_of, user_frame
+from fungrad.core.scipys import forget_refusal, raising_frame, refusal_behind
 from fungrad.core.state import put_back, state_variable
 
 Place = tuple[types.CodeType, int]
@@ -241,13 +242,36 @@ def _add_hint(error: BaseException) -> None:
         error.add_note(hint)
 
 
+def _refusal(error: BaseException) -> BaseException | None:
+    """Return the error of ours that NumPy or SciPy turned into this one; or note on this what it was."""
+    if isinstance(error, FungradError):
+        return None
+    frame = raising_frame(error.__traceback__)
+    of_library = frame is not None and package_of(frame) in ("numpy", "scipy")
+    if of_library or isinstance(error, (ValueError, SystemError)):
+        cause = error.__cause__
+        while cause is not None and not isinstance(
+            cause, (LostDerivativeError, ConcretizationError)
+        ):
+            cause = cause.__cause__ if of_library or isinstance(cause, SystemError) else None
+        if cause is not None:
+            forget_refusal()
+            return cause
+    message = refusal_behind(error) if of_library else ""
+    if message:
+        error.add_note(f"before this, in the same function of SciPy: {message}")
+    return None
+
+
 def hide_internals(error: BaseException) -> BaseException | None:
     """Drop fungrad's own frames from the traceback of `error` and of what caused it.
 
     Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
-    place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence".
+    place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence", and
+    SciPy's compiled code into a SystemError.
     """
     _add_hint(error)
+    cause = _refusal(error)
     if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
         seen: BaseException | None = error
         done = set()
@@ -255,9 +279,7 @@ def hide_internals(error: BaseException) -> BaseException | None:
             done.add(id(seen))
             seen.__traceback__ = _without_internals(seen.__traceback__)
             seen = seen.__cause__ if seen.__cause__ is not None else seen.__context__
-    cause = error.__cause__
-    of_numpy = isinstance(error, ValueError) and isinstance(cause, LostDerivativeError)
-    return cause if of_numpy else None
+    return cause
 
 
 @contextlib.contextmanager

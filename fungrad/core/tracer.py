@@ -26,6 +26,7 @@ from fungrad.core.frames import (
     package_of,
     user_frame,
 )
+from fungrad.core.scipys import instead_of_scipy, note_refusal
 from fungrad.core.state import current_trace as current_trace
 from fungrad.core.strict import report_conversion, report_isinstance
 from fungrad.core.types import ArrayType, Shape
@@ -187,9 +188,10 @@ class Tracer:
             "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
             "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
         )
-        raise LostDerivativeError(
+        raise refused(
+            LostDerivativeError,
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
-            f"from the array would be lost to the transform. {_in_library() or advice}"
+            f"from the array would be lost to the transform. {instead_of_scipy() or _in_library() or advice}",
         )
 
     def _check_no_method(self) -> None:
@@ -222,11 +224,14 @@ class Tracer:
         name = builtin.__name__
         if self._has_derivative and not is_internal(caller) and not asks_for_number(caller):
             self._check_no_method()
-            raise LostDerivativeError(
+            advice = (
+                "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
+                f"is meant, write {name}(x)."
+            )
+            raise refused(
+                LostDerivativeError,
                 f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
-                f"{self.type} to a Python number: its derivative would be lost. Use the function of "
-                "fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant is meant, "
-                f"write {name}(x)."
+                f"{self.type} to a Python number: its derivative would be lost. {instead_of_scipy() or advice}",
             )
         return self._number(f"{name}(...)", _CONVERT, True)
 
@@ -248,10 +253,12 @@ class Tracer:
         if type(value) is Tracer:
             mapped = value.owner.label.startswith("vmap")
             advice = _COMPARE if compares() else advice
-            raise ConcretizationError(
+            of_library = instead_of_scipy() or _in_library()
+            raise refused(
+                ConcretizationError,
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
                 f"under `{value.owner.label}` has none: the function is traced once for "
-                f"all values. {_in_library() or (_MAPPED if mapped and advice is not _COMPARE else advice)}"
+                f"all values. {of_library or (_MAPPED if mapped and advice is not _COMPARE else advice)}",
             )
         return value
 
@@ -280,6 +287,12 @@ class Tracer:
             "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
             "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
         )
+
+
+def refused(kind: type[TypeError], message: str) -> TypeError:
+    """Return the error for a conversion that is refused."""
+    note_refusal(message)
+    return kind(message)
 
 
 def _in_library() -> str:

@@ -4,6 +4,7 @@ import traceback
 
 import numpy as np
 import pytest
+from scipy import integrate, ndimage, optimize, stats
 
 import fungrad as fg
 from fungrad.core import errors
@@ -195,3 +196,99 @@ def test_errors_of_other_primitives_of_a_program():
     with pytest.raises(IndexError) as error:
         g(np.ones(3), np.array([0, 1, 9]))
     assert "(in f): c = b[i]  # here" in error.value.__notes__[0]
+
+
+IN_SCIPY = {
+    "brentq": (lambda x: optimize.brentq(lambda y: y - x, -9.0, 9.0), "optimize.brentq"),
+    "brentq args": (
+        lambda x: optimize.brentq(lambda y, x: y - x, -9.0, 9.0, args=(x,)),
+        "optimize.brentq",
+    ),
+    "bisect": (lambda x: optimize.bisect(lambda y: y - x, -9.0, 9.0), "optimize.bisect"),
+    "toms748": (lambda x: optimize.toms748(lambda y: y - x, -9.0, 9.0), "optimize.toms748"),
+    "root_scalar": (
+        lambda x: optimize.root_scalar(lambda y: y - x, bracket=(-9.0, 9.0)).root,
+        "optimize.root_scalar",
+    ),
+    "minimize": (
+        lambda x: optimize.minimize(lambda y: ((y - x) ** 2).sum(), np.ones(2)).x.sum(),
+        "optimize.minimize",
+    ),
+    "fmin": (
+        lambda x: optimize.fmin(lambda y: ((y - x) ** 2).sum(), np.ones(2)).sum(),
+        "optimize.minimize",
+    ),
+    "least_squares": (
+        lambda x: optimize.least_squares(lambda y: y - x, np.ones(2)).x.sum(),
+        "optimize.least_squares",
+    ),
+    "quad": (lambda x: integrate.quad(lambda t: t * x, 0.0, 1.0)[0], "integrate.quad"),
+    "quad bounds": (lambda x: integrate.quad(lambda t: t, 0.0, x)[0], "integrate.quad"),
+    "odeint": (
+        lambda x: integrate.odeint(lambda y, t: -y * x, 1.0, np.arange(3.0))[-1, 0],
+        "integrate.odeint",
+    ),
+    "solve_ivp": (
+        lambda x: integrate.solve_ivp(lambda t, y: -y * x, (0.0, 1.0), [1.0]).y.sum(),
+        "integrate.solve_ivp",
+    ),
+    "map_coordinates": (
+        lambda x: ndimage.map_coordinates(np.eye(3), [[x], [x]])[0],
+        "ndimage.map_coordinates",
+    ),
+    "norm": (lambda x: stats.norm.pdf(x), "stats.norm.pdf"),
+}
+
+
+@pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
+@pytest.mark.parametrize("name", IN_SCIPY)
+def test_functions_of_scipy_that_take_functions_say_what_to_call(name, wrap):
+    f, ours = IN_SCIPY[name]
+    kinds = (fg.LostDerivativeError, fg.ConcretizationError)
+    with pytest.raises(kinds, match=rf"call fungrad\.scipy\.{ours} in its place") as error:
+        wrap(f)(0.7)
+    assert "at test_errors.py:" in str(error.value)
+
+
+REPLACED = {
+    "bounds": (lambda x: optimize.brentq(lambda y: y - 1.0, -x, 9.0), RuntimeError, "brentq"),
+    "fsolve": (lambda x: optimize.fsolve(lambda y: y - x, 1.0).sum(), Exception, "root"),
+    "leastsq": (
+        lambda x: optimize.leastsq(lambda y: y - x, np.ones(2))[0].sum(),
+        Exception,
+        "least_squares",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
+@pytest.mark.parametrize("name", REPLACED)
+def test_errors_that_scipy_raises_in_place_of_ours_carry_it(name, wrap, capfd):
+    f, kind, ours = REPLACED[name]
+    with pytest.raises(kind) as error:
+        wrap(f)(0.7)
+    (note,) = error.value.__notes__
+    assert note.startswith("before this, in the same function of SciPy: at test_errors.py:")
+    assert f"call fungrad.scipy.optimize.{ours} in its place" in note
+    with pytest.raises(ValueError, match="different signs") as other:  # it is not told twice
+        wrap(lambda x: x * optimize.brentq(lambda y: 1.0, -1.0, 1.0))(0.7)
+    assert not hasattr(other.value, "__notes__")
+
+
+def test_where_fungrad_has_no_such_function_rules_are_named():
+    def f(x):
+        return optimize.differential_evolution(lambda y: (y[0] - x) ** 2, [(0, 1)]).fun
+
+    with pytest.raises(fg.LostDerivativeError, match=r"differential_evolution.*custom_jvp"):
+        fg.grad(f)(0.7)
+
+
+def test_errors_that_users_raise_from_ours_are_theirs():
+    def f(x):
+        try:
+            return np.asarray(x)
+        except TypeError as error:
+            raise RuntimeError("mine") from error
+
+    with pytest.raises(RuntimeError, match="mine"):
+        fg.grad(f)(1.0)

@@ -1,0 +1,110 @@
+"""What to write where SciPy asks a tracer for a number, and what it makes of being refused one."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from fungrad.core.frames import is_internal, outwards, package_of
+
+_OTHERS = {
+    "scipy.optimize.fsolve": "optimize.root",
+    "scipy.optimize.leastsq": "optimize.least_squares",
+    "scipy.optimize.approx_fprime": "fungrad.grad",
+    "scipy.integrate.dblquad": "integrate.quad",
+    "scipy.integrate.tplquad": "integrate.quad",
+    "scipy.integrate.nquad": "integrate.quad",
+    "scipy.integrate.ode": "integrate.solve_ivp",
+    "scipy.interpolate.interp1d": "interpolate.make_interp_spline",
+}
+"""Functions of SciPy, and those of fungrad that do the same under another name."""
+
+
+def instead_of_scipy() -> str:
+    """Return the advice for a tracer that a function of SciPy, called by the user, converts; "" for others."""
+    entry = None
+    for frame in outwards():
+        package = package_of(frame)
+        if package == "scipy":
+            within = str(frame.f_globals.get("__name__")).startswith("scipy._")  # decorators
+            entry = entry if within else frame
+        elif package != "numpy" and not (entry is None and is_internal(frame)):
+            break
+    if entry is None:
+        return ""
+    name = _public_name(entry)
+    ours = _OTHERS.get(name, name if _is_ours(name) else "")
+    if not ours:
+        return (
+            f"It is {name} that asks for it, which fungrad does not differentiate: a function that calls it can be given a "
+            "derivative with fungrad.custom_jvp and fungrad.pure_callback."
+        )
+    ours = ours if ours.startswith("fungrad.") else f"fungrad.scipy.{ours.removeprefix('scipy.')}"
+    takes_functions = name.startswith(("scipy.optimize.", "scipy.integrate."))
+    where = "; what its function depends on goes into `args`" if takes_functions else ""
+    return f"It is {name} that asks for it: call {ours} in its place{where}."
+
+
+def _public_name(frame: FrameType) -> str:
+    """Return the name by which users know what runs in a frame of SciPy."""
+    parts = str(frame.f_globals.get("__name__")).split(".")
+    module = ".".join(itertools.takewhile(lambda part: part[0] != "_", parts))
+    known: dict[str, Any] = vars(sys.modules.get(module, itertools))
+    owner, name = frame.f_locals.get("self"), frame.f_code.co_name
+    if owner is not None:
+        kinds = [cls.__name__ for cls in type(owner).__mro__ if known.get(cls.__name__) is cls]
+        named = [f"{key}.{name}" for key, value in known.items() if value is owner]
+        name = (named or kinds or [name])[0]
+    return f"{module}.{'minimize' if name.startswith('fmin') else name}"
+
+
+def _is_ours(name: str) -> bool:
+    """Whether fungrad has a function of its own in the place of one of SciPy."""
+    found, theirs = sys.modules.get("fungrad"), sys.modules.get("scipy")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        theirs = theirs if part == "scipy" else getattr(theirs, part, None)
+    return found is not None and found is not theirs
+
+
+class _Last(threading.local):
+    """What this thread refused last: the message, and the function of a library that had asked."""
+
+    refused: tuple[str, CodeType] | None = None
+
+
+_last = _Last()
+
+
+def note_refusal(message: str) -> None:
+    """Remember that a conversion is refused: compiled code may drop the error and raise one of its own."""
+    frame = next((frame for frame in outwards() if not is_internal(frame)), None)
+    asked = frame is not None and package_of(frame) == "scipy"
+    _last.refused = (message, frame.f_code) if asked and frame is not None else None
+
+
+def refusal_behind(error: BaseException) -> str:
+    """Return the message of the refusal after which SciPy's compiled code raised `error`; "" if there is none."""
+    frame = raising_frame(error.__traceback__)
+    if frame is None or _last.refused is None:
+        return ""
+    message, code = _last.refused
+    if frame.f_code is not code:
+        return ""
+    forget_refusal()
+    return message
+
+
+def forget_refusal() -> None:
+    """Forget what was refused: it has been told."""
+    _last.refused = None
+
+
+def raising_frame(traceback: TracebackType | None) -> FrameType | None:
+    """Return the frame in which an error was raised."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return None if traceback is None else traceback.tb_frame
