@@ -119,7 +119,8 @@ class Program(Keeper):
     @cached_property
     def source(self) -> PythonSource:
         """The program as Python source."""
-        return python_source(self.expr, self.donated, self.borrowed)
+        with no_collection():
+            return python_source(self.expr, self.donated, self.borrowed)
 
     def compiled(self, xp: ModuleType = np) -> Callable[..., list[Any]]:
         """Return the function of arrays, for the array library `xp`."""
@@ -132,7 +133,8 @@ class Program(Keeper):
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
-        return run_source(self.source, xp)
+        with no_collection():
+            return run_source(self.source, xp)
 
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:

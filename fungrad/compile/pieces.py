@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from fungrad.core.errors import Source
 from fungrad.core.primitive import Primitive
 
-PIECE = 1 << 12
+PIECE = 1 << 11
 """Lines up to which a program is one function, and of the pieces of longer ones."""
 
 Origin = tuple[Primitive, Source | None]
