@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.callback import io_callback, pure_callback
 from tests.backends.fake_cupy import make_module
 
@@ -300,3 +301,74 @@ def test_vmap_of_ordered():
     ):
         fg.vmap(lambda x: io_callback(sine, x, x, ordered=True))(np.ones(2))
     assert fg.jit(lambda x: io_callback(sine, x, x, ordered=True))(0.0) == 0.0
+
+
+def drawing(nested=None):
+    """A function whose body draws numbers that its derivative needs, and the same with numbers that are given."""
+    numbers = np.array([0.3, -0.7, 1.1, 0.6])
+    calls = []
+
+    def draw():
+        calls.append(1)
+        return numbers[(len(calls) - 1) % 4]
+
+    def step(c, d):
+        h = fnp.cos(fnp.sin(c * d))
+        large = fnp.outer(fnp.arange(20.0) * h, fnp.arange(20.0) * c).sum()
+        return c * d + fnp.exp(h) * fnp.tanh(h) + 1e-6 * large
+
+    def drawn():
+        return io_callback(draw, fg.ShapeDtypeStruct((), float))
+
+    if nested == "cond":
+        f = lambda x: lax.cond(x > 0, lambda x: step(x, drawn()), lambda x: x * drawn(), x)
+        return f, lambda x: step(x, 0.3), calls, 1
+    loop = lambda x: lax.scan(lambda c, _: (step(c, drawn()), None), x, length=4)[0]
+    if nested == "checkpoint":
+        loop = fg.checkpoint(loop)
+    return loop, lambda x: lax.scan(lambda c, d: (step(c, d), None), x, numbers)[0], calls, 4
+
+
+DERIVATIVES = {
+    "grad": fg.grad,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "grad of jit": lambda f: fg.grad(fg.jit(f)),
+    "vjp": lambda f: lambda x: fg.vjp(f, x)[1](1.0)[0],
+    "jvp": lambda f: lambda x: fg.jvp(f, (x,), (1.0,))[1],
+    "jvp of jit": lambda f: lambda x: fg.jvp(fg.jit(f), (x,), (1.0,))[1],
+    "linearize": lambda f: lambda x: fg.linearize(f, x)[1](1.0),
+    "second": lambda f: fg.grad(fg.grad(f)),
+}
+
+
+@pytest.mark.parametrize("transform", DERIVATIVES)
+@pytest.mark.parametrize("nested", [None, "cond", "checkpoint"])
+def test_derivatives_use_the_results_of_the_calls_of_the_function(nested, transform):
+    f, given, calls, count = drawing(nested)
+    found = DERIVATIVES[transform](f)(0.5)
+    assert len(calls) == count
+    np.testing.assert_allclose(found, DERIVATIVES[transform](given)(0.5), rtol=1e-9)
+
+
+def test_where_the_calls_would_have_to_be_repeated_is_an_error():
+    def draw():
+        return np.float64(0.5)
+
+    def drawn():
+        return io_callback(draw, fg.ShapeDtypeStruct((), float))
+
+    def by_while(x):
+        return lax.while_loop(lambda c: c < 3, lambda c: c * c * (1.5 + drawn()), x)
+
+    def nested(x):
+        def step(c, _):
+            return lax.cond(c > 0, lambda c: fnp.sin(c) * drawn(), lambda c: c, c), None
+
+        return lax.scan(step, x, length=3)[0]
+
+    for transform in (fg.grad, lambda f: lambda x: fg.linearize(fg.jit(f), x)[1](1.0)):
+        for f in (by_while, nested) if transform is not fg.grad else (nested,):
+            with pytest.raises(fg.MissingRuleError, match="needs the results of a callback in it"):
+                transform(f)(1.5)
+    unused = lambda x: lax.while_loop(lambda c: c < 3, lambda c: (drawn(), c * c)[1], x)
+    assert fg.jvp(fg.jit(unused), (2.0,), (1.0,)) == (4.0, 4.0)

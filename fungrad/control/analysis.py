@@ -10,8 +10,10 @@ from fungrad.compile.lower import Program
 from fungrad.compile.simplify import without_dead_code
 from fungrad.control.programs import OfPrograms, shared
 from fungrad.core.axes import name_in_batch
+from fungrad.core.errors import MissingRuleError
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import place_of_use
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
 from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
@@ -125,6 +127,46 @@ def _returning_inputs(program: Program, positions: tuple[int, ...]) -> Program:
     return Program(dataclasses.replace(expr, outputs=expr.outputs + also))
 
 
+def _results_of_effects(expr: Expr) -> list[int]:
+    """Return the variables that equations with an effect give, but for those that hold programs."""
+    return [
+        v
+        for primitive, _, outputs in expr.equations
+        if primitive.effect and not isinstance(primitive, OfPrograms)
+        for v in outputs
+    ]
+
+
+def returning_effects(program: Program) -> Program:
+    """Return the program that returns, after its outputs, the results of its effects."""
+    return shared(_returning_effects, program) if program.effect else program
+
+
+def _returning_effects(program: Program) -> Program:
+    expr = program.expr
+    outputs = (*expr.outputs, *_results_of_effects(expr))
+    return Program(dataclasses.replace(expr, outputs=outputs))
+
+
+def given_effects(program: Program) -> Program:
+    """Return the program that takes, after its inputs, the results of its effects, which it does not have."""
+    return shared(_given_effects, program) if program.effect else program
+
+
+def _given_effects(program: Program) -> Program:
+    expr = program.expr
+    given = _results_of_effects(expr)
+    kept = [(e, source) for e, source in expr.located() if not {*e.outputs} & {*given}]
+    return Program(
+        dataclasses.replace(
+            expr,
+            inputs=(*expr.inputs, *given),
+            equations=tuple([e for e, _ in kept]),
+            sources=tuple([source for _, source in kept]),
+        )
+    )
+
+
 def with_series(
     program: Program, moving: Sequence[int], alive: Sequence[int], order: int, again: bool
 ) -> Program:
@@ -139,7 +181,7 @@ def with_series(
 def _with_series(
     program: Program, moving: tuple[int, ...], alive: tuple[int, ...], order: int, again: bool
 ) -> Program:
-    expr = quiet(program).expr if again else program.expr
+    expr = _again(program).expr if again else program.expr
     found = Program(jet_expr(expr, moving, order, scaled=False))
     n = len(expr.outputs)
     inexact = [i for i, t in enumerate(expr.output_types) if t.inexact]
@@ -172,6 +214,18 @@ def placed(values: Sequence[Any], positions: Sequence[int], n: int) -> list[Any]
     found: list[Any] = [None] * n
     for i, x in zip(positions, values, strict=True):
         found[i] = x
+    return found
+
+
+def _again(program: Program) -> Program:
+    """Return the program for a second run of what has run already; raise an error if it needs results of effects."""
+    found = quiet(program)
+    if found.effect:
+        raise MissingRuleError(
+            f"the derivative of the loop or branch at {place_of_use()} computes it again, and needs the results of a "
+            "callback in it, which would be called again and may return others. Call it before, and pass its "
+            "results in."
+        )
     return found
 
 
@@ -224,7 +278,7 @@ def _derivative(program: Program, moving: tuple[int, ...], alive: tuple[int, ...
         return [or_zeros(found.get(i), tangent_type(expr.output_types[i])) for i in alive]
 
     types = [*expr.input_types, *[tangent_type(expr.input_types[i]) for i in moving]]
-    return quiet(Program(record_expr("derivative", tangents, types)))
+    return _again(Program(record_expr("derivative", tangents, types)))
 
 
 def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[int]) -> Program:

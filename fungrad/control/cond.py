@@ -81,6 +81,8 @@ class Cond(OfPrograms):
             return known or self(which, *operands), [None] * n
         if joint and known is None:
             return by_series(self, [which, *operands], tangents)
+        if known is not None and self.effect:
+            return known[:n], self._from_saved(known, [which, *operands], tangents[1:], alive)
         if known is None:
             forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
             found = shared(Cond, forward)(which, *operands)
@@ -91,6 +93,36 @@ class Cond(OfPrograms):
             again = tuple([derivative(branch, moving, alive) for branch in self.branches])
             results, t_out = known, shared(Cond, again)(which, *operands, *given)
         return results, placed(t_out, alive, n)
+
+    @property
+    def saving(self) -> Primitive | None:
+        """The choice that also returns all residuals, if there are effects: their results cannot be had again."""
+        return shared(Cond, self._split_by_all[0].forward) if self.effect else None
+
+    @property
+    def _split_by_all(self) -> tuple[_Split, tuple[int, ...], tuple[int, ...]]:
+        """The branches in two for tangents of all operands that can have one, these, and the results with one."""
+        flags = [t.inexact for t in self.branches[0].expr.input_types]
+        moving = tuple([i for i, flag in enumerate(flags) if flag])
+        alive = tuple(_any_of([moves(branch.expr, flags) for branch in self.branches]))
+        return shared(_split_branches, self.branches, moving, alive), moving, alive
+
+    def _from_saved(
+        self,
+        known: Sequence[Any],
+        operands: Sequence[Any],
+        tangents: Sequence[Any],
+        alive: Sequence[int],
+    ) -> list[Any]:
+        """Return the tangents of the results, of which those in `alive` have one, from what `saving` has given."""
+        (_, linear, kept), moving, of_all = self._split_by_all
+        which, *others = operands
+        n = len(self.branches[0].expr.outputs)
+        types = self.branches[0].expr.input_types
+        residuals = [*known[n:], *[others[i] for i in kept]]
+        given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
+        found = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
+        return [x if i in alive else None for i, x in enumerate(found)]
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool

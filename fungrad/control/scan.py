@@ -16,12 +16,14 @@ from fungrad.control.analysis import (
     carries_for,
     derivative,
     fixpoint,
+    given_effects,
     moves,
     placed,
     quiet,
     reaches,
     reads,
     rearranged,
+    returning_effects,
     returning_inputs,
     series_of,
     with_series,
@@ -186,31 +188,31 @@ class Scan(OfPrograms):
         parts = None if known else self._residuals(operands, moving, alive)
         if parts is not None:
             return parts.results, parts
-        step = derivative(self.body, moving, alive)
-        inputs = len(self.body.expr.inputs)
+        body = given_effects(self.body)
+        step = derivative(body, moving, alive)
+        inputs = len(body.expr.inputs)
         needed = [i for i, read in enumerate(reads(step.expr)[:inputs]) if read]
         consts, _, xs = [[i for i in needed if i in part] for part in self._split(range(inputs))]
         c, k = self.counts
         old = [i for i in needed if c <= i < c + k]
-        if known is None:
-            found = self._returning(old)(*operands)
-            history = dict(zip(old, found[n:], strict=True))
-        else:
-            found = known
-            history = dict(zip(range(c, c + k), found[n:], strict=True))
+        found = self._returning(old)(*operands) if known is None else known
+        stacked = old if known is None else range(c, c + k)
+        # What effects have given are inputs after all others.
+        rows_of = dict(zip([*stacked, *range(len(operands), inputs)], found[n:], strict=True))
+        rows_of |= {i: operands[i] for i in xs if i < len(operands)}
         order = [*consts, *range(inputs, inputs + len(moving)), *old, *xs]
         step = rearranged(step, order, range(len(alive)))
-        rows = [*[history[i] for i in old], *[operands[i] for i in xs]]
+        rows = [rows_of[i] for i in (*old, *xs)]
         return found[:n], _Parts(found[:n], step, [operands[i] for i in consts], rows)
 
     def _returning(self, carries: Sequence[int]) -> Scan:
-        """Return the loop that also stacks the carries with which each step begins."""
-        body = returning_inputs(self.body, carries)
+        """Return the loop that also stacks the carries with which each step begins, and results of effects."""
+        body = returning_effects(returning_inputs(self.body, carries))
         return self._with(body, self.counts)
 
     @property
     def saving(self) -> Primitive:
-        """The loop that stacks all carries."""
+        """The loop that stacks all carries, and what effects give: these cannot be had again."""
         c, k = self.counts
         return self._returning(range(c, c + k))
 
