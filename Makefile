@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo test test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+
+test-all: ## run the tests with every Python from 3.11 to 3.14t that is found
+	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py
 
 fuzz: $(VENV)/.test ## run random programs for FUZZ_S seconds; see tests/fuzz/driver.py
 	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) $(VENV)/bin/python -m tests.fuzz
@@ -62,7 +65,7 @@ gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 environments: $(VENV)/.dev $(VENV)/.test $(PEERS_VENV)/.peers ## make the environments of test, lint and test-peers
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(PEERS_VENV) dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS_VENV) .venv-3.* build dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python $(PEERS_VENV)/bin/python:

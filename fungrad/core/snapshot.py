@@ -33,6 +33,11 @@ def copied(array: Any) -> Any:
     return np.array(array)
 
 
+def is_writeable(array: np.ndarray[Any, Any]) -> bool:
+    """What ``array.flags.writeable`` says, which warns of arrays that `numpy.broadcast_arrays` has made."""
+    return bool(array.flags.num & 0x0400)  # NPY_ARRAY_WRITEABLE of NumPy's C API
+
+
 def is_constant(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array is read-only, and so is whatever it is a view of.
 
@@ -40,7 +45,7 @@ def is_constant(array: np.ndarray[Any, Any]) -> bool:
     """
     owner: Any = array
     while isinstance(owner, np.ndarray):
-        if owner.flags.writeable:
+        if is_writeable(owner):
             return False
         owner = owner.base
     if owner is None:

@@ -22,6 +22,7 @@ from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
+from fungrad.core.snapshot import is_writeable
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind, stage
 from fungrad.core.tracer import Tracer, current_trace
@@ -108,7 +109,7 @@ def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
         current_trace.get() is None
         and all(
             type(leaves[i]) is np.ndarray
-            and leaves[i].flags.writeable
+            and is_writeable(leaves[i])
             and leaves[i].dtype.isnative
             and has_own_places(leaves[i])
             for i in donated

@@ -515,3 +515,12 @@ def test_recursion_limit_does_not_bound_programs():
         return x
 
     assert fg.grad(f)(1.0) == (-1.0) ** n
+
+
+@pytest.mark.parametrize("transform", [fg.grad, lambda f: fg.jit(fg.grad(f)), fg.jacfwd])
+def test_what_broadcast_arrays_gives_is_captured_without_a_warning(transform):
+    """NumPy warns where its flag `writeable` is read."""
+    i, j = np.broadcast_arrays(np.arange(3)[:, None], np.arange(2))
+    weights, _ = np.broadcast_arrays(np.arange(3.0)[:, None], np.zeros(2))
+    f = lambda x: fg.numpy.sum(x[i, j] * weights)
+    np.testing.assert_array_equal(transform(f)(np.ones((3, 2))), weights)

@@ -124,14 +124,24 @@ WRITTEN_OUT = {
     "stats.yeojohnson_llf": lambda s, x: s.stats.yeojohnson_llf(1.5, x),
     "stats.zmap": lambda s, x: s.stats.zmap(x, x**2),
 }
+# Those that only some versions of SciPy have written against the standard; the others refuse.
+LATELY = {
+    "integrate.simpson": lambda s, x: s.integrate.simpson(x),
+    "stats.linregress": lambda s, x: s.stats.linregress(x[0], x[1]).slope,
+}
 
 # Those whose Python looks at values, so that `jit` cannot trace them.
 NEED_VALUES = """
     differentiate.derivative differentiate.hessian differentiate.jacobian integrate.cubature
     integrate.quad_vec integrate.tanhsinh optimize.elementwise.find_minimum
-    optimize.elementwise.find_root signal.correlate spatial.transform.Rotation.from_matrix stats.hmean
-    stats.iqr stats.levene stats.median_abs_deviation stats.mode stats.pmean stats.quantile
+    optimize.elementwise.find_root signal.correlate spatial.transform.Rotation.from_matrix stats.mode
     stats.sigmaclip stats.tsem stats.tstd stats.tvar stats.yeojohnson_llf
+"""
+# Those that look at values in some versions of SciPy.
+MAY_NEED_VALUES = """
+    stats.circmean stats.circstd stats.circvar stats.combine_pvalues stats.differential_entropy
+    stats.hmean stats.iqr stats.jarque_bera stats.kstat stats.kstatvar stats.levene
+    stats.linregress stats.median_abs_deviation stats.pmean stats.quantile stats.tmean
 """
 
 # What cannot be differentiated through SciPy's own code, and why. docs/dtypes.md has the summary.
@@ -141,7 +151,6 @@ CONVERTED = "SciPy makes a NumPy array of it; the function is not written agains
 CANNOT = {
     "cluster.vq.vq": (COMPILED, lambda s, x: s.cluster.vq.vq(x, x[:2] * 1.1)[1]),
     "fft.dct": (COMPILED, lambda s, x: s.fft.dct(x)),
-    "integrate.simpson": (CONVERTED, lambda s, x: s.integrate.simpson(x)),
     "interpolate.CubicSpline": (
         COMPILED,
         lambda s, x: s.interpolate.CubicSpline(fnp.arange(4.0), x)(0.5),
@@ -159,7 +168,6 @@ CANNOT = {
     "signal.welch": (CONVERTED, lambda s, x: s.signal.welch(x[:, 0], nperseg=4)[1]),
     "spatial.distance.cdist": (COMPILED, lambda s, x: s.spatial.distance.cdist(x, x * 2)),
     "stats.Normal": (CONVERTED, lambda s, x: s.stats.Normal(mu=x, sigma=2.0).pdf(0.5)),
-    "stats.linregress": (CONVERTED, lambda s, x: s.stats.linregress(x[0], x[1]).slope),
     "stats.norm": (CONVERTED, lambda s, x: s.stats.norm.pdf(x)),
     "stats.wasserstein_distance": (
         CONVERTED,
@@ -189,7 +197,7 @@ def table():
         for module, text in names.items():
             for name in (f"{module}.{word}" for word in text.split()):
                 rows[name] = functools.partial(function, name=name)
-    return rows | WRITTEN_OUT
+    return rows | WRITTEN_OUT | LATELY
 
 
 def total(result):
@@ -250,12 +258,17 @@ def found():
 
 @pytest.mark.parametrize("name", table())
 def test_gradient_is_that_of_differences(name, found):
+    if name in LATELY and isinstance(found[name], str):
+        assert found[name].startswith("LostDerivativeError")
+        return
     assert isinstance(found[name], list), found[name]
     slope, numeric, compiled = found[name]
     assert slope != 0
     assert slope == pytest.approx(numeric, rel=1e-5, abs=1e-6)
     if name in NEED_VALUES.split():
         assert isinstance(compiled, str), compiled
+    elif name in MAY_NEED_VALUES.split() and isinstance(compiled, str):
+        assert compiled.startswith("ConcretizationError")
     else:
         assert compiled == pytest.approx(slope, rel=1e-9)
 

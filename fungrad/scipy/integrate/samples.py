@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ def cumulative_trapezoid(
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     y, d = _prepared(y, x, dx, axis, "simpson")
     n = y.shape[-1]
-    if n != 2 and (x is not None or n % 2 == 0):
-        y, d = double(y), double(d)  # as SciPy computes these
+    if n != 2 and (x is not None or n % 2 == 0) and _scipy_widens():
+        y, d = double(y), double(d)
     if n == 1:
         return np.sum(0.0 * y, axis=-1)
     if n == 2:
@@ -69,6 +70,12 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: Any = -1) -> Any:
     total = np.sum(first[..., ::2] + last[..., ::2], axis=-1)
     # Of an even number of samples the last interval has no partner: it is taken from the last parabola.
     return total + last[..., -1] if n % 2 == 0 else total
+
+
+@functools.cache
+def _scipy_widens() -> bool:
+    """Whether SciPy's `simpson` computes single precision in double precision, as before version 1.18."""
+    return bool(scipy.integrate.simpson(np.zeros(4, np.float32)).dtype == np.float64)
 
 
 def _first_intervals(y: Any, d: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,18 @@ def _with_inverse(a: Any, b: Any) -> Any:
     return Solve()(matrices(y, square=True), matrices(x, square=True))
 
 
-@implements(scipy.linalg.eigvals)
-def eigvals(
-    a: Any,
-    b: Any = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
+def _eigvals(*args: Any, **kwargs: Any) -> Any:
     """Traced, `b` must be invertible."""
-    return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
+    given = _EIGVALS.bind(*args, **kwargs).arguments
+    homogeneous = given.get("homogeneous_eigvals", False)
+    return eig(given["a"], given.get("b"), right=False, homogeneous_eigvals=homogeneous)
+
+
+_EIGVALS = inspect.signature(
+    scipy.linalg.eigvals
+)  # which in SciPy 1.18 got a parameter in the middle
+_eigvals.__signature__ = _EIGVALS  # type: ignore[attr-defined]
+eigvals = implements(scipy.linalg.eigvals)(_eigvals)
 
 
 @implements(scipy.linalg.eigh)

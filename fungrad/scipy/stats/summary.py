@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
 from fungrad.scipy import special
@@ -201,7 +203,14 @@ def rankdata(
     x, along = _sample("rankdata", a, axis, nan_policy, exact=True)
     if x.size == 0:
         raise ValueError("rankdata: of an empty array there are no ranks under a transform")
-    return np.moveaxis(_along(_ranks(method), x, along), -1, along)
+    ranks = np.moveaxis(_along(_ranks(method), x, along), -1, along)
+    return ranks.astype(_dtype_of_ranks(method, type_of(x).dtype), copy=False)
+
+
+@functools.cache
+def _dtype_of_ranks(method: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that SciPy gives ranks: since version 1.18 they are floating-point numbers."""
+    return scipy.stats.rankdata(np.zeros(1, dtype), method).dtype  # type: ignore[no-any-return]
 
 
 @implements(scipy.stats.mode)
