@@ -157,6 +157,7 @@ def implements(
         place = place_of_out(rule)
         first = inspect.unwrap(rule).__code__.co_varnames[:1]
         copy_place, copies = parameter(rule, "copy")
+        output_place, _ = parameter(rule, "output")  # what functions of scipy.ndimage call `out`
         lenient = lenient_parameters(rule)
         kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
 
@@ -182,7 +183,9 @@ def implements(
                 x = args[0] if args else kwargs.get(*first)
                 result = views_of(x, result, writable, contiguous)
             else:
-                result = own(result, (*args, *kwargs.values()) if kwargs else args)
+                output = args[output_place] if len(args) > output_place else kwargs.get("output")
+                if output is None or result is not output:
+                    result = own(result, (*args, *kwargs.values()) if kwargs else args)
             return result if kind is None else each(kind, result)
 
         def function(*args: Any, **kwargs: Any) -> Any:

@@ -146,6 +146,7 @@ def test_output():
     def f(x):
         out = fg.numpy.zeros_like(x)
         assert ndimage.gaussian_filter(x, 1.0, output=out) is out
+        assert ndimage.gaussian_filter(x, 1.0, 0, out) is out
         return (
             out,
             ndimage.laplace(x, output=np.float32),
