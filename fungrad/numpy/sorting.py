@@ -156,6 +156,9 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     arrays = [as_tracer(x) for x in keys]
     if len({x.shape for x in arrays}) > 1:
         raise ValueError("all keys need to be the same shape")
+    if not arrays[0].ndim:
+        first: Any = ArgSort(0)(*[reshaped(x, (1,)) for x in arrays])
+        return reshaped(first, ())
     return ArgSort(normalize_axis_index(axis, arrays[0].ndim))(*arrays[::-1])
 
 

@@ -329,6 +329,17 @@ def test_arrays_that_nobody_can_write_to_are_not_copied(tmp_path):
     assert not array.flags.writeable
 
 
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, lambda f: fg.jit(f, donate_argnums=0)])
+def test_results_of_broadcast_arrays_are_taken_without_a_warning(transform):
+    # NumPy warns at the first look at their flag; from a transform that would be an error here.
+    wide = np.broadcast_arrays(np.ones((2, 3)), np.arange(3.0))[1]
+    assert transform(lambda x: (x * wide).sum())(np.float64(2.0)) == (
+        6 if transform is fg.grad else 12
+    )
+    other = np.broadcast_arrays(np.ones((2, 3)), np.arange(3.0))[1]
+    np.testing.assert_array_equal(fg.jit(lambda x: x * 2, donate_argnums=0)(other), 2 * other)
+
+
 def test_views_are_copied_whatever_their_size():
     base = np.ones(LARGE + 1)
     with Trace("f") as trace:

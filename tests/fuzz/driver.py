@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 
-CAMPAIGNS = ["programs", "in_place", "transforms", "interrupts"]
+CAMPAIGNS = ["programs", "in_place", "transforms", "special", "interrupts"]
 FOUND = Path(__file__).parent / "found"
 CPU_SECONDS = 120
 """How long one program may compute before that is a mismatch."""

@@ -224,6 +224,7 @@ def whole_functions(x):
     a = np.empty_like(x)
     np.copyto(a, x[0])
     np.copyto(a, 2 * x, where=x > 0)
+    np.copyto(a[0], x[None, None, 1])
     np.put(a, [0, -1, 5], x[0, :2])
     np.place(a, x < -1, [1, 2])
     np.putmask(a, x > 2, x**2)

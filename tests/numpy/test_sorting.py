@@ -35,6 +35,7 @@ CASES = [
     Case("sort_complex", (C,)),
     Case("lexsort", ((I[0], V[:3]),)),
     Case("lexsort", (I,)),
+    Case("lexsort", ((V[0], V[1]),)),
     Case("lexsort", ([B, B.round()],), {"axis": 0}, diff_argnums=()),
     *[
         Case("searchsorted", (grid, v), {"side": side}, static=(0,))
