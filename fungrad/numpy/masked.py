@@ -117,7 +117,7 @@ def _reduced(function: Callable[..., Any], x: Selection, axis: Any, kwargs: dict
 
 def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Selection:
     """Return ``x[mask]``, or raise `error` if the key is no mask of leading axes of `x`."""
-    fits = type(mask) is Tracer and mask.dtype == bool and mask.ndim
+    fits = type(mask) is Tracer and mask.dtype == bool and (mask.ndim or not x.ndim)
     if not fits or mask.shape != x.shape[: mask.ndim]:
         raise error
     one = np.ones((), x.dtype)

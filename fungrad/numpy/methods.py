@@ -15,7 +15,7 @@ from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.at import at
-from fungrad.numpy.dispatch import describe_failure, rule_of, store
+from fungrad.numpy.dispatch import describe_failure, rule_of
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.masked import Selection, selection
@@ -217,11 +217,6 @@ class Methods:
 
     def __rmatmul__(self: Any, other: Any) -> Any:
         return np.matmul(strong(other), self) if is_operand(other) else NotImplemented
-
-    def __imatmul__(self: Any, other: Any) -> Any:
-        check_writable(self)
-        result = self @ other if is_operand(other) else NotImplemented
-        return result if result is NotImplemented else store(self, result, exactly=True)
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
         return np.round(self, ndigits or 0)

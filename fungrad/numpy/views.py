@@ -172,6 +172,8 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
     Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
     an ellipsis in the key an array.
     """
+    if not result.type.shape and type(key) is int:
+        return result
     parts = key if type(key) is tuple else (key,)
     memory = getattr(x, "memory", None)
     ellipsis = traced = False
@@ -342,6 +344,12 @@ def check_writable(x: Tracer) -> None:
             f"at {here()}\n{what} of `{trace.label}` is changed in place. Transformed functions are pure: "
             "they leave their arguments as they are. Copy first, x = x.copy(), or write x = x + y in place "
             "of x += y, x = x.at[i].set(v) in place of x[i] = v, and x = fungrad.numpy.sort(x) in place of x.sort()."
+        )
+    if is_scalar(x):
+        raise TypeError(
+            f"at {here()}\na scalar of type {x.type}, as x[0] and sums are, cannot be changed in place. Give the name "
+            "another value, s = v, or make it an array first: x[0, ...] is a view of one element, and "
+            "fungrad.numpy.array(s) a copy."
         )
     if viewed and not memory.writable:
         raise ValueError(

@@ -386,6 +386,21 @@ def rows_at_a_computed_index(x):
     return a * row * column
 
 
+def masks_of_no_axes(x):
+    a = x * 1
+    v = a[0, 0, ...]
+    v[v > 0] *= x[1, 1]
+    v[v > 9] = 4
+    a[1, 1, ...][x[0, 0] > 0] += v
+    return a
+
+
+def copyto_ignores_surplus_axes(x):
+    a = x[0] * 1
+    np.copyto(a, x[None, 1:2] ** 2)
+    return a
+
+
 def windows_see_later_changes(x):
     a = x * 1
     windows = np.lib.stride_tricks.sliding_window_view(a, (2, 2))
@@ -397,6 +412,8 @@ PROGRAMS = [
     views_of_no_axes,
     sums_in_arrays_of_no_axes,
     rows_at_a_computed_index,
+    masks_of_no_axes,
+    copyto_ignores_surplus_axes,
     windows_see_later_changes,
     loop,
     through_row,
@@ -487,6 +504,10 @@ def test_program(f):
         (lambda x: np.sin(x, where=x > 0), "give `out` too"),
         (lambda x: np.arctan2.at(x * 1, [0, 0], 1.0), "arctan2.at with indices that repeat"),
         (lambda x: (x * 1).resize((12,)), "cannot be resized"),
+        (lambda x: x.sum().fill(1.0), r"a scalar of type float64.*fungrad.numpy.array\(s\) a copy"),
+        (lambda x: (x * 1)[0, 0].__setitem__(..., 1.0), "a scalar of type float64"),
+        (lambda x: np.add(x[0, 0], 1, out=x.sum()), "a scalar of type float64"),
+        (lambda x: np.add.at(x.sum(), (), 1.0), "a scalar of type float64"),
         (lambda x: (x * 1).view(np.int64), "no bytes"),
         (lambda x: x.T.ravel("K"), "ravel: order='K' takes elements as they lie in memory"),
         (lambda x: x.reshape(-1, order="A"), "reshape: order='A' .*give order='C' or 'F'"),
