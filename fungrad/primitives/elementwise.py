@@ -362,11 +362,31 @@ float_power = elementwise(  # a kernel of its own, which rounds otherwise
 square = elementwise("square", lambda t, out, x: mul(t, 2 * x))
 sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
 cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
-hypot = elementwise(
-    "hypot",
-    lambda t, out, x, y: mul(t, x / nonzero(out)),
-    lambda t, out, x, y: mul(t, y / nonzero(out)),
+
+
+def hypot_slope_by_leg(t: Any, out: Any, x: Any, y: Any) -> Any:
+    """Return the term t y^2 / r^3, in which nothing cancels where y is small."""
+    sine = hypot_slope(y, x)
+    return mul(t, sine * sine / hypot(x, y))
+
+
+hypot_slope: Function = elementwise(  # x / r, and 0 for r = 0
+    "hypot_slope",
+    hypot_slope_by_leg,
+    lambda t, out, x, y: mul(t, neg(out * hypot_slope(y, x) / hypot(x, y))),
+    function=lambda xp, x, y: x / _nonzero(xp, xp.hypot(x, y)),
+    dtype=keep_dtype,
 )
+hypot: Function = elementwise(
+    "hypot",
+    lambda t, out, x, y: mul(t, hypot_slope(x, y)),
+    lambda t, out, x, y: mul(t, hypot_slope(y, x)),
+)
+
+
+def _nonzero(xp: Any, r: Any) -> Any:
+    return xp.where(r == 0, xp.ones_like(r), r)
+
 
 # Exponentials and logarithms
 
@@ -438,23 +458,39 @@ logaddexp2 = elementwise(
 # the root is, as sqrt(x^2 - 1) has the wrong sign in half the complex plane (W. Kahan, "Branch cuts
 # for complex elementary functions", 1987).
 
+one_minus_square = elementwise(
+    "one_minus_square",
+    lambda t, out, x: mul(t, -2 * x),
+    function=lambda xp, x: (1 - x) * (1 + x),
+    dtype=keep_dtype,
+)
 sin = elementwise("sin", lambda t, out, x: mul(t, cos(x)))
 cos: Function = elementwise("cos", lambda t, out, x: mul(t, -sin(x)))
 tan = elementwise("tan", lambda t, out, x: mul(t, 1 + out * out))
-arcsin = elementwise("arcsin", lambda t, out, x: div(t, sqrt((1 - x) * (1 + x))))
-arccos = elementwise("arccos", lambda t, out, x: div(t, -sqrt((1 - x) * (1 + x))))
+arcsin = elementwise("arcsin", lambda t, out, x: div(t, sqrt(one_minus_square(x))))
+arccos = elementwise("arccos", lambda t, out, x: div(t, -sqrt(one_minus_square(x))))
 arctan = elementwise("arctan", lambda t, out, x: div(t, 1 + x * x))
+
+
+def over_square(x: Any, r: Any) -> Any:
+    """Return x / r^2, where the square may overflow or underflow."""
+    return x / r / r
+
+
 arctan2 = elementwise(  # (y, x)
     "arctan2",
-    lambda t, out, y, x: mul(t, x / (x * x + y * y)),
-    lambda t, out, y, x: mul(t, -y / (x * x + y * y)),
+    lambda t, out, y, x: mul(t, over_square(x, hypot(x, y))),
+    lambda t, out, y, x: mul(t, neg(over_square(y, hypot(x, y)))),
 )
 sinh = elementwise("sinh", lambda t, out, x: mul(t, cosh(x)))
 cosh: Function = elementwise("cosh", lambda t, out, x: mul(t, sinh(x)))
 tanh: Function = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out))
-arcsinh = elementwise("arcsinh", lambda t, out, x: div(t, sqrt(1 + x * x)))
+arcsinh = elementwise(
+    "arcsinh",
+    lambda t, out, x: div(t, sqrt(1 + x * x) if is_complex(x) else hypot(zeros_like(x) + 1, x)),
+)
 arccosh = elementwise("arccosh", lambda t, out, x: div(t, sqrt(x - 1) * sqrt(x + 1)))
-arctanh = elementwise("arctanh", lambda t, out, x: div(t, (1 - x) * (1 + x)))
+arctanh = elementwise("arctanh", lambda t, out, x: div(t, one_minus_square(x)))
 degrees: Function = elementwise("degrees", linear=(0,), transposes=(lambda ct, x: degrees(ct),))
 radians: Function = elementwise("radians", linear=(0,), transposes=(lambda ct, x: radians(ct),))
 

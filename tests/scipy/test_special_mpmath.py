@@ -388,6 +388,16 @@ WALKS: dict[str, Walk] = {
         ((-50.0, -1.0, 30.0), (0.0, 300.0, -300.0)),
         digits=400,
     ),
+    "arctan2": Walk(mp.atan2, (signed((1e-100, 1e-8, 1.0, 1e10)), (-1.5, 1e-100, 1e-8, 2.5, 1e10))),
+    "hypot": Walk(mp.hypot, (signed((1e-100, 1e-8, 1.0, 1e10)), (-1.5, 1e-100, 1e-8, 2.5, 1e10))),
+    "arcsinh": Walk(mp.asinh, ((*REAL, *HUGE[:2]),)),
+    "arccosh": Walk(mp.acosh, ((*beside(1.0)[1::2], *LARGE[1:], *TAIL, *HUGE[:2]),)),
+    "arctanh": Walk(mp.atanh, (signed((*TINY, *SMALL, 1 - 1e-3, 1 - 1e-8)),)),
+    "arcsin": Walk(mp.asin, (signed((*TINY, *SMALL, 1 - 1e-3, 1 - 1e-8)),)),
+    "arccos": Walk(mp.acos, (signed((*TINY, *SMALL, 1 - 1e-3, 1 - 1e-8)),)),
+    "arctan": Walk(mp.atan, ((*REAL, *HUGE[:2]),)),
+    "tan": Walk(mp.tan, (MODERATE,)),
+    "power": Walk(mp.power, ((1e-200, 1e-8, 1.0, 2.5, 30.0), (-2.5, -1.0, 1e-8, 0.5, 1.0, 2.0, 3.3))),
     # Entropies, losses, power transforms
     "xlogy": Walk(lambda x, y: x * mp.log(y), ((0.0, 1e-8, 1.5, -2.0), (1e-200, 1e-8, 0.5, 1.0, 1e10))),
     "xlog1py": Walk(
@@ -447,8 +457,23 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"polygamma{n}": functools.partial(special.polygamma, n) for n in (1, 2, 5)},
     "zeta of Riemann": lambda s: special.zeta(s),
     "lambertw": lambda x: special.lambertw(x).real,
-    "logaddexp": fnp.logaddexp,
-    "logaddexp2": fnp.logaddexp2,
+    **{
+        name: getattr(fnp, name)
+        for name in (
+            "logaddexp",
+            "logaddexp2",
+            "arctan2",
+            "hypot",
+            "arcsinh",
+            "arccosh",
+            "arctanh",
+            "arcsin",
+            "arccos",
+            "arctan",
+            "tan",
+            "power",
+        )
+    },
 }
 """Those of another name, or of several results."""
 
@@ -457,3 +482,28 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def test_values_and_derivatives(name):
     found = faults(name, list(itertools.product(*WALKS[name].grids)))
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "x", [[0.0, 40.0, 3.0, -5.0], [700.0, 0.0, -20.0, 699.0], [1.0, 1.0, 1.0, -300.0]]
+)
+def test_sums_of_exponentials_where_one_term_outweighs_the_others(x):
+    mp.dps = 700
+    weights = [mp.exp(a) for a in x]
+    p = [a / sum(weights) for a in weights]
+    rest = [sum(b for j, b in enumerate(p) if j != i) for i in range(4)]  # 1 - p
+    hessian = [[p[i] * (rest[i] if i == j else -p[j]) for j in range(4)] for i in range(4)]
+    slopes = [[rest[i] if i == j else -p[j] for j in range(4)] for i in range(4)]
+    # d^2 log p_i / dx_j dx_k is that of -logsumexp, for every i
+    x = np.array(x)
+    cases = [
+        (fg.grad(special.logsumexp)(x), p),
+        (fg.hessian(special.logsumexp)(x), hessian),
+        (fg.jacrev(special.softmax)(x), hessian),
+        (fg.jacfwd(special.softmax)(x), hessian),
+        (fg.jacrev(special.log_softmax)(x), slopes),
+        (fg.jacfwd(special.log_softmax)(x), slopes),
+        (-fg.hessian(lambda x: special.log_softmax(x)[1])(x), hessian),
+    ]
+    for found, expected in cases:
+        np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-12, atol=1e-305)

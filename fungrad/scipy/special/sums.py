@@ -12,7 +12,6 @@ import scipy.special
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import Function, implements
 from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
-from fungrad.primitives import elementwise as e
 
 
 def floating(*operands: Any) -> list[Any]:
@@ -33,9 +32,10 @@ def implements_if_there(name: str) -> Callable[[Function], Function]:
 def _largest(a: Any, axis: Any) -> Any:
     """Return the maximum of the real parts, which exponents are relative to; 0 where it is infinite.
 
-    The result does not depend on it, so no derivative passes through.
+    The result does not depend on it; but it does move with it. So what is relative to it stays 0 for the largest term, and
+    the derivatives of the others are small if they are: nothing cancels where one term outweighs all others.
     """
-    top = np.max(e.stop_gradient(a.real), axis=axis, keepdims=True)
+    top = np.max(a.real, axis=axis, keepdims=True)
     return np.where(np.isfinite(top), top, 0.0)
 
 
@@ -87,7 +87,7 @@ def _log(total: Any) -> Any:
 @implements(scipy.special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
     (x,) = ufunc_operands(np.exp, (x,))
-    weights = np.exp(x - e.stop_gradient(np.max(x, axis=axis, keepdims=True)))
+    weights = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return weights / np.sum(weights, axis=axis, keepdims=True)
 
 
