@@ -74,6 +74,8 @@ _PLAIN = (
     *(type(None), bool, int, float, complex, str, bytes, slice, range, type(...), type, CodeType),
     *(ArrayType, ModuleType, BuiltinFunctionType, np.dtype, np.generic, np.ufunc),
 )
+_COMMON = frozenset([type(None), bool, int, str, type, ArrayType])
+"""The commonest of them: this is asked for each part of a key."""
 
 
 def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
@@ -82,10 +84,10 @@ def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
     pending = [*parts]
     while pending:
         part = pending.pop()
-        if isinstance(part, _PLAIN):
+        if type(part) in _COMMON or isinstance(part, _PLAIN):
             continue
         if isinstance(part, (tuple, list, frozenset)):
-            pending.extend(part)
+            pending += [x for x in part if type(x) not in _COMMON]
         elif isinstance(part, Keeper):
             if part.is_users:
                 keepers.append(part)
@@ -93,12 +95,23 @@ def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
             pending += _static_data(part)
         elif isinstance(part, Primitive):
             if not (type(part).remembered and type(part).interned):
-                pending.extend(_fields(part))
+                found, keepable = _users_of(part)
+                keepers += found
+                if not keepable:
+                    return [], False
         elif _is_of_parts(part):
-            pending.extend(_fields(part))
+            pending += _fields(part)
         elif not _has_a_name(part):
             return [], False
     return keepers, True
+
+
+def _users_of(part: Primitive) -> tuple[list[Keeper], bool]:
+    """Return `users` of the fields of a primitive, which do not change."""
+    known = vars(part)
+    if "_users" not in known:
+        known["_users"] = users(_fields(part))
+    return known["_users"]  # type: ignore[no-any-return]
 
 
 def _is_of_parts(part: Any) -> bool:
