@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.custom_vjp import custom_vjp
-from fungrad.control.programs import close
+from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import looks_like, resemble, transformed
 from fungrad.core.types import type_list, type_of
 from fungrad.transforms.call import as_operand, check_callable, name_of
 
@@ -60,11 +60,19 @@ def closure_convert(
     closed = close(label, fun, *example_args)
     hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x.type.inexact]
     rest = [x for i, x in enumerate(closed.captured) if i not in hoisted]
-    n = len(example_args)
-    types = closed.program.expr.input_types[len(closed.captured) :]
+    found = [closed.captured[i] for i in hoisted]
+    return _converted(fun, structure, closed._replace(captured=tuple(rest)), hoisted), found
 
-    @functools.wraps(fun, updated=())
-    @api_boundary
+
+def _converted(
+    fun: Callable[..., Any], structure: tree.TreeDef, closed: Closure, hoisted: Sequence[int]
+) -> Callable[..., Any]:
+    """Return a function of what `fun` takes and of what was captured at the positions `hoisted`."""
+    label = f"closure_convert({name_of(fun)})"
+    n, count = len(structure.children()), len(closed.captured) + len(hoisted)
+    types = closed.program.expr.input_types[count:]
+
+    @transformed(_converted, fun, structure, closed, hoisted)
     def converted(*args: Any) -> Any:
         if len(args) != n + len(hoisted):
             raise TypeError(
@@ -80,12 +88,11 @@ def closure_convert(
                 f"{found} of types {type_list(map(type_of, operands))}"
             )
         values = dict(zip(hoisted, args[n:], strict=True))
-        others = iter(rest)
-        captured = [values[i] if i in values else next(others) for i in range(len(closed.captured))]
-        results = closed.program(*captured, *operands)
-        return tree.unflatten(closed.structure, results)
+        others = iter(closed.captured)
+        captured = [values[i] if i in values else next(others) for i in range(count)]
+        return tree.unflatten(closed.structure, closed.program(*captured, *operands))
 
-    return converted, [closed.captured[i] for i in hoisted]
+    return converted
 
 
 class _Pullback:
@@ -136,7 +143,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """
     check_callable(fun, "custom_gradient")
 
-    @functools.wraps(fun, updated=())
+    @looks_like(fun)
     def result_alone(*args: Any, **kwargs: Any) -> Any:
         return _pair(fun(*args, **kwargs))[0]
 
@@ -160,6 +167,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     custom = custom_vjp(result_alone)
+    resemble(custom, fun)
     custom.defvjp(fwd, lambda residuals, ct: residuals(ct))
     custom.origin = (custom_gradient, fun)
     return custom

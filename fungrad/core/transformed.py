@@ -110,6 +110,16 @@ def resemble(made: Any, fun: Any) -> None:
             vars(made).setdefault(name, value)
 
 
+def looks_like(fun: Any) -> Callable[[F], F]:
+    """Decorate a function of fungrad's own that stands for `fun`, whose name may be None."""
+    kept = [
+        name
+        for name in functools.WRAPPER_ASSIGNMENTS
+        if name not in ("__name__", "__qualname__") or isinstance(getattr(fun, name, None), str)
+    ]
+    return functools.wraps(fun, kept, updated=())  # type: ignore[return-value]
+
+
 class Transformed(Portable):
     """What a transform makes of a function. Made by `transformed`."""
 

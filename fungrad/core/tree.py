@@ -78,9 +78,9 @@ def key_order(tree: Any) -> KeyOrder:
         if isinstance(node, dict):
             if len(node) > 1:
                 orders.append(tuple(node))
-            pending += node.values()
+            pending += [x for x in node.values() if type(x) not in _LEAF_TYPES]
         elif isinstance(node, (tuple, list)):
-            pending += node
+            pending += [x for x in node if type(x) not in _LEAF_TYPES]
         elif node is not None and not optree.tree_is_leaf(node, namespace=NAMESPACE):
             pending += optree.tree_flatten_one_level(node, namespace=NAMESPACE)[0]
     return tuple(orders)

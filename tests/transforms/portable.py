@@ -1,11 +1,14 @@
 """Transformed functions that a module defines, for tests of pickling."""
 
+import functools
+
 import numpy as np
 
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.custom_batching import custom_vmap, sequential_vmap
-from fungrad.custom_derivatives import custom_gradient
+from fungrad.custom_derivatives import closure_convert, custom_gradient
+from fungrad.experimental.checkify import checkify
 
 
 def plain(x):
@@ -71,6 +74,14 @@ def steep(x):
     return x * x, lambda g: 1000 * g
 
 
+def text_of(f, x):
+    return " ".join(str(f(x)).split())
+
+
+def second_of(f, x):
+    return f(x)[1]
+
+
 class Model:
     scale = 3.0
 
@@ -111,5 +122,9 @@ FUNCTIONS = {
     "derivative": (fg.linearize(fg.grad(plain), VECTOR)[1], VECTOR),
     "transpose": (fg.linear_transpose(lambda x: 3 * x, VECTOR), VECTOR),
     "compiled": (fg.jit(plain).lower(VECTOR).compile(), VECTOR),
+    "checkify": (functools.partial(second_of, checkify(plain)), VECTOR),
+    "closure_convert": (closure_convert(plain, VECTOR)[0], VECTOR),
+    "named_call": (fg.named_call(plain, name="other"), VECTOR),
+    "make_expr": (functools.partial(text_of, fg.make_expr(plain)), VECTOR),
     "partial": (fg.tree_util.Partial(fg.jit(fnp.add), 1.0), VECTOR),
 }

@@ -13,6 +13,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.custom_batching import custom_vmap
+from fungrad.custom_derivatives import custom_gradient
 from tests.transforms import portable
 from tests.transforms.test_processes import python
 
@@ -195,6 +196,7 @@ TRANSFORMS = {
     "custom_jvp": fg.custom_jvp,
     "custom_vjp": fg.custom_vjp,
     "custom_vmap": custom_vmap,
+    "custom_gradient": custom_gradient,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import looks_like
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.arguments import operand, untraced
@@ -73,7 +73,7 @@ def scalar_function(
 ) -> Callable[[Any], Any]:
     """Return an objective as a function of the vector."""
 
-    @functools.wraps(fun, updated=())
+    @looks_like(fun)
     def of_vector(vector: Any) -> Any:
         value = fun(variables.tree(vector), *args)
         if getattr(value, "size", 0) == 1 and value.shape:  # SciPy takes such for a number
@@ -88,7 +88,7 @@ def vector_function(
 ) -> Callable[[Any], Any]:
     """Return a function with several results as one from vector to vector."""
 
-    @functools.wraps(fun, updated=())
+    @looks_like(fun)
     def of_vector(vector: Any) -> Any:
         value = fun(variables.tree(vector), *args)
         leaves = [operand(x) for x in tree.leaves(value)]
