@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Callable, Hashable, Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from fungrad.core.config import settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.float_warnings import ORIGINS
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
@@ -139,16 +142,17 @@ class Program(Keeper):
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:
     """Return the function that `source` defines, for arrays of the library `xp`."""
-    bindings = {"np": xp, **source.bindings}
+    bindings = {"np": xp, ORIGINS: source, **source.bindings}
     if xp is not np:
         bindings |= {
             name: xp.asarray(value)
             for name, value in source.bindings.items()
             if isinstance(value, (np.ndarray, np.generic))
         }
+    name_of_file = _file(source)
     first = 1  # line of what the user is shown
     for name, text, origins in source.functions:
-        exec(compile(text, "<fungrad program>", "exec"), bindings)
+        exec(compile(text, name_of_file, "exec"), bindings)
         code = bindings[name].__code__
         bindings[name].__code__ = code.replace(co_firstlineno=first)
         first += len(origins) + 2
@@ -162,6 +166,18 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             raise
 
     return run
+
+
+def _file(source: PythonSource) -> str:
+    """Return what stands for the name of a file where Python speaks of the program: in NumPy's warnings, say."""
+    for origin in itertools.chain.from_iterable(f.origins for f in source.functions):
+        if origin is not None and isinstance(origin[1], tuple) and len(origin[1]) == 2:
+            code = origin[1][0]
+            if isinstance(code, CodeType):  # that of shared programs is not known
+                return (
+                    f"<fungrad program of {os.path.basename(code.co_filename)} (in {code.co_name})>"
+                )
+    return "<fungrad program>"
 
 
 def readable(source: PythonSource) -> str:

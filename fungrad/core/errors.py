@@ -171,6 +171,13 @@ def in_derivative(source: Source | None, backward: bool = False) -> InDerivative
     return InDerivative(source, backward)
 
 
+def line_of(place: Place) -> int:
+    """Return the number of the line."""
+    code, offset = place
+    lines = code.co_lines()
+    return next((n for start, end, n in lines if start <= offset < end and n), code.co_firstlineno)
+
+
 def describe_source(source: Source | None) -> str:
     """Return `file.py:12 (in loss): y = x @ w`, or a phrase if the place is unknown."""
     source, of_what = resolve_source(source), ""
@@ -179,11 +186,7 @@ def describe_source(source: Source | None) -> str:
         source = source.source
     if not isinstance(source, tuple):
         return "an unknown line"
-    code, offset = source
-    line = next(
-        (line for start, end, line in code.co_lines() if start <= offset < end and line),
-        code.co_firstlineno,
-    )
+    code, line = source[0], line_of(source)
     text = linecache.getline(code.co_filename, line).strip()
     place = f"{os.path.basename(code.co_filename)}:{line} (in {code.co_name}{of_what})"
     return f"{place}: {text}" if text else place

@@ -123,6 +123,10 @@ class _Search:
                 scope = _scope_of(function.func)
                 for value in (*function.args, *function.keywords.values()):
                     self._see(value, type(value), code, scope, "")
+        elif (
+            wrapped := getattr(function, "__wrapped__", None)
+        ) is not None:  # what a transform made
+            self._pending.append(wrapped)
         elif type(call := getattr(kind, "__call__", None)) is FunctionType:  # noqa: B004
             self._pending.append(MethodType(call, function))
 
@@ -205,7 +209,9 @@ class _Search:
                 self.mentions.setdefault(id(of), (of, _Mention(code, scope, name)))
             else:
                 self._pending.append(value)
-        elif callable(value) and kind.__module__.partition(".")[0] not in _NOT_FOLLOWED:
+        elif callable(value) and (
+            kind.__module__.partition(".")[0] not in _NOT_FOLLOWED or hasattr(value, "__wrapped__")
+        ):
             self._pending.append(value)
 
 

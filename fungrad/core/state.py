@@ -29,6 +29,11 @@ def state_variable(name: str, default: T) -> contextvars.ContextVar[T]:
     return variable
 
 
+def known_variable(variable: contextvars.ContextVar[Any], default: Any) -> None:
+    """Let `put_back` know a context variable of another package."""
+    _variables.append((variable, default))
+
+
 def repair(function: Callable[[], None]) -> Callable[[], None]:
     """Decorate what `put_back` is to call as well: it mends what is no context variable."""
     _repairs.append(function)

@@ -27,6 +27,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import Moving
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.state import holding, state_variable
@@ -334,7 +335,7 @@ class Trace:
         The results of equations inside calls are kept too, so that a transform which puts them in the
         place of the call finds them known.
         """
-        with holding(_evaluating, self.level):
+        with holding(_evaluating, self.level), at_users_lines():
             while len(self.known) < len(self.equations):
                 self.known.append(self._evaluated(len(self.known)))
 

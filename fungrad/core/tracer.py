@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fungrad.core.config import settings
-from fungrad.core.draws import instead_of_draw
 from fungrad.core.errors import (
     ConcretizationError,
     LostDerivativeError,
@@ -28,7 +27,6 @@ from fungrad.core.frames import (
 )
 from fungrad.core.scipys import instead_of_scipy, note_refusal
 from fungrad.core.state import current_trace as current_trace
-from fungrad.core.strict import report_conversion, report_isinstance
 from fungrad.core.types import ArrayType, Shape
 
 if TYPE_CHECKING:
@@ -102,6 +100,8 @@ class Tracer:
     @property
     def __class__(self) -> Any:  # what isinstance asks for where the type does not match
         if settings.get().conversions_checked:
+            from fungrad.core.strict import report_isinstance  # few programs need it
+
             report_isinstance(self, sys._getframe(1))
         return Tracer
 
@@ -196,6 +196,8 @@ class Tracer:
 
     def _check_no_method(self) -> None:
         """Raise if a method of an array or of a random number generator is given the tracer."""
+        from fungrad.core.draws import instead_of_draw  # only errors need it
+
         frame = innermost_frame()
         called = ("", None) if frame is None else called_in(frame)
         instead = instead_of_draw(*called) or instead_of_method(*called)
@@ -249,6 +251,8 @@ class Tracer:
             self._check_not_assigned()
         value = resolve(self)
         if constant and settings.get().conversions_checked and type(value) is not Tracer:
+            from fungrad.core.strict import report_conversion
+
             report_conversion(self, what)
         if type(value) is Tracer:
             mapped = value.owner.label.startswith("vmap")

@@ -16,6 +16,7 @@ from fungrad.core.backend import namespace
 from fungrad.core.config import settings
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
@@ -134,7 +135,7 @@ class _Linear:
 
     def run(self, *operands: Any) -> list[Any]:
         """Run the program."""
-        with at_places(self.sources):
+        with at_places(self.sources), at_users_lines():
             return self.program(*operands)
 
     def on_device(self, x: Any) -> Any:

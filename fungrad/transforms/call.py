@@ -24,6 +24,7 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace, current_trace
@@ -228,5 +229,29 @@ def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
         arguments += [values[v] for v in trace.inputs]
         arguments += itertools.chain.from_iterable([found for _, found in trace.known])
     # What the program does happens outside of the trace: one without values would record it.
-    with holding(current_trace, trace.outer), at_places(trace.sources):
+    with _running(trace):
         return program(*arguments, *more)
+
+
+class _running:
+    """Context in which what was made of a trace runs: outside of it, its lines being at hand for errors and warnings.
+
+    It is three of `holding` in one, which takes half the time.
+    """
+
+    __slots__ = ("_before", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._before = current_trace.get(), places.get(), float_modes.get()
+        current_trace.set(self._trace.outer)
+        places.set(self._trace.sources)
+        float_modes.set(modes_with_calls())
+
+    def __exit__(self, *_: object) -> None:
+        trace, sources, modes = self._before
+        float_modes.set(modes)
+        places.set(sources)
+        current_trace.set(trace)

@@ -241,7 +241,7 @@ def test_line_numbers_are_those_of_the_source_shown(short):
         program.compiled()(X, np.array([9]))
     tb, numbers = error.value.__traceback__, []
     while tb is not None:
-        if tb.tb_frame.f_code.co_filename == "<fungrad program>":
+        if tb.tb_frame.f_code.co_filename.startswith("<fungrad program"):
             numbers.append(tb.tb_lineno)
         tb = tb.tb_next
     shown = g.source(X, np.array([9])).splitlines()

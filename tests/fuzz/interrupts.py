@@ -100,9 +100,8 @@ class Warm:
 def counts(frame: FrameType) -> bool:
     """Whether an interrupt in `frame` is one that fungrad must be able to take."""
     name = frame.f_globals.get("__name__") or ""
-    return (
-        name.partition(".")[0] in ("fungrad", *STANDARD)
-        or frame.f_code.co_filename == "<fungrad program>"
+    return name.partition(".")[0] in ("fungrad", *STANDARD) or frame.f_code.co_filename.startswith(
+        "<fungrad program"
     )
 
 

@@ -1,0 +1,116 @@
+"""NumPy's warnings of divisions by zero, overflows and invalid values, at the user's lines.
+
+What is recorded runs later, when the user's line is over, and NumPy would name a line of fungrad. So while a program runs NumPy is
+asked to call `_warn` where it would warn, which finds the equation that is running and where it was recorded. Warnings that
+the user has switched off, or has made errors of, stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import InDerivative, Place, Source, line_of, resolve_source
+from fungrad.core.frames import called_in, innermost_frame, is_internal, package_of
+from fungrad.core.state import holding, known_variable
+
+ORIGINS = "__origins__"
+"""The global of a compiled program that is its `PythonSource`: that knows the primitive of each line and where it was recorded."""
+
+
+def _warn(kind: str, flag: int) -> None:
+    """Warn as NumPy would, but of the line that recorded what is running; NumPy calls it."""
+    found = _running(sys._getframe(1))
+    if found is None:
+        frame = innermost_frame()
+        name, _ = ("", None) if frame is None else called_in(frame)
+        _warn_of(kind, name.rpartition(".")[2], "", None if frame is None else _place(frame))
+        return
+    name, source = found
+    source, where = resolve_source(source), ""
+    if isinstance(source, InDerivative):
+        where = ", in the backward pass" if source.backward else ", in the derivative"
+        source = source.source
+    _warn_of(kind, name, where, source if isinstance(source, tuple) else None)
+
+
+def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
+    message = f"{kind} encountered{f' in {name}' if name else ''}{where}"
+    if place is None:
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        return
+    file = place[0].co_filename
+    warnings.warn_explicit(message, RuntimeWarning, file, line_of(place), registry=_registry(file))
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _registry(file: str) -> dict[Any, Any]:
+    """Return what `warnings` keeps so that it warns once per line."""
+    return {}
+
+
+def _place(frame: FrameType) -> Place:
+    return frame.f_code, frame.f_lasti
+
+
+def _running(frame: FrameType | None) -> tuple[str, Source | None] | None:
+    """Return the primitive that runs and where it was recorded; None if a function of the user's runs inside of it."""
+    while frame is not None:
+        source = frame.f_globals.get(ORIGINS)
+        if source is not None:
+            origin = source.origins[frame.f_lineno - 1]
+            if origin is not None:
+                return origin[0].name, origin[1]
+        elif frame.f_code.co_name == "run" and frame.f_globals.get("__name__") == _TRACE:
+            return frame.f_locals["primitive"].name, frame.f_locals["source"]
+        elif not is_internal(frame) and package_of(frame) not in ("numpy", "scipy"):
+            return None
+        frame = frame.f_back
+    return None
+
+
+_TRACE = "fungrad.core.trace"
+
+
+def _with_calls(**modes: Any) -> contextvars.Context:
+    """Return a context in which NumPy has these modes, and calls `_warn` where one is "call"."""
+    with np.errstate(**modes, call=_warn):
+        return contextvars.copy_context()
+
+
+_CALLS = _with_calls(divide="call", over="call", invalid="call")  # it ignores underflow
+float_modes: contextvars.ContextVar[Any] = next(
+    (v for v in _CALLS if v.name == "numpy.ufunc.extobj"),
+    contextvars.ContextVar("unknown", default=None),
+)
+"""In which NumPy keeps what is done about floating-point errors. One that means nothing where NumPy has none."""
+
+_usual = contextvars.Context().run(float_modes.get)
+_ours = _CALLS.get(float_modes)
+known_variable(float_modes, _usual)
+
+
+def at_users_lines() -> holding[Any]:
+    """Return the context in which NumPy's warnings are of the user's lines."""
+    return holding(float_modes, modes_with_calls())
+
+
+def modes_with_calls() -> Any:
+    """Return the value of `float_modes` in which NumPy calls `_warn` where it would warn."""
+    now = float_modes.get()
+    return _ours if now is _usual or now is _ours else _changed(now)
+
+
+def _changed(now: Any) -> Any:
+    """Return other modes than the usual with calls in place of warnings; as they are if there are calls in them."""
+    modes = np.geterr()
+    ours = {kind: "call" for kind, mode in modes.items() if mode == "warn"}
+    if not ours or "call" in modes.values() or "log" in modes.values():
+        return now
+    return _with_calls(**ours)[float_modes]
