@@ -12,6 +12,7 @@ import scipy.special
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import Function, implements
 from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
+from fungrad.primitives import elementwise as e
 
 
 def floating(*operands: Any) -> list[Any]:
@@ -55,10 +56,12 @@ def logsumexp(
         total = np.sum(a, axis=axis, keepdims=keepdims)
         out = np.full_like(total, -math.inf)
         return (out, np.zeros_like(total)) if return_sign else out
-    top = _largest(a, axis)
+    # With signs or phases the sum may be 0; then the result is a constant.
+    positive = b is None and a.dtype.kind == "f"
+    top = _largest(a if positive else e.stop_gradient(a), axis)
     weights = np.exp(a - top)
     shape_of = np.sum(top, axis=axis, keepdims=keepdims)
-    if b is None and a.dtype.kind == "f":
+    if positive:
         # The largest terms are 1, of which log1p keeps the others apart; they are subtracted instead of
         # left out because they have derivatives.
         largest = cast(a == top, a.dtype)
