@@ -64,9 +64,12 @@ class Definition(NamedTuple):
 
 def define(name: str, parameters: Iterable[str], body: Iterable[Line]) -> Definition:
     """Return the function of `name` whose statements are `body`."""
-    lines = [Line(f"def {name}({', '.join(parameters)}):")]
-    lines += [line._replace(text=f"    {line.text}") for line in body]
-    return Definition(name, "\n".join([x.text for x in lines]) + "\n", [x.origin for x in lines])
+    texts = [f"def {name}({', '.join(parameters)}):"]
+    origins: list[Origin | None] = [None]
+    for line in body:
+        texts.append(f"    {line.text}")
+        origins.append(line.origin)
+    return Definition(name, "\n".join(texts) + "\n", origins)
 
 
 def lay_out(listing: Listing, length: int | None = None) -> tuple[Definition, ...]:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.compile import pieces
 from fungrad.transforms.call import programs
 
 
@@ -76,12 +78,40 @@ def instructions(function):
     return count
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
-def test_twice_the_leaves_are_twice_the_work(transform):
+def check_linear(transform):
+    """Check that the second doubling of a size adds twice the work that the first one adds."""
     counts = []
+    for call in [transform(5)] * 3:  # imports, and remembers, what is so once
+        call()
     for n in (20, 40, 80):
         programs.clear()
         call = transform(n)
         counts.append([instructions(call) for _ in range(3)])  # evaluated, compiled, run again
     for a, b, c in zip(*counts, strict=True):
         assert c - b <= 2.1 * (b - a)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_twice_the_leaves_are_twice_the_work(transform):
+    check_linear(transform)
+
+
+def chain(x, n):
+    for _ in range(n):
+        x = fnp.sin(x) * 1.5
+    return x
+
+
+def fill(x, n):
+    u = fnp.zeros(n + 1)
+    for i in range(n):
+        u = fg.at(u)[i].set(x * u[i - 1] + 1.0)
+    return u.sum()
+
+
+@pytest.mark.parametrize("f", [chain, fill])
+@pytest.mark.parametrize("jitted", [False, True])
+def test_twice_the_equations_are_twice_the_work_in_pieces(monkeypatch, f, jitted):
+    monkeypatch.setattr(pieces, "PIECE", 5)
+    around = fg.jit if jitted else lambda g: g
+    check_linear(lambda n: (g := around(fg.grad(lambda x: f(x, n)))) and (lambda: g(2.0)))
