@@ -83,6 +83,10 @@ class LRUCache(Generic[V]):
         entry.used = next(self._clock)
         return entry.value
 
+    def discard(self, key: Hashable) -> None:
+        """Forget the entry of `key`, if there is one."""
+        self._entries.pop(key, None)
+
     def get_or_build(
         self, key: Hashable, build: Callable[[], V], weigh: Callable[[V], float] = lambda _: 1.0
     ) -> V:

@@ -161,7 +161,8 @@ def _names(fun: Callable[..., Any]) -> list[str]:
 
 def _static(fun: Callable[..., Any], signature: Signature) -> Iterator[tuple[str, str]]:
     names = _names(fun)
-    for where, _, value in signature.static:
+    for where, _, held in signature.static:
+        value = held() if isinstance(held, weakref.ref) else held
         name = names[where] if isinstance(where, int) and where < len(names) else str(where)
         yield name, repr(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import time
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,8 @@ class Entry:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was traced; it is compiled anew where it is loaded."""
         parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
-        return Entry, (*parts, self.donated), {"signature": self.signature}
+        signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
+        return Entry, (*parts, self.donated), {"signature": signature}
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
@@ -156,12 +158,39 @@ def has_own_places(x: np.ndarray) -> bool:
     return True
 
 
+def held_weakly(value: Any) -> Any:
+    """Return a weak reference to an object that is equal to itself alone, such as a function; else the value.
+
+    A program for such an argument is of no use when that is gone, and must not keep it, and what it closes over.
+    """
+    if type(value).__hash__ is not object.__hash__:  # type: ignore[comparison-overlap]
+        return value
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return value
+
+
+def strongly(static: Sequence[tuple[int | str, Any, Any]]) -> list[tuple[int | str, Any, Any]]:
+    """Return what is known of static arguments with the values themselves."""
+    return [
+        (where, exact, held() if isinstance(held, weakref.ref) else held)
+        for where, exact, held in static
+    ]
+
+
+def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
+    found = jitted()
+    if found is not None:
+        found._entries.discard(key)
+
+
 def with_static(
     args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[tuple[int | str, Any, Any]]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of a call with the static ones in their places."""
     args, kwargs = list(args), dict(kwargs)
-    for where, _, value in static:
+    for where, _, value in strongly(static):
         if isinstance(where, int):
             args.insert(where, value)
         else:
@@ -279,6 +308,9 @@ class Jitted(Portable):
                 build = self._logged(build, leaves)
             try:
                 entry = self._entries.get_or_build(key, build)
+                for _, _, held in static:
+                    if isinstance(held, weakref.ref):
+                        weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
             except _NotToBeCached as found:
                 entry = found.entry
             if entry.effect:
@@ -338,7 +370,7 @@ class Jitted(Portable):
                 ) from None
         dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
         # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
-        keyed = tuple([(where, exactly(value), value) for where, value in static])
+        keyed = tuple([(where, exactly(value), held_weakly(value)) for where, value in static])
         return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
@@ -420,6 +452,7 @@ class Lowered:
     def __init__(self, jitted: Jitted, entry: Entry) -> None:
         self._jitted = jitted
         self._entry = entry
+        self._static = strongly(entry.signature.static)
         self.in_types = entry.in_types
 
     @property
@@ -447,6 +480,7 @@ class Compiled:
     def __init__(self, jitted: Jitted, entry: Entry) -> None:
         self._jitted = jitted
         self._entry = entry
+        self._static = strongly(entry.signature.static)
         self.in_types = entry.in_types
 
     @api_boundary
@@ -474,7 +508,7 @@ class Compiled:
             )
         order = self._jitted.key_order(args, kwargs)
         if order != self._entry.signature.order:  # a function can tell these apart
-            args_, kwargs_ = with_static(args, kwargs, self._entry.signature.static)
+            args_, kwargs_ = with_static(args, kwargs, self._static)
             return self._jitted(*args_, **kwargs_)
         return self._entry.run([as_operand(x) for x in leaves], False)
 

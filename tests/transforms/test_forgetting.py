@@ -235,6 +235,28 @@ def test_callbacks_that_modules_define_are_remembered():
     assert programs.info().misses == before
 
 
+def test_static_arguments_that_are_gone_take_their_programs_with_them():
+    f = fg.jit(lambda h, x: h(x), static_argnums=0)
+    gone = []
+    for _ in range(3):
+        b = np.full(3, 1.25)
+        gone.append(weakref.ref(b))
+        h = lambda x, b=b: (x * b).sum()
+        assert f(h, 2.0) == f(h, 2.0) == 7.5
+        assert f.lower(h, 2.0).compile()(2.0) == 7.5
+    assert f.cache_info()[:2] == (6, 3)
+    del h, b
+    gc.collect()
+    assert [x() for x in gone] == [None] * 3
+    assert f.cache_info().currsize == 0
+    model = KINDS["jit"](np.ones(1))
+    again = weakref.ref(f)
+    f(model, 1.0)
+    del f
+    gc.collect()
+    assert again() is None
+
+
 def test_arrays_of_jitted_functions_go_with_them():
     arrays = []
     for i in range(3):
