@@ -165,6 +165,11 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
     if kind == "set":
         out[key] = values
         return out
+    given = np.asarray(values)
+    if kind_of(out.dtype) in "fc" and np.can_cast(given.dtype, out.dtype, "same_kind"):
+        values = given.astype(
+            out.dtype, copy=False
+        )  # first, as of traced arrays, so both round alike
     if out.ndim == 1 and np.ndim(values):
         # NumPy (2.4, at least) does not broadcast values of one axis to an index of several, but reads on
         # beyond their end.

@@ -1,8 +1,8 @@
-"""The table of special functions: gamma, error and exponential integrals, entropies and loss functions.
+"""The table of special functions: error functions, exponential integrals, entropies.
 
-Laid out as `elementwise.py`: ``lambda t, out, *operands`` for each operand. Bessel functions are in
-`bessel.py`, hypergeometric functions in `hypergeometric.py`, incomplete gamma and beta functions in
-`incomplete.py`. DLMF is the NIST Digital Library of Mathematical Functions.
+Laid out as `elementwise.py`: ``lambda t, out, *operands`` for each operand. Gamma functions are in `gamma.py`, Bessel
+functions in `bessel.py`, hypergeometric functions in `hypergeometric.py`, incomplete gamma and beta functions in
+`incomplete.py`, losses and power transforms in `losses.py`. DLMF is the NIST Digital Library of Mathematical Functions.
 """
 
 from __future__ import annotations

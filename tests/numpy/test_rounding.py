@@ -38,6 +38,9 @@ REAL_FUNCTIONS = {
     "logaddexp": lambda x: fnp.logaddexp(x, -x),
     "norm along 0": lambda x: fnp.linalg.norm(x, axis=0),
     "bincount": lambda x: fnp.bincount(np.array([0, 1, 1, 2, 0, 1, 3]), x[:, 0]),
+    "at.add of a number": lambda x: fg.at(x[0])[np.array([0, 1, 1, 2, 0, 1, 3])].add(0.1),
+    "at.add of doubles": lambda x: fg.at(x[0])[np.array([0, 1, 1, 2, 0, 1, 3])].add(X[:, 1]),
+    "at.mul of doubles": lambda x: fg.at(x[0])[np.array([0, 1, 1, 2, 0, 1, 3])].mul(X[:, 1]),
     "at.add": lambda x: fg.at(x[0])[np.array([0, 1, 1, 2, 0, 1, 3])].add(x[:, 0]),
 }
 
