@@ -14,6 +14,7 @@ from fungrad.control.programs import (
     NotTraced,
     close,
     mapped,
+    record,
     shared,
     some_outputs,
     try_to_close,
@@ -49,7 +50,7 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
-from fungrad.core.trace import Trace, bind
+from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import check_callable, name_of
@@ -326,7 +327,7 @@ class custom_jvp(CustomFunction):
                 rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))
         call = shared(CustomJVP, name_of(self.fun), closed.program, rule, counts)
-        found = bind(call, [*closed.captured, *captured, *operands])
+        found = record(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
     def trace_rule(

@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, TracedBackward, trace_backward
-from fungrad.control.programs import NotTraced, mapped, shared, try_to_close
+from fungrad.control.programs import NotTraced, mapped, record, shared, try_to_close
 from fungrad.control.rule_tracing import (
     Lazy,
     Unusable,
@@ -37,7 +37,7 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, called_with
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.trace import Trace, bind, record_expr
+from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.elementwise import Cast
@@ -319,7 +319,7 @@ class custom_vjp(CustomFunction):
                 rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))
         call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
-        found = bind(call, [*closed.captured, *captured, *operands])
+        found = record(call, [*closed.captured, *captured, *operands])
         return tree.unflatten(closed.structure, found)
 
     def trace_rule(

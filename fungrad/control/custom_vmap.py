@@ -8,14 +8,13 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.loops import map as loop
-from fungrad.control.programs import close
+from fungrad.control.programs import close, record
 from fungrad.control.rules import OfFunction, pair, shown_type
 from fungrad.control.sites import CustomFunction, Site, is_operand, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use, primitive
-from fungrad.core.trace import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import expand
@@ -195,7 +194,7 @@ class custom_vmap(CustomFunction):
         closed = self.closed(site)
         rule = _Rule(self.vmap_rule, f"the vmap rule of {self.label}", site, closed.structure)
         call = CustomVmap(name_of(self.fun), closed.program, rule, (len(closed.captured), 0))
-        return tree.unflatten(closed.structure, bind(call, [*closed.captured, *operands]))
+        return tree.unflatten(closed.structure, record(call, [*closed.captured, *operands]))
 
 
 @api_boundary

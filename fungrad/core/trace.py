@@ -196,6 +196,8 @@ class Trace:
                 value = snapshot(value)
                 if self.xp is np and type(value) is not np.ndarray:
                     self.xp = namespace((value,))
+                if self.staged:  # within a branch, what is computed of constants may never run
+                    value = lifted(value)
             self.on_host = self.xp is np and type(value) is not Tracer
             self.values[v] = value
         tracer = Tracer(self, v, type_)
@@ -463,6 +465,12 @@ def stage() -> Trace | None:
     if trace is None or not trace.staged or trace.level > _evaluating.get():
         return None
     return trace
+
+
+def lifted(value: Any) -> Any:
+    """Return an array as a tracer, where constants are staged."""
+    trace = stage()
+    return value if trace is None else trace.lift(value)
 
 
 def without_values() -> Trace | None:

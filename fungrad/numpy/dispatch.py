@@ -222,6 +222,11 @@ def on_stage(
     if trace is None or kwargs.get("out") is not None:
         return args
     for i, x in enumerate(args):
+        if type(x) is list and not any(isinstance(row, np.ndarray) for row in x):
+            try:
+                x = np.asarray(x)
+            except ValueError:  # rows of different lengths
+                continue
         array = type(x) is np.ndarray or isinstance(x, np.generic)
         if type(x) in numbers or (array and kind_of(x.dtype) in "biufc"):
             return (*args[:i], trace.lift(x), *args[i + 1 :])

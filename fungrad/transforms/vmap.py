@@ -18,7 +18,7 @@ from fungrad.core.frozen import Draws
 from fungrad.core.moving import may_move
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
-from fungrad.core.trace import Trace, current_trace, rebind, record_expr
+from fungrad.core.trace import Trace, current_trace, lifted, rebind, record_expr
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
@@ -253,7 +253,9 @@ def vmap(
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         # As they are now: the function may write to them by another name.
         batches = [
-            snapshot(as_operand(x)) for x, a in zip(leaves, axes, strict=True) if a is not None
+            lifted(snapshot(as_operand(x)))
+            for x, a in zip(leaves, axes, strict=True)
+            if a is not None
         ]
         draws = Draws(fun)
         with Trace(label) as trace:

@@ -22,10 +22,14 @@ def called(x):
     return x
 
 
+ruled = fg.custom_jvp(lambda x: fnp.log(x))
+ruled.defjvp(lambda p, t: (ruled(*p), t[0] / p[0]))
+
 SHAPE = fg.ShapeDtypeStruct((), float)
 
 FAILING = {
     "cholesky": lambda x: x + fnp.linalg.cholesky(BAD)[0, 0],
+    "list": lambda x: x + fnp.linalg.cholesky([[-1.0, 0.0], [0.0, 1.0]])[0, 0],
     "scipy": lambda x: x + fla.cholesky(BAD)[0, 0],
     "inverse": lambda x: x + fnp.linalg.inv(np.zeros((2, 2))).sum(),
     "ufunc": lambda x: x + fnp.log(ZERO).sum(),
@@ -36,6 +40,12 @@ FAILING = {
     "jitted": lambda x: x + fg.jit(lambda a: fnp.log(a).sum())(ZERO),
     "jitted with it inside": lambda x: fg.jit(lambda y: y + fnp.log(ZERO).sum())(x),
     "gradient": lambda x: x + fg.grad(lambda y: y * fnp.log(ZERO).sum())(x),
+    "gradient of a constant": lambda x: x + fg.grad(fnp.log)(0.0),
+    "derivative of a constant": lambda x: x + fg.jvp(fnp.log, (0.0,), (1.0,))[1],
+    "batch of constants": lambda x: x + fg.vmap(fnp.log)(ZERO).sum(),
+    "rule of one's own": lambda x: x + ruled(0.0),
+    "checkpoint": lambda x: x + fg.checkpoint(fnp.log)(0.0),
+    "solution": lambda x: x + fnp.linalg.solve(np.zeros((2, 2)), np.ones(2))[0],
     "mapped": lambda x: x + fg.vmap(lambda y: y + fnp.log(ZERO).sum())(x * np.ones(2)).sum(),
     "a scan inside": lambda x: lax.scan(lambda c, _: (c + fnp.log(ZERO)[0], None), x, length=2)[0],
     "a constant scan inside": lambda x: x + lax.fori_loop(0, 2, lambda i, c: fnp.log(c - 1), 1.0),
@@ -152,6 +162,8 @@ def test_constants_of_branches_have_values():
         picked = table[fnp.argsort(-table)] + [10.0, 20.0, 30.0][fnp.argmin(roots)]
         for i in range(fnp.count_nonzero(roots)):
             half += i
+        assert fnp.concatenate([[1.0, 2.0], [3.0]]).shape == (3,)
+        assert fnp.stack([roots, table]).sum() == fnp.block([[roots, table]]).sum()
         unique = fnp.unique(np.array([1.0, 1.0, 2.0]))
         parts = [half, matrix.sum(), picked.sum(), buffer.sum(), unique.sum(), (roots @ table)]
         return x * sum(parts) + fnp.reshape(roots, (n, 1)).sum()
