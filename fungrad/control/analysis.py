@@ -110,7 +110,8 @@ def carries_for(
     carries = [i for i, flag in enumerate(used) if flag]
     while True:
         read = reads(_rearranged(body, tuple(inputs), (*carries, *others)).expr)
-        more = [i for i in range(len(used)) if i in carries or read[first + i]]
+        known = set(carries)
+        more = [i for i in range(len(used)) if i in known or read[first + i]]
         if more == carries:
             return carries, read
         carries = more

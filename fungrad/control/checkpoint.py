@@ -216,7 +216,8 @@ def _split(
         return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
 
     outputs = list(expr.outputs[:n])
-    more = [v for v in saved if v not in outputs]
+    returned = set(outputs)
+    more = [v for v in saved if v not in returned]
     outputs += more
     types = [*[expr.types[v] for v in inputs], *[tangent_type(expr.input_types[i]) for i in moving]]
     return _Split(

@@ -59,7 +59,8 @@ def closure_convert(
     structure = tree.structure(example_args)
     closed = close(label, fun, *example_args)
     hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x.type.inexact]
-    rest = [x for i, x in enumerate(closed.captured) if i not in hoisted]
+    moved = set(hoisted)
+    rest = [x for i, x in enumerate(closed.captured) if i not in moved]
     found = [closed.captured[i] for i in hoisted]
     return _converted(fun, structure, closed._replace(captured=tuple(rest)), hoisted), found
 

@@ -122,7 +122,8 @@ class Cond(OfPrograms):
         residuals = [*known[n:], *[others[i] for i in kept]]
         given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
         found = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
-        return [x if i in alive else None for i, x in enumerate(found)]
+        nonzero = set(alive)
+        return [x if i in nonzero else None for i, x in enumerate(found)]
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool

@@ -97,15 +97,16 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
     results = [*body.outputs[k:], *sums.values()]
     used_after = _used(body, parts[CARRY], results)
     next_carries = [body.outputs[i] for i in chained]
-    used_in_chain = _used(body, chain, next_carries)
+    used_in_chain = dict.fromkeys(_used(body, chain, next_carries))
     invariant = [v for n in parts[FIXED] for v in body.equations[n].outputs]
     fixed = (*body.inputs[:c], *invariant)
     own = set(itertools.chain(*[body.equations[n].outputs for n in parts[CARRY]]))
     after_in = [v for v in used_after if level[v] != FIXED and v not in own]
     chain_in = [v for v in used_in_chain if level[v] == ROW]
     chain_out = [v for v in after_in if level[v] == CARRY]
-    computed = [v for v in {*after_in, *chain_in} if level[v] == ROW and v not in rows]
-    chain_fixed = [i for i, v in enumerate(fixed) if v in set(used_in_chain)]
+    given = set(rows)
+    computed = [v for v in {*after_in, *chain_in} if level[v] == ROW and v not in given]
+    chain_fixed = [i for i, v in enumerate(fixed) if v in used_in_chain]
     stepped = [carries[i] for i in chained]
     of_chain = _part(
         body,
@@ -227,7 +228,8 @@ class Plan:
         fixed = [*consts, *parts.prelude(*consts)]
         chain_fixed = [fixed[i] for i in parts.chain_fixed]
         last = list(carries)
-        chained = [i for i in range(len(last)) if i not in parts.sums]
+        sums = set(parts.sums)
+        chained = [i for i in range(len(last)) if i not in sums]
         state = [last[i] for i in chained]
         for start, stop in reversed(self.bounds) if reverse else self.bounds:
             size = stop - start
