@@ -55,6 +55,7 @@ class Traced:
         result = fun(*tree.unflatten(structure, tracers))
         value, aux = split_aux(result, label) if has_aux else (result, None)
         out_leaves, self.out_structure = tree.flatten(value)
+        self.order = tree.key_order((args, value))
         self.outputs = output_variables(trace, out_leaves, label)
         self.out_types = [trace.types[v] for v in self.outputs]
         if settings.get().dependence_checked:
@@ -85,6 +86,7 @@ class Traced:
             moving,
             (self.structure, tuple(self.types)),
             (self.out_structure, tuple(self.out_types)),
+            self.order,
             self.xp,
             sources,
         )
@@ -114,13 +116,15 @@ class _Linear:
     moving: tuple[int, ...]
     arguments: Typed
     results: Typed
+    order: tree.KeyOrder
+    """Of the keys of dicts in arguments and results, which a caller can tell apart."""
     xp: ModuleType
     # The trace itself would keep all values alive.
     sources: Sequence[Source | None] = dataclasses.field(compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the places in the user's code, and the array library by its name."""
-        fields = (self.label, self.program, self.moving, self.arguments, self.results)
+        fields = (self.label, self.program, self.moving, self.arguments, self.results, self.order)
         return _loaded, (*fields, self.xp.__name__)
 
     def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
@@ -154,10 +158,11 @@ def _loaded(
     moving: tuple[int, ...],
     arguments: Typed,
     results: Typed,
+    order: tree.KeyOrder,
     library: str,
 ) -> _Linear:
     xp = importlib.import_module(library)
-    return _Linear(label, program, moving, arguments, results, xp, ())
+    return _Linear(label, program, moving, arguments, results, order, xp, ())
 
 
 class _Kept:
@@ -479,4 +484,5 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
 
     moving = tuple([i for i, t in enumerate(out_types) if t.inexact])
     between = (structure, tuple(types)), (out_structure, tuple(out_types))
-    return Pullback(kept, _Linear(label, program, moving, *between, np, trace.sources))
+    order = tree.key_order(primals)
+    return Pullback(kept, _Linear(label, program, moving, *between, order, np, trace.sources))

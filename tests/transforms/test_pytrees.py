@@ -310,3 +310,11 @@ def test_carries_and_branches_match_whatever_the_order_of_their_keys():
     assert fg.tree.map(lambda x, y: x - y, AB, BA) == {"a": 0.0, "b": 0.0}
     _, pullback = fg.vjp(swapped, AB)
     assert pullback(BA) == (AB,)
+
+
+def test_pullbacks_that_differ_in_the_order_of_keys_are_told_apart_by_jit():
+    pull = fg.jit(lambda pullback: pullback(1.0))
+    for d in (AB, BA, AB):
+        _, pullback = fg.vjp(lambda d: d["a"] * d["b"], d)
+        (found,) = pull(pullback)
+        assert [*found.items()] == [(k, d["a"] * d["b"] / d[k]) for k in d]
