@@ -18,7 +18,7 @@ import numpy as np
 
 from fungrad.core.errors import InDerivative, Place, Source, line_of, resolve_source
 from fungrad.core.frames import called_in, innermost_frame, is_internal, package_of
-from fungrad.core.state import holding, known_variable
+from fungrad.core.state import borrow, holding
 
 ORIGINS = "__origins__"
 """The global of a compiled program that is its `PythonSource`: that knows the primitive of each line and where it was recorded."""
@@ -93,7 +93,7 @@ float_modes: contextvars.ContextVar[Any] = next(
 
 _usual = contextvars.Context().run(float_modes.get)
 _ours = _CALLS.get(float_modes)
-known_variable(float_modes, _usual)
+borrow(float_modes, _usual, lambda: np.geterrcall() is _warn)
 
 
 def at_users_lines() -> holding[Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
+_borrowed: list[tuple[contextvars.ContextVar[Any], Any, Callable[[], bool]]] = []
 _repairs: list[Callable[[], None]] = []
 
 
@@ -29,9 +30,14 @@ def state_variable(name: str, default: T) -> contextvars.ContextVar[T]:
     return variable
 
 
-def known_variable(variable: contextvars.ContextVar[Any], default: Any) -> None:
-    """Let `put_back` know a context variable of another package."""
-    _variables.append((variable, default))
+def borrow(
+    variable: contextvars.ContextVar[Any], default: Any, is_ours: Callable[[], bool]
+) -> None:
+    """Let `put_back` know a context variable of another package.
+
+    It is put back where `is_ours` says that its value is of fungrad's making: what users set stays.
+    """
+    _borrowed.append((variable, default, is_ours))
 
 
 def repair(function: Callable[[], None]) -> Callable[[], None]:
@@ -90,6 +96,10 @@ def put_back(before: contextvars.Context) -> None:
     for variable, default in _variables:
         value = before.get(variable, default)
         if variable.get() is not value:
+            variable.set(value)
+    for variable, default, is_ours in _borrowed:
+        value = before.get(variable, default)
+        if variable.get() is not value and is_ours():
             variable.set(value)
     for function in _repairs:
         function()

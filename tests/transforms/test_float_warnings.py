@@ -9,6 +9,8 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.core.errors import api_boundary
+from fungrad.core.float_warnings import float_modes, modes_with_calls
 
 X = np.ones(3)
 
@@ -130,6 +132,42 @@ def test_modes_of_the_user_s_stay():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning, match="divide by zero encountered in log"):
             g(X)
+    assert (np.geterr(), np.geterrcall()) == before
+
+
+def test_what_an_error_leaves():
+    before = np.geterr()
+
+    def interrupted(x):
+        fg.debug.callback(lambda x: 1 / 0, x)
+        return x
+
+    with pytest.raises(ZeroDivisionError):
+        fg.grad(interrupted)(1.0)
+    assert (np.geterr(), np.geterrcall()) == (before, None)
+
+    def sets(x):
+        np.seterr(divide="ignore")
+        raise ValueError
+
+    try:
+        with pytest.raises(ValueError, match=r"^$"):
+            fg.grad(sets)(1.0)
+        assert np.geterr()["divide"] == "ignore"  # as Python has it
+    finally:
+        np.seterr(**before)
+
+
+def test_an_interrupt_at_the_worst_place_is_mended():
+    before = np.geterr(), np.geterrcall()
+
+    @api_boundary
+    def interrupted():
+        float_modes.set(modes_with_calls())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert (np.geterr(), np.geterrcall()) == before
 
 

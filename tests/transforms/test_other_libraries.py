@@ -190,7 +190,7 @@ def cached(x):
 )
 def test_a_tracer_is_no_key(f, transform):
     message = message_of(lambda: transform(f)(1.0))
-    assert message.startswith("unhashable type: 'Tracer'\n")
+    assert "unhashable type: 'Tracer'\n" in message  # from Python 3.14 on with words in front
     assert f"at {HERE}:{line_of(f)} (in <lambda>)" in message
     assert "no key of a dictionary" in message
     assert "in place of lru_cache, compute the result once" in message
