@@ -16,8 +16,9 @@ from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
+    same_array,
 )
-from fungrad.numpy.views import created, in_order
+from fungrad.numpy.views import copied, created, in_order, laid_out_in
 from fungrad.primitives import shaping
 from fungrad.transforms.abstract import ShapeDtypeStruct
 
@@ -52,7 +53,8 @@ def _uniform(numpy_function: Any, value: int) -> Any:
         made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
         if kind_of(made.dtype) not in "biufc":
             return numpy_function(*args, **kwargs)
-        return created(trace.lift(shaping.full(type_of(made), value)))
+        filled = created(trace.lift(shaping.full(type_of(made), value)))
+        return laid_out_in(filled, "F") if made.flags.fnc else filled
 
     return _public(function, numpy_function)
 
@@ -74,10 +76,9 @@ eye, identity, tri = _plain(np.eye), _plain(np.identity), _plain(np.tri)
 
 
 def _converted(x: Any, dtype: Any, ndmin: int = 0, order: Any = None) -> Tracer:
-    result = as_tracer(x)
-    if dtype is not None:
-        result = cast(result, np.dtype(dtype))
-    result = in_order(result, order)
+    given = as_tracer(x)
+    result = given if dtype is None else cast(given, np.dtype(dtype))
+    result = in_order(given, order) if result is given else copied(given, result, order)
     return reshaped(result, (1,) * (ndmin - result.ndim) + result.shape)
 
 
@@ -94,7 +95,8 @@ def array(
     like: Any = None,
 ) -> Any:
     """Lists may hold tracers: they are stacked."""
-    return _converted(object, dtype, ndmin, order)
+    x = _converted(object, dtype, ndmin, order)
+    return copied(x, same_array(x), order) if copy else x
 
 
 @implements(np.asarray, view=True, creates=True)
@@ -166,7 +168,7 @@ def full(
     device: Any = None,
     like: Any = None,
 ) -> Any:
-    return _full(shape, fill_value, dtype)
+    return in_order(_full(shape, fill_value, dtype), order)
 
 
 def _of_structs(function: Any) -> Any:
@@ -194,7 +196,9 @@ def full_like(
     device: Any = None,
 ) -> Any:
     type_ = type_of(as_array(a))
-    return _full(type_.shape if shape is None else shape, fill_value, dtype or type_.dtype)
+    wanted = type_.shape if shape is None else shape
+    filled = same_array(as_tracer(_full(wanted, fill_value, dtype or type_.dtype)))
+    return copied(as_tracer(a), filled, order) if filled.ndim == type_.ndim else filled
 
 
 @_of_structs
@@ -208,7 +212,7 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Any:
-    return full_like(as_tracer(a), 0, dtype, shape=shape)
+    return full_like(as_tracer(a), 0, dtype, order, shape=shape)
 
 
 @_of_structs
@@ -222,7 +226,7 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Any:
-    return full_like(as_tracer(a), 1, dtype, shape=shape)
+    return full_like(as_tracer(a), 1, dtype, order, shape=shape)
 
 
 @_of_structs
@@ -238,7 +242,7 @@ def empty_like(
     device: Any = None,
 ) -> Any:
     """Of tracers it is filled with zeros."""
-    return full_like(as_tracer(prototype), 0, dtype, shape=shape)
+    return full_like(as_tracer(prototype), 0, dtype, order, shape=shape)
 
 
 # Of types; tracers have dtypes

@@ -52,6 +52,7 @@ from fungrad.numpy.views import (
     check_writable,
     created,
     each,
+    laid_out_in,
     own,
     same_array,
     scalar_of,
@@ -268,7 +269,10 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
         return (in_trace(result[0], args), *result[1:])
     if type(result) is not np.ndarray or kind_of(result.dtype) not in "biufc":
         return result
-    return result if args and result is args[0] else created(trace.lift(result))
+    if args and result is args[0]:
+        return result
+    made = created(trace.lift(result))
+    return laid_out_in(made, "F") if result.flags.fnc else made
 
 
 def writable_out(name: str, out: Any) -> Tracer:

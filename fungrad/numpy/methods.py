@@ -25,6 +25,7 @@ from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
     assign,
     check_writable,
+    copied,
     element,
     flat_of,
     in_order,
@@ -76,8 +77,8 @@ class Methods:
         return np.transpose(self, _unpacked(axes) if axes else None)
 
     def copy(self: Any, order: Any = "C") -> Any:
-        """Return a copy; `order` means nothing."""
-        return of_kind(self, same_array(strong(self)))
+        """Return a copy."""
+        return of_kind(self, copied(self, same_array(strong(self)), order))
 
     def flatten(self: Any, order: Any = "C") -> Any:
         """Return the elements in one axis."""
@@ -116,7 +117,8 @@ class Methods:
                 f"'{casting}'"
             )
         same = wanted == self.dtype and not self.type.weak
-        return of_kind(self, same_array(self) if same else Cast(wanted)(self))
+        new = same_array(self) if same else Cast(wanted)(self)
+        return of_kind(self, copied(self, new, order))
 
     @property
     def T(self: Any) -> Any:
@@ -222,10 +224,10 @@ class Methods:
         return np.round(self, ndigits or 0)
 
     def __copy__(self: Any) -> Any:
-        return of_kind(self, same_array(self))
+        return of_kind(self, copied(self, same_array(self), "K"))
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
-        return of_kind(self, same_array(self))
+        return of_kind(self, copied(self, same_array(self), "K"))
 
 
 def _assign_all(target: Tracer, value: Any) -> None:

@@ -16,7 +16,7 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, standin
-from fungrad.numpy.views import array_of, view_of
+from fungrad.numpy.views import array_of, copied, view_of
 from fungrad.numpy.views import same_array as same_array
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape, Reverse, permuted
@@ -294,7 +294,8 @@ def warn_of_discarded_parts(x: Tracer, dtype: np.dtype[Any]) -> None:
 
 @implements(np.copy, creates=True)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
-    return same_array(as_tracer(a))
+    x = as_tracer(a)
+    return copied(x, same_array(x), order)
 
 
 @implements(np.astype, view=True, zero_d=True)
@@ -303,4 +304,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         not_for_tracers("astype", {"device": device})
     x, dtype = as_tracer(x), np.dtype(dtype)
     warn_of_discarded_parts(x, dtype)
-    return x if x.dtype == dtype else Cast(dtype)(x)
+    if x.dtype != dtype:
+        return copied(x, Cast(dtype)(x), "K")
+    return copied(x, same_array(x), "K") if copy else x

@@ -11,7 +11,7 @@ nothing, and views nobody holds any more cost nothing either.
 weak references to its views for a root that has some, and nothing for most.
 
 An array that is not a view counts as laid out in C order, as NumPy's results are but where all operands are
-transposed. On that depends whether a reshape is a view or a copy.
+transposed, or as it was asked to lie when it was made. On that depends whether a reshape is a view or a copy.
 
 Without axes there are, as in NumPy, scalars and arrays. Arithmetic, reductions and ``x[0]`` give scalars, whose value nothing can
 change, and what is made of them, as by `atleast_1d`, is no view of them. Arrays are views, as ``x[0, ...]``, and
@@ -68,11 +68,12 @@ class View(NamedTuple):
 
 
 class Views:
-    """Weak references to the views of a root."""
+    """Weak references to the views of a root, which lies in the order "C" or "F"."""
 
-    __slots__ = ("crowded", "references")
+    __slots__ = ("crowded", "order", "references")
 
-    def __init__(self) -> None:
+    def __init__(self, order: str = "C") -> None:
+        self.order = order
         self.references: list[weakref.ref[Tracer]] = []
         self.crowded = 16
 
@@ -122,7 +123,7 @@ def view_of(
     if steps is None:
         return result
     order = "C" if contiguous else None
-    if writable and not always and not _is_view(root.shape, _forms(before), steps, order):
+    if writable and not always and not _is_view(_layout(root), _forms(before), steps, order):
         return result
     writable = writable and not any(isinstance(s, Broadcast) for s in steps)
     return _made_view(x, result, steps, writable)
@@ -204,11 +205,36 @@ def in_order(x: Tracer, order: Any) -> Tracer:
         return x
     memory = getattr(x, "memory", None)
     root, steps = (memory.root, memory.steps) if type(memory) is View else (x, ())
-    if _is_view(root.shape, _forms(steps), (), order):
+    if _is_view(_layout(root), _forms(steps), (), order):
         return x
-    copy = same_array(x)
-    copy.memory = Views()
-    return copy
+    return laid_out_in(same_array(x), order)
+
+
+def laid_out_in(x: Tracer, order: Any) -> Tracer:
+    """Return the new array `x` as one that was asked to lie in an order."""
+    fortran = isinstance(order, str) and order.upper() == "F" and x.ndim > 1
+    x.memory = Views("F" if fortran else "C")
+    return x
+
+
+def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
+    """Return `copy`, of the shape of `x`, as made in an order; "K", "A" and None are the order of `x`."""
+    if x.ndim < 2:
+        return copy
+    if isinstance(order, str) and order.upper() not in ("K", "A"):
+        return laid_out_in(copy, order)
+    memory = getattr(x, "memory", None)
+    root, steps = (memory.root, memory.steps) if type(memory) is View else (x, ())
+    if root is x and _layout(x)[1] == "C":
+        return copy
+    turned, straight = (_is_view(_layout(root), _forms(steps), (), o) for o in "FC")
+    return laid_out_in(copy, "F") if turned and not straight else copy
+
+
+def _layout(root: Tracer) -> tuple[Shape, str]:
+    """Return the shape of an array that is no view, and the order in which its elements lie."""
+    memory = getattr(root, "memory", None)
+    return root.shape, memory.order if type(memory) is Views else "C"
 
 
 def read_only(x: Tracer) -> Tracer:
@@ -266,10 +292,13 @@ def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = Fals
 def own(result: Any, operands: tuple[Any, ...]) -> Any:
     """Return the result of a function that makes new arrays: never one of its operands, or a view."""
     if type(result) is Tracer:
-        if hasattr(result, "memory"):
+        memory = getattr(result, "memory", None)
+        asked = type(memory) is Views and not memory.references and result.type.shape
+        if memory is not None and not asked:  # new, and made to lie in an order
             return same_array(result)
         for x in operands:
-            if x is result:
+            listed = x if type(x) is list or type(x) is tuple else (x,)
+            if any(y is result for y in listed):
                 return same_array(result)
     elif type(result) is list or type(result) is tuple:
         return type(result)([own(x, operands) for x in result])
@@ -303,15 +332,21 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _is_view(shape: Shape, before: Steps, steps: Steps, order: str | None = None) -> bool:
-    """Whether `steps` can show, without a copy, the view by `before` of an array of `shape`.
+def _is_view(
+    layout: tuple[Shape, str], before: Steps, steps: Steps, order: str | None = None
+) -> bool:
+    """Whether `steps` can show, without a copy, the view by `before` of an array of that layout.
 
     If there is to be an `order`, "C" or "F": and what they show lies without gaps, in that order.
     """
+    shape, lies = layout
     if 0 in shape:
         return True
     # An array of the right strides and no elements; nothing here reads any.
-    strides = np.cumprod([1, *shape[:0:-1]])[::-1] if shape else ()
+    strides: Any = ()
+    if shape:
+        strides = np.cumprod([1, *shape[:-1]] if lies == "F" else [1, *shape[:0:-1]])
+        strides = strides if lies == "F" else strides[::-1]
     array: Any = np.lib.stride_tricks.as_strided(np.empty(0, np.int8), shape, strides)
     for i, step in enumerate(before + steps):
         if not isinstance(step, Reshape):

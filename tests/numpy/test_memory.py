@@ -267,3 +267,35 @@ def refused(expression):
         fg.vjp(f, X)
     with pytest.raises(ValueError, match=READ_ONLY):
         fg.jit(f)(X)
+
+
+ORDERS = """
+fnp.asfortranarray(a) ; fnp.zeros((2, 3), order="F") ; fnp.array(a, order="F") ; fnp.full((2, 3), a[0, 0], order="F") ; np.copy(a)
+fnp.full((2, 3), 2.0, order="F") ; np.ones_like(a, order="F") ; np.copy(a, order="F") ; fnp.eye(2, 3, order="F") ; np.zeros_like(a)
+np.copy(a.T) ; np.zeros_like(a.T) ; a.T.copy() ; fnp.array(a.T) ; fnp.array(a.T, order="C") ; np.full_like(a.T, 3.0) ; f.copy()
+np.zeros_like(a.T, shape=(4, 5)) ; np.zeros_like(a.T, shape=4) ; fnp.asarray(a.T, dtype=np.float32) ; a.T.astype(np.float32) ; a.T.astype(float)
+np.astype(a.T, np.float32) ; np.zeros_like(f) ; np.copy(f) ; fnp.array(f) ; f.astype(float) ; f.astype("f4") ; copy.copy(f) ; f.T.copy()
+copy.deepcopy(f) ; np.copy(f.T) ; fnp.array([[1.0, 2.0], [3.0, 4.0]], order="F") ; np.choose(np.zeros((2, 3), int), [a]) ; f.copy("K") ; f.T
+"""
+ORDERS = [e.strip() for line in ORDERS.strip().splitlines() for e in line.split(" ; ")]
+
+
+@pytest.mark.parametrize("turned", ["b.ravel()", "b.T.reshape(-1)"])
+@pytest.mark.parametrize("expression", ORDERS)
+def test_order_in_memory(expression, turned):
+    """Whether a flat array is a view depends on the order that was asked for, or copied."""
+
+    def f(x):
+        scope = {"np": np, "fnp": fnp, "copy": copy, "a": x * 1}
+        scope["f"] = fnp.asfortranarray(scope["a"])
+        b = scope["b"] = eval(expression, scope)
+        flat = eval(turned, scope)
+        flat[0] += 100
+        b[...] = b + np.sum(x)
+        return scope["a"], scope["f"], b, flat
+
+    x = np.arange(6.0).reshape(2, 3) + 1
+    expected = f(x)
+    for found in (fg.vjp(f, x)[0], fg.jit(f)(x), [a[0] for a in fg.vmap(f)(x[None])]):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
