@@ -117,6 +117,8 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
+        if identity is None and found.kind == "f":  # not `initial`, with which elements may tie
+            fill = -math.inf if ufunc is np.maximum else math.inf
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:
         result = primitive(x)

@@ -352,6 +352,15 @@ def test_derivatives_at_ties_sum_to_one(f):
         np.testing.assert_allclose(sum(fg.grad(f, (0, 1))(x, x)), 1, rtol=1e-15)
 
 
+def test_elements_that_are_masked_do_not_share_in_a_tie():
+    x, mask = np.array([1.0, 2.0, 2.0, 1.0, 2.0]), np.array([True, True, False, False, True])
+    by_x, by_initial = fg.grad(lambda x, y: fnp.max(x, initial=y, where=mask), (0, 1))(x, 2.0)
+    np.testing.assert_array_equal(by_x, [0, 0.25, 0, 0, 0.25])
+    assert by_initial == 0.5
+    by_x = fg.grad(lambda x: fnp.min(x, initial=9.0, where=mask))(-x)
+    np.testing.assert_array_equal(by_x, [0, 0.5, 0, 0, 0.5])
+
+
 @pytest.mark.parametrize("power", [fnp.power, fnp.float_power, lambda x, y: x**y, lax.pow])
 def test_derivatives_of_powers_at_zero(power):
     by_base, by_exponent = fg.grad(power), fg.grad(power, 1)

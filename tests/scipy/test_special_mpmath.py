@@ -229,7 +229,7 @@ def fix(f: Callable[..., Any], *leading: Any) -> Callable[..., Any]:
 
 def by_last(name: str, oracle: Callable[..., Any], *grids: Sequence[Any]) -> dict[str, Walk]:
     """Return the row of a function that is differentiated by its last argument."""
-    return {name: Walk(oracle, grids, by=(len(grids) - 1,))}
+    return {name: Walk(oracle, grids, by=(len(grids) - 1,), tolerance=SMOOTH)}
 
 
 REAL = (*signed((*TINY, *SMALL, *LARGE, *TAIL)), 0.0)
@@ -350,7 +350,9 @@ WALKS: dict[str, Walk] = {
     **by_last("jv", mp.besselj, ORDERS, NARROW),
     **by_last("yv", mp.bessely, ORDERS, NARROW),
     **by_last("iv", mp.besseli, ORDERS, NARROW),
-    **by_last("ive", scaled(mp.besseli, lambda x: mp.exp(-abs(x))), ORDERS, NARROW),
+    "ive": Walk(
+        scaled(mp.besseli, lambda x: mp.exp(-abs(x))), (ORDERS, NARROW), by=(1,), tolerance=SMOOTH
+    ),
     "kv": Walk(mp.besselk, ((0.0, 3.3), (1e-3, 2.5, 50.0))),
     "kve": Walk(scaled(mp.besselk, mp.exp), ((0.0, 3.3), (1e-3, 2.5, 50.0))),
     "airy_ai": Walk(mp.airyai, ((*MODERATE, 30.0),)),
