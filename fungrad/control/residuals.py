@@ -11,9 +11,9 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.control.checkpoint import Checkpoint
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary, describe_source
+from fungrad.core.errors import Source, api_boundary, describe_source
 from fungrad.core.evaluate import inline
-from fungrad.core.expr import Expr
+from fungrad.core.expr import Equation, Expr
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.naming import Named
@@ -55,7 +55,17 @@ def _residuals(
     kept = program.outputs[len(expr.outputs) :]
     names = [_name_of_captured(x) for _, x in trace.captures]
     names += [f"the argument {name}" for name in _names(fun, args, kwargs)]
-    return [_residual(program, v, names) for v in dict.fromkeys(kept)]
+    tables: dict[Expr, _Table] = {}
+    return [_residual(program, v, names, tables) for v in dict.fromkeys(kept)]
+
+
+_Table = tuple[dict[int, int], dict[int, tuple[Equation, Source | None]]]
+"""Of a program: the positions of the inputs, and what makes each variable."""
+
+
+def _table(expr: Expr) -> _Table:
+    made = {v: (e, source) for e, source in expr.located() for v in e.outputs}
+    return {v: i for i, v in enumerate(expr.inputs)}, made
 
 
 def _name_of_captured(x: Any) -> str:
@@ -88,21 +98,24 @@ def _positional_names(bound: inspect.BoundArguments) -> list[str]:
     return names
 
 
-def _residual(expr: Expr, v: int, names: Sequence[str]) -> Residual:
+def _residual(expr: Expr, v: int, names: Sequence[str], tables: dict[Expr, _Table]) -> Residual:
     """Describe where a variable comes from; results of a checkpoint come from within."""
     type_ = expr.types[v]
     within: list[tuple[Expr, Sequence[int]]] = []  # programs around, operands of the calls
     while True:
         if v in expr.constants:
             return Residual(type_, "from a constant", True)
-        if v in expr.inputs:
-            position = expr.inputs.index(v)
+        if expr not in tables:
+            tables[expr] = _table(expr)
+        positions, made = tables[expr]
+        if v in positions:
+            position = positions[v]
             if not within:
                 return Residual(type_, f"from {names[position]}", True)
             expr, operands = within.pop()
             v = operands[position]
             continue
-        (p, inputs, outputs), source = next((e, s) for e, s in expr.located() if v in e.outputs)
+        (p, inputs, outputs), source = made[v]
         if isinstance(p, Checkpoint):
             within.append((expr, inputs))
             v = p.program.expr.outputs[outputs.index(v)]
