@@ -3,8 +3,11 @@
 import asyncio
 import concurrent.futures
 import contextvars
+import dataclasses
+import os
 import subprocess
 import sys
+import sysconfig
 import threading
 
 import numpy as np
@@ -268,3 +271,59 @@ print(*failures, sep="\\n")
     for _ in range(3):
         result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert (result.stdout.strip(), result.stderr) == ("", "")
+
+
+def test_classes_registered_at_once():
+    def check(cls, x):
+        fg.tree_util.register_dataclass(cls, data_fields=["a", "b"], meta_fields=[])
+        f = fg.jit(lambda s: cls(a=fnp.sum(s.a * s.b), b=s.b))
+        gradient = fg.grad(lambda s: f(s).a)(cls(a=x, b=2 * x))
+        assert type(gradient) is cls
+        np.testing.assert_array_equal(gradient.a, 2 * x)
+        mapped = fg.vmap(f)(cls(a=x[:, None], b=x[:, None]))
+        np.testing.assert_array_equal(mapped.a, x * x)
+
+    def task(i):
+        for k in range(10):
+            check(dataclasses.make_dataclass(f"State{i}_{k}", ["a", "b"]), np.arange(3.0) + i)
+
+    at_once(task)
+
+
+def test_shared_functions_of_all_transforms():
+    f = fg.jit(lambda x, y: fnp.sum(fnp.sin(x) * y))
+    functions = [
+        (fg.grad(f), lambda x, y: np.cos(x) * y),
+        (fg.vmap(f, in_axes=(0, None)), lambda x, y: np.sin(x) * y.sum()),
+        (fg.jacrev(fg.grad(f)), lambda x, y: np.diag(-np.sin(x) * y)),
+        (
+            lambda x, y: fg.jvp(f, (x, y), (x, y))[1],
+            lambda x, y: (np.cos(x) * x * y + np.sin(x) * y).sum(),
+        ),
+    ]
+
+    def task(i):
+        for k in range(12):
+            transformed, expected = functions[(i + k) % len(functions)]
+            x, y = np.linspace(0.1, 1.0, 2 + k % 3) + i, np.linspace(1.0, 2.0, 2 + k % 3)
+            np.testing.assert_allclose(transformed(x, y), expected(x, y), rtol=1e-12)
+
+    at_once(task)
+
+
+def test_free_threaded_python_stays_so():
+    """Python takes the lock again, and warns, where an extension module asks for it."""
+    program = (
+        "import sys, numpy as np, fungrad as fg, fungrad.lax\n"
+        "fg.jit(fg.vmap(fg.grad(fg.numpy.sin)))(np.ones(3))\n"
+        "print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHON_GIL"}
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    locked = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert (result.stdout.strip(), result.stderr) == (str(locked), "")
