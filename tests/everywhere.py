@@ -52,7 +52,7 @@ class Row:
 BASIC = ("tests/core", "tests/transforms", "tests/test_hygiene.py")
 OLDEST = ("numpy==2.1.*", "scipy==1.15.*", "optree==0.14.*")
 # Of the packages that the tests need not all are made for free-threaded Python.
-FEW = ("pytest", "pytest-xdist", "hypothesis", "mpmath")
+FEW = ("pytest", "pytest-xdist", "hypothesis", "mpmath", "ml_dtypes", "cloudpickle", "joblib")
 ROWS = (
     Row("3.11", ("-e", ".", *OLDEST, *FEW), BASIC, "oldest"),
     *[Row(version) for version in ("3.11", "3.12", "3.13", "3.14")],

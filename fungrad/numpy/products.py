@@ -264,9 +264,9 @@ def cross(
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     lengths = x.shape[-1], y.shape[-1]
     if not {*lengths} <= {2, 3}:
-        raise ValueError(
-            f"incompatible dimensions for cross product (dimension must be 2 or 3), got {lengths}"
-        )
+        np.cross(
+            np.zeros(lengths[0]), np.zeros(lengths[1])
+        )  # raises, and says which lengths this NumPy takes
     if lengths == (2, 2):
         (x0, x1), (y0, y1) = _last(x, 0, 1), _last(y, 0, 1)
         return apply(e.sub, (apply(e.mul, (x0, y1)), apply(e.mul, (x1, y0))))
