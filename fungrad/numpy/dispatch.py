@@ -27,6 +27,7 @@ from fungrad.core.trace import bind, current_trace, stage
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
+from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.masked import Selection
 from fungrad.numpy.parameters import (
     as_numpy_takes_them,
@@ -48,8 +49,6 @@ from fungrad.numpy.promotion import (
 )
 from fungrad.numpy.views import (
     array_of,
-    assign,
-    check_writable,
     created,
     each,
     laid_out_in,

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.errors import hide_internals
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
+from fungrad.numpy.assignment import assign
 from fungrad.numpy.dispatch import store, traced_functions, writable_out
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import (
@@ -29,7 +30,6 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shape import reshaped
-from fungrad.numpy.views import assign
 
 Change = Callable[..., Any]
 

@@ -14,6 +14,7 @@ import numpy as np
 from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
+from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
 from fungrad.numpy.dispatch import describe_failure, rule_of
 from fungrad.numpy.in_place import put
@@ -23,8 +24,6 @@ from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
-    assign,
-    check_writable,
     copied,
     element,
     flat_of,

@@ -1,0 +1,99 @@
+"""Assignment to elements of tracers: who may be assigned to, and what changes with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.core.errors import here
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
+from fungrad.numpy.steps import put
+from fungrad.numpy.views import View, Views, is_scalar, same_array
+
+
+def check_writable(x: Tracer) -> None:
+    """Raise if elements of `x` must not be assigned to."""
+    memory: Any = getattr(x, "memory", None)
+    viewed = type(memory) is View
+    trace: Trace = memory.root.owner if viewed else x.owner
+    for each_trace in (x.owner, trace):
+        if not each_trace.open:
+            each_trace.raise_leaked((x,))
+    if memory is ARGUMENT or (viewed and getattr(memory.root, "memory", None) is ARGUMENT):
+        what = "a view of an argument" if viewed else "an argument"
+        raise TypeError(
+            f"at {here()}\n{what} of `{trace.label}` is changed in place. Transformed functions are pure: "
+            "they leave their arguments as they are. Copy first, x = x.copy(), or write x = x + y in place "
+            "of x += y, x = x.at[i].set(v) in place of x[i] = v, and x = fungrad.numpy.sort(x) in place of x.sort()."
+        )
+    if is_scalar(x):
+        raise TypeError(
+            f"at {here()}\na scalar of type {x.type}, as x[0] and sums are, cannot be changed in place. Give the name "
+            "another value, s = v, or make it an array first: x[0, ...] is a view of one element, and "
+            "fungrad.numpy.array(s) a copy."
+        )
+    if viewed and not memory.writable:
+        raise ValueError(
+            f"at {here()}\nassignment destination is read-only: the array is a view that NumPy does not let "
+            "one write to. Write to a copy, x.copy(), instead."
+        )
+    current = current_trace.get()
+    if current is not trace and not _adopted(x, current):
+        inner = f"`{current.label}`" if current else "another thread"
+        raise TypeError(
+            f"at {here()}\nan array made in `{trace.label}` is changed in place inside of {inner}. Transformed "
+            "functions are pure: make the array inside, or return the new one."
+        )
+
+
+def _adopted(x: Tracer, current: Trace | None) -> bool:
+    """Make `x`, with all that share its memory, arrays of the innermost trace, if they were made in it.
+
+    What is made of arrays of an enclosing trace alone is computed there, though the user made it here.
+    """
+    memory = getattr(x, "memory", None)
+    root = memory.root if type(memory) is View else x
+    views = getattr(root, "memory", None)
+    shown = [r() for r in views.references] if type(views) is Views else []
+    family = [root, *[view for view in shown if view is not None]]
+    family = [t for t in family if t.owner is root.owner]
+    start = current.sizes.get(root.owner.level) if current is not None else None
+    if current is None or start is None or any(t.variable < start for t in family):
+        return False
+    for t in family:
+        t.variable = current.capture(Tracer(t.owner, t.variable, t.type))
+        t.owner = current
+    return True
+
+
+def assign(x: Tracer, new: Tracer) -> None:
+    """Make `new`, of the type of `x`, the value of `x`, of what it is a view of, and of all views of that.
+
+    `check_writable(x)` is to be called before.
+    """
+    memory = getattr(x, "memory", None)
+    if new.owner is not x.owner:
+        new = x.owner.lift(new)
+    variable = new.variable  # as it is now: `new` may be the root, or a view of it
+    root = x
+    if type(memory) is View:
+        root = memory.root
+        stages = [same_array(root)]  # what each step is applied to
+        for step in memory.steps[:-1]:
+            stages.append(step(stages[-1]))
+        stages = stages[: len(memory.steps)]
+        changed = new
+        for step, old in zip(reversed(memory.steps), reversed(stages), strict=True):
+            changed = put(step, old, changed)
+        root.variable = changed.variable
+    x.variable = variable
+    views = getattr(root, "memory", None)
+    if views is None:
+        return
+    for reference in views.references:
+        view = reference()
+        if view is not None and view is not x and view.owner is root.owner:
+            shown = root
+            for step in view.memory.steps:
+                shown = step(shown)
+            view.variable = shown.variable
