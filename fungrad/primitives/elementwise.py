@@ -141,10 +141,35 @@ select: Function = elementwise(
         lambda ct, p, x, y: select(p, zeros_like(ct), ct),
     ),
 )
+
+
+def clamped_tangent_of(xp: Any, t: Any, lo: Any, x: Any, hi: Any) -> Any:
+    """Return `t` where x is inside of the bounds, its share where x is at one, and 0 outside."""
+    inside, touching = (lo < x) & (x < hi), (lo <= x) & (x <= hi)
+    share = inside.astype(type_of(t).dtype)
+    if not bool((inside == touching).all()):
+        share = (((1 + (lo < x)) / 2) * ((1 + (x < hi)) / 2) * touching).astype(share.dtype)
+    with np.errstate(invalid="ignore"):
+        # Several times as fast as a choice by an irregular mask.
+        fits = np.broadcast_shapes(t.shape, share.shape) == share.shape
+        found = xp.multiply(t, share, out=share if fits and share.ndim else None)
+    # No infinite slope passes what is outside.
+    return (
+        found if bool(xp.isfinite(found).all()) else xp.where(touching, found, xp.zeros_like(found))
+    )
+
+
+clamped_tangent: Function = elementwise(  # (t, lo, x, hi)
+    "clamped_tangent",
+    function=clamped_tangent_of,
+    dtype=keep_dtype,
+    linear=(0,),
+    transposes=(lambda ct, t, lo, x, hi: clamped_tangent(ct, lo, x, hi), None, None, None),
+)
 clamp = elementwise(  # (lo, x, hi): the lesser one of hi and of the greater one of lo and x
     "clamp",
     lambda t, out, lo, x, hi: mul(t, above(lo, x) * above(hi, lo)),
-    lambda t, out, lo, x, hi: mul(t, above(x, lo) * above(hi, x)),
+    lambda t, out, lo, x, hi: clamped_tangent(t, lo, x, hi),
     lambda t, out, lo, x, hi: mul(t, above(maximum(lo, x), hi)),
     # NumPy has no loop of `clip` for dtypes that packages add, and takes a wider one.
     function=lambda xp, lo, x, hi: xp.clip(x, lo, hi).astype(type_of(x).dtype, copy=False),

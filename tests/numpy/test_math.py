@@ -352,6 +352,13 @@ def test_derivatives_at_ties_sum_to_one(f):
         np.testing.assert_allclose(sum(fg.grad(f, (0, 1))(x, x)), 1, rtol=1e-15)
 
 
+def test_an_infinite_slope_does_not_pass_what_clip_cuts_off():
+    with np.errstate(divide="ignore"):
+        f = lambda x: fnp.sum(fnp.sqrt(fnp.clip(x, 0.0, 1.0)))
+        np.testing.assert_array_equal(fg.grad(f)(np.array([-1.0, 0.25, 4.0])), [0, 1, 0])
+        np.testing.assert_array_equal(fg.grad(f)(np.array([-1.0, 0.25, 1.0])), [0, 1, 0.25])
+
+
 def test_elements_that_are_masked_do_not_share_in_a_tie():
     x, mask = np.array([1.0, 2.0, 2.0, 1.0, 2.0]), np.array([True, True, False, False, True])
     by_x, by_initial = fg.grad(lambda x, y: fnp.max(x, initial=y, where=mask), (0, 1))(x, 2.0)

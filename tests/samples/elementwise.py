@@ -237,6 +237,11 @@ EXPONENTIALS = [
     Sample(e.log10, (W,), each(cmath.log10, complex), name="complex"),
     Sample(e.log1p, (A,), lambda x: 2 * np.arctanh(x / (2 + x))),
     Sample(e.log1p, (Z,), lambda x: np.log(1 + x), name="complex"),
+    Sample(
+        e.clamped_tangent,
+        (SIGNED, SIGNED2 - 1, A, SIGNED2 + 1),
+        lambda t, lo, x, hi: t * (np.clip(x, lo, hi) == x),
+    ),
     Sample(e.hypot_slope, (SIGNED, SIGNED2), lambda x, y: np.cos(np.arctan2(y, x))),
     Sample(e.one_minus_square, (A,), lambda x: 1 - x * x),
     Sample(e.one_minus_square, (Z,), lambda x: 1 - x * x, name="complex"),
