@@ -38,6 +38,8 @@ LOCK_SECONDS = 10
 """After what time another thread is taken to wait for ever."""
 CHUNK = 5000
 
+BLOCKS = ("checking", "debug_nans", "disable_jit")
+"""Calls in a block of `contextlib`, which an interrupt in its own code ends when the traceback is let go, not before."""
 STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
 """Modules, beside fungrad's own, that count as part of it: it chose to use them."""
 
@@ -315,6 +317,8 @@ def _interrupted(program: Interrupt, state: Warm) -> Mismatch | None:
     except KeyboardInterrupt as error:
         if error is not cut.raised:
             trouble = "it is another interrupt", repr(error)
+        if program.scenario in BLOCKS:
+            error.__traceback__ = None
     except BaseException as error:
         trouble = f"it arrives as {type(error).__name__}", str(error)
     finally:

@@ -281,6 +281,9 @@ def smaller(program: Program) -> Iterator[Program]:
         if size:
             for i in range(len(lines) - size, -1, -1):
                 yield program._replace(lines=lines[:i] + lines[i + size :])
+    for name in dict.fromkeys(assigned(lines)):
+        if len(program.results) > 1 or name < program.results[0]:
+            yield program._replace(results=(name,))
     if len(program.results) > 1:
         for i in range(len(program.results)):
             yield program._replace(results=program.results[i : i + 1])
@@ -293,10 +296,9 @@ def smaller(program: Program) -> Iterator[Program]:
     for i in range(len(program.arguments)):
         if len(program.arguments) > 1:
             yield program._replace(arguments=program.arguments[:i] + program.arguments[i + 1 :])
-    for i, way in enumerate(program.ways):
+    for i in range(len(program.ways)):
         if len(program.ways) > 1:
             yield program._replace(ways=program.ways[:i] + program.ways[i + 1 :])
-        del way
 
 
 def _simpler(line: str, program: Program, i: int) -> Iterator[tuple[str, ...]]:
@@ -308,7 +310,10 @@ def _simpler(line: str, program: Program, i: int) -> Iterator[tuple[str, ...]]:
         for k in range(1, len(parts)):
             yield ("\n".join(parts[:k] + parts[k + 1 :]),)
     earlier = [*names, *assigned(program.lines[:i])]
+    own = set(assigned([line]))
     for name in dict.fromkeys(re.findall(r"\bv\d+\b", line)):
+        if name in own:
+            continue
         for other in earlier:
             if other == name:
                 break

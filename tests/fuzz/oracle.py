@@ -441,6 +441,8 @@ def _check(case: Case) -> Mismatch | None:
             ours = not any(x in str(error) for x in ("to index an array", "a boolean mask picks"))
             if ours and not (way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} asks for values", traceback.format_exc())
+            if way in ALWAYS:
+                return None
         except fg.LostDerivativeError:
             arrays = program.captured or any("numpy." in x for x in program.lines)
             if not program.plain and not arrays:  # else the error says what to change

@@ -1,0 +1,167 @@
+"""The first programs of each campaign, the same in every run: what `make fuzz` does for longer."""
+
+import gc
+import importlib
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.fuzz import driver, interrupts, language, oracle, programs
+from tests.fuzz.campaign import Mismatch, ready_test, shrink
+from tests.fuzz.scenarios import SCENARIOS
+
+AT_ONCE = 100
+COUNTS = {"programs": 1500, "in_place": 1500, "transforms": 1200, "special": 100}
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [(name, start) for name, count in COUNTS.items() for start in range(0, count, AT_ONCE)],
+)
+def test_programs(name, start):
+    campaign = importlib.import_module(f"tests.fuzz.{name}")
+    for seed in range(start, start + AT_ONCE):
+        failure = driver.attempt(campaign, seed)
+        assert failure is None, f"seed {seed}: {failure.mismatch}\n{failure.test}"
+
+
+@pytest.fixture
+def _thresholds():
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+
+
+TINY_CALLS = [
+    "grad", "vmap", "cond", "captured_large_array", "captured_view_of_a_large_array", "grad_of_switch", "large_argument",
+    "jvp_of_callback", "checking",
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("_thresholds")
+@pytest.mark.parametrize("name", TINY_CALLS)
+def test_an_interrupt_at_every_instruction(name):
+    for number, frame in enumerate(interrupts.warm(name).frames):
+        for instruction in range(frame.instructions):
+            found = interrupts.check(interrupts.Interrupt(name, number, instruction))
+            assert found is None, found
+
+
+@pytest.mark.usefixtures("_thresholds")
+@pytest.mark.parametrize("name", sorted(set(SCENARIOS) - set(TINY_CALLS)))
+def test_interrupts_at_some_instructions(name):
+    places = [
+        interrupts.Interrupt(name, number, instruction)
+        for number, frame in enumerate(interrupts.warm(name).frames)
+        for instruction in range(frame.instructions)
+    ]
+    for place in places[:: len(places) // 200 + 1]:
+        found = interrupts.check(place)
+        assert found is None, found
+
+
+def test_seeds_give_programs_that_print_and_run_again():
+    for name, seed in itertools.product(["programs", "in_place"], range(20)):
+        campaign = importlib.import_module(f"tests.fuzz.{name}")
+        program = campaign.generate(seed)
+        assert campaign.generate(seed) == program
+        assert eval(repr(program), vars(language)) == program
+
+
+def test_a_mismatch_is_found_shrunk_and_written_as_a_test():
+    program = language.Program(
+        arguments=("x0 = draw(0, (3,), 'f8')", "x1 = draw(1, (2, 2), 'f8')"),
+        captured=("c0 = draw(2, (3,), 'f8')",),
+        lines=("v1 = np.cos(x1)", "v2 = np.sin(x0) + c0", "v3 = v2 * 2", "v4 = v1 + v1"),
+        results=("v2", "v4", "v3"),
+        ways=("jit",),
+    )
+    assert programs.check(program) is None
+
+    class Campaign:
+        """Calls each program wrong of which the first result is a sine."""
+
+        __name__ = "tests.fuzz.programs"
+        smaller = staticmethod(language.smaller)
+        readable = staticmethod(language.readable)
+
+        @staticmethod
+        def check(program):
+            try:
+                oracle.case_of(program)
+            except oracle.NotAProgram:
+                return None
+            return (
+                Mismatch("a sine", "")
+                if any(f"{program.results[0]} = np.sin" in x for x in program.lines)
+                else None
+            )
+
+    found = Campaign.check(program)
+    smallest = shrink(Campaign, program, found)
+    assert smallest.lines == ("v2 = np.sin(x0) + c0",)
+    assert smallest.results == ("v2",)
+    assert smallest.arguments == ("x0 = draw(0, (3,), 'f8')",)
+    text = ready_test(Campaign, 7, smallest, found)
+    scope: dict[str, object] = {}
+    exec(text, scope)
+    scope["test_programs_7"]()
+
+
+def test_what_numpy_cannot_run_is_no_program():
+    program = language.Program(("x0 = draw(0, (3,), 'f8')",), (), ("v1 = x0 @ np.eye(2)",), ("v1",))
+    assert programs.check(program) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("v1 = wrong_value(x0)", "vjp: value"),
+        ("v1 = wrong_slope(x0)", "differences"),
+        ("v1 = wrong_under_jit(x0)", "jit"),
+    ],
+)
+def test_faults_are_found(monkeypatch, line, kind):
+    import fungrad as fg
+    from fungrad.core.tracer import Tracer
+    from tests.fuzz import pure_python
+
+    def tracer(x):
+        return type(x) is Tracer
+
+    faulty = {
+        "wrong_value": lambda x: x * 2 + 1e-6 if tracer(x) else x * 2,
+        "wrong_slope": lambda x: x + fg.stop_gradient(x) if tracer(x) else x * 2,
+        "wrong_under_jit": lambda x: x * 3 if tracer(x) and x.owner.values is None else x * 2,
+    }
+    right = dict.fromkeys(faulty, lambda x: x * 2)
+    monkeypatch.setattr(pure_python, "fungrad_names", pure_python.fungrad_names | faulty)
+    monkeypatch.setattr("tests.fuzz.oracle.fungrad_names", pure_python.fungrad_names)
+    monkeypatch.setattr("tests.fuzz.oracle.python_names", pure_python.python_names | right)
+    program = language.Program(
+        ("x0 = draw(0, (3,), 'f8')",), (), (line,), ("v1",), ways=("jit", "vmap")
+    )
+    found = programs.check(program)
+    assert found is not None
+    assert found.kind == kind
+
+
+def test_a_state_left_dirty_is_found(monkeypatch):
+    x = np.ones(3)
+    seen = []
+
+    def call():
+        x.flags.writeable = False
+        seen.append(None)
+        x.flags.writeable = True
+        return x.sum()
+
+    monkeypatch.setitem(SCENARIOS, "dirty", lambda: (call, [x]))
+    found = set()
+    for number, frame in enumerate(interrupts.warm("dirty").frames):
+        for instruction in range(frame.instructions):
+            mismatch = interrupts.check(interrupts.Interrupt("dirty", number, instruction))
+            x.flags.writeable = True
+            found.add(mismatch and mismatch.kind)
+    assert found == {None, "an array is left read-only"}
