@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,8 +48,11 @@ def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
 def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     marked = {v for v, flag in zip(expr.inputs, flags, strict=True) if flag}
     for primitive, inputs, outputs in expr.equations:
-        if any(v in marked for v in inputs) and (primitive.differentiable or not derivatives):
-            marked.update(v for v in outputs if expr.types[v].inexact or not derivatives)
+        flags = tuple([v in marked for v in inputs])
+        if any(flags) and (primitive.differentiable or not derivatives):
+            varying = primitive.varies(flags, True) if primitive.pushes else None
+            reached = outputs if varying is None else itertools.compress(outputs, varying)
+            marked.update(v for v in reached if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]
 
 

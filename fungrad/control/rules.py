@@ -285,6 +285,7 @@ class AtValues(OfPrograms):
 
     pushes = True
     effect = False  # what the rule prints of tangents, it prints where these are computed
+    can_fail = False  # and it fails there
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, types[: self.outs]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from fungrad.core.errors import in_derivative
-from fungrad.core.expr import Expr
+from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear
 from fungrad.core.trace import current_trace, rebind, record_expr
+from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.transforms.linearize import (
@@ -33,6 +35,8 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
     cotangents
         One for each output; None is zero.
     """
+    if any(e.primitive.pushes for e in expr.equations):
+        expr = apart(expr, [x is None for x in arguments])
     types = expr.types
     values: list[Any] = [None] * len(types)
     linear = [False] * len(types)
@@ -80,6 +84,56 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
         for v, x in zip(inputs, results, strict=True):
             accumulate(v, x)
     return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+
+
+def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
+    """Return the program with equations of its own for what does not depend on the inputs marked in `linear`.
+
+    The derivative of a loop, say, may be one equation for values and tangents. The program is linear in the tangents,
+    and need not be in the values.
+    """
+    types = list(expr.types)
+    marked = {v for v, flag in zip(expr.inputs, linear, strict=True) if flag}
+    equations: list[Equation] = []
+    sources: list[Any] = []
+    for equation, source in expr.located():
+        flags = tuple([v in marked for v in equation.inputs])
+        parts = [equation]
+        if any(flags):
+            varying = equation.primitive.varies(flags, True) if len(equation.outputs) > 1 else None
+            if varying is not None and any(varying) and not all(varying):
+                parts = _two_of(equation, varying, types)
+            fixed = len(parts) > 1 and not any(v in marked for v in parts[0].inputs)
+            parts = parts if fixed else [equation]
+            marked.update(parts[-1].outputs)
+        equations += parts
+        sources += [source] * len(parts)
+    if len(equations) == len(expr.equations):
+        return expr
+    return dataclasses.replace(
+        expr, equations=tuple(equations), sources=tuple(sources), types=tuple(types)
+    )
+
+
+def _two_of(equation: Equation, varying: Sequence[bool], types: list[ArrayType]) -> list[Equation]:
+    """Return the equation in two, for the results that are not `varying` and those that are."""
+    parts = []
+    for flag in (False, True):
+        used = [v is flag for v in varying]
+        found = equation.primitive.pruned(used)
+        if found is None:
+            return [equation]
+        primitive, operands, results = found
+        outputs = []
+        for i in results:
+            if used[i]:
+                outputs.append(equation.outputs[i])
+            else:  # needed within, and a result of the other part
+                outputs.append(len(types))
+                types.append(types[equation.outputs[i]])
+        inputs = tuple([equation.inputs[i] for i in operands])
+        parts.append(Equation(primitive, inputs, tuple(outputs)))
+    return parts
 
 
 def transpose_expr(expr: Expr, residuals: int) -> Expr:

@@ -616,3 +616,13 @@ def test_rules_that_close_over_traced_values_of_jit_are_traced_with_them(jitted)
     loss = fg.jit(h) if jitted else h
     assert fg.grad(loss)(1.0, 5.0) == fg.jit(fg.grad(loss))(1.0, 5.0) == 10.0
     np.testing.assert_array_equal(fg.vmap(fg.grad(loss))(np.ones(2), np.arange(2.0)), [0.0, 2.0])
+
+
+def test_a_backward_rule_may_do_what_can_fail():
+    # Operations that can fail are computed when they are recorded; those of the rule are not there yet.
+    f = lambda x: fnp.linalg.inv(3 * fnp.eye(2) + x)
+    g = fg.custom_vjp(f)
+    g.defvjp(lambda x: (f(x), x), lambda x, ct: fg.vjp(f, x)[1](ct))
+    x, ct = np.array([[0.2, 0.9], [0.5, -0.3]]), np.array([[1.0, 2.0], [-0.5, 0.7]])
+    for _ in range(3):
+        np.testing.assert_allclose(fg.vjp(g, x)[1](ct)[0], fg.vjp(f, x)[1](ct)[0], rtol=1e-12)

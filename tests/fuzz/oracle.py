@@ -35,6 +35,10 @@ class Wrong(Exception):
         self.mismatch = Mismatch(kind, text)
 
 
+class NoDerivative(Exception):
+    """A derivative is not finite."""
+
+
 class NotAProgram(Exception):
     """NumPy cannot run it, or its numbers are not moderate."""
 
@@ -143,6 +147,12 @@ def compare(
             raise Wrong(kind, f"result {i} is\n{x}\nand not\n{y}")
 
 
+def same_types(kind: str, found: Sequence[Any], expected: Sequence[Any]) -> None:
+    """Compare shapes and dtypes."""
+    zeros = [[np.zeros_like(x) for x in xs] for xs in (found, expected)]
+    compare(kind, zeros[0], zeros[1], 0)
+
+
 class Runner:
     """Runs a program under transforms, each time with arrays to close over that are made anew."""
 
@@ -203,15 +213,16 @@ class Runner:
         self.closed_over("vjp")
         compare("vjp: value", value, self.expected(), case.tolerance)
         self.pulled = pull(self.cts)
-        likes = [np.zeros_like(y) for y in case.ys]
-        compare("vjp: cotangents", [0 * x for x in self.pulled], likes, 0)
+        same_types("vjp: cotangents", self.pulled, case.ys)
 
     def jvp(self) -> None:
         case = self.case
         value, self.pushed = fg.jvp(self.g(), tuple(case.ys), tuple(self.tangents))
         self.closed_over("jvp")
         compare("jvp: value", value, self.expected(), case.tolerance)
-        compare("jvp: tangents", [0 * x for x in self.pushed], [0 * x for x in self.expected()], 0)
+        same_types("jvp: tangents", self.pushed, self.expected())
+        if not all(np.all(np.isfinite(t)) for t in self.pushed):
+            raise NoDerivative  # as that of a square root at 0, which JAX has infinite or NaN, too
 
     def forward_and_reverse(self) -> None:
         self.agree("forward and reverse mode differ", self.pushed)
@@ -221,7 +232,8 @@ class Runner:
         terms = [np.real(c * t) for c, t in zip(self.cts, pushed, strict=True)]
         others = [np.real(c * t) for c, t in zip(self.pulled, self.tangents, strict=True)]
         a, b = (sum(float(np.sum(x, dtype=float)) for x in xs) for xs in (terms, others))
-        scale = sum(float(np.sum(np.abs(x), dtype=float)) for x in [*terms, *others]) + 1e-3
+        scale = sum(float(np.sum(np.abs(x), dtype=float)) for x in [*terms, *others])
+        scale += 1e-3 if self.case.tolerance < 0.01 else 1.0  # half precision is sums of noise
         tolerance = self.case.tolerance if pushed is self.pushed else 1e-5
         if not abs(a - b) <= tolerance * scale:
             raise Wrong(kind, f"{a} and {b}")
@@ -436,6 +448,8 @@ def _check(case: Case) -> Mismatch | None:
             return wrong.mismatch
         except NotAProgram:
             continue
+        except NoDerivative:
+            return None
         except fg.ConcretizationError as error:
             # NumPy's own array cannot ask us; a mask without values serves some statements only.
             ours = not any(x in str(error) for x in ("to index an array", "a boolean mask picks"))

@@ -65,7 +65,7 @@ einsum('ij,jk->ik', {m}, {m2}); einsum('ij->ji', {m}); einsum('i,j', {a}, {b}); 
 linalg.norm({f}, axis={axis}); linalg.det({m} + np.eye(3)); linalg.inv({m} + 3 * np.eye(3)); linalg.norm({f}, ord=1, axis=-1)
 linalg.solve({m} + 3 * np.eye(3), {a}); linalg.slogdet({m} + 3 * np.eye(3))[1]; linalg.matrix_power({m}, 2)
 linalg.cholesky({m} @ {m}.T + np.eye(3)); linalg.eigvalsh({m} + {m}.T); linalg.svd({m}, compute_uv=False)
-linalg.qr({m})[1]; linalg.pinv({m}); linalg.multi_dot([{m}, {m2}, {m}]); fft.fft({a}); fft.ifft({a}); fft.rfft({r})
+linalg.qr({m})[1]; linalg.pinv({m} * 1.0); linalg.multi_dot([{m}, {m2}, {m}]); fft.fft({a}); fft.ifft({a}); fft.rfft({r})
 fft.irfft({a}); fft.fft2({m}); linalg.lstsq({m}, {a})[0]; linalg.eigh({m} + {m}.T)[0]; matvec({m}, {a})
 """.replace("\n", ";")
 OPERATORS = """
@@ -88,7 +88,7 @@ LARGE = """
 BY_VALUE = """
 {a}[{a} > 0]; {a}[{p}]; np.nonzero({a})[0]; np.compress([True, False], {a}); np.extract({r} > 0, {r}); np.unique({r})
 np.flatnonzero({r} > 0); np.argwhere({p}); {a}[np.nonzero({p})]; np.where({p})[0]; {a}[int({n}.sum()) % 2]; np.trim_zeros({r})
-{a} * int({r}.sum() > 0); np.array([t * 2 for t in {r}.ravel() if t > 0]); np.repeat({a}, {n}); max({r}.ravel().tolist()) * 0
+{a} * int({r}.sum() > 0); np.array([t * 2 for t in {r}.ravel() if t > 0]); np.repeat({a}, np.abs({n})); max({r}.ravel().tolist()) * 0
 np.setdiff1d({r}, {r2}); np.bincount({n}.ravel()); {a}.reshape(len({a}), -1) if {a}.sum() > 0 else {a}.reshape(1, -1)
 """.replace("\n", ";")
 

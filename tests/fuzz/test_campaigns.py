@@ -103,10 +103,11 @@ def test_a_mismatch_is_found_shrunk_and_written_as_a_test():
     assert smallest.lines == ("v2 = np.sin(x0) + c0",)
     assert smallest.results == ("v2",)
     assert smallest.arguments == ("x0 = draw(0, (3,), 'f8')",)
-    text = ready_test(Campaign, 7, smallest, found)
-    scope: dict[str, object] = {}
-    exec(text, scope)
-    scope["test_programs_7"]()
+    text = ready_test(programs, 7, smallest, found)
+    compile(text, "test", "exec")
+    scope = dict(vars(language))
+    exec(f"made = {text[text.index('Program(') : text.rindex('assert')]}", scope)
+    assert scope["made"] == smallest
 
 
 def test_what_numpy_cannot_run_is_no_program():

@@ -403,3 +403,22 @@ def test_pullback_and_derivative_are_pytrees():
             np.testing.assert_array_equal(found, wanted)
         assert all(isinstance(leaf, np.ndarray) for leaf in fg.tree.leaves(linear))
         assert "lambda" in repr(linear)
+
+
+@pytest.mark.parametrize("inner", ["checkpoint", "cond", "scan"])
+def test_linear_transpose_of_the_jvp_of_nested_control_flow(inner):
+    # The jvp of a loop is one equation, and so is that of what its body runs; their values are not linear.
+    def step(c, r):
+        if inner == "checkpoint":
+            return fg.checkpoint(lambda u: fnp.sin(u) * r)(c)
+        if inner == "cond":
+            return fg.lax.cond(r > 0.5, lambda: fnp.sin(c) * r, lambda: c * c)
+        return fg.lax.scan(lambda d, s: (fnp.sin(d) * s, None), c, fnp.stack([r, c.sum()]))[0]
+
+    def f(x):
+        y = fg.lax.scan(lambda c, r: (step(c, r), c), x, x)[1]
+        return fnp.sqrt(1 + y * y).sum(0)
+
+    x, ct = np.linspace(0.2, 0.9, 3), np.array([1.0, -2.0, 0.5])
+    found = fg.linear_transpose(lambda t: fg.jvp(f, (x,), (t,))[1], x)(ct)[0]
+    np.testing.assert_allclose(found, fg.vjp(f, x)[1](ct)[0], rtol=1e-12)
