@@ -56,7 +56,7 @@ inc({w}[{k}:], {x}); inc({w}[{i}, ...], {x}); scale({w}.T, {x}); scale({w}.resha
 assign({w}[{k}, ...], {x}); {w}[[0, 1]] = {w}[[1, 0]]; {w}.real = {x}; {w}.imag = {x}; {w}.imag += {x}; {w}.real *= 2; {w}.flat = {x}
 {w}.T[...] = {b}; {w} **= 2; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})
 {w}.sum(axis=0, out={w2}); np.matmul({m}, {m2}, out={m3}) if '{m3}'[0] == 'v' else None; np.take({w}, [0, 1], axis=0, out={w2})
-np.concatenate([{w}, {w2}], out={c}) if '{c}'[0] == 'v' else None; np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
+np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
 {w}[{i}, {k}] = {x}; {w}[{i}, {k}] += {x}; {w}[:, {k}] *= {x}; {w}[{k}, ..., None] += {x}; {w}[:, [0, -1]] = {x}; {w}[::-1] -= {b}
 {w}[:1, ...] *= {x}; np.nan_to_num({w}, copy=False); {w}[{n}] = {x}; {w}[np.argmax({w})] = {x}; np.dot({w}, {w2}, out={c}) if '{c}'[0] == 'v' else None
 {w}[1:] = {w}[:-1]; {w}[:-1] += {w}[1:]; {w}[::2], {w}[1::2] = {w}[1::2].copy(), {w}[::2].copy(); np.logaddexp({w}, {x}, out={w})
