@@ -468,8 +468,8 @@ def stage() -> Trace | None:
 
 
 def lifted(value: Any) -> Any:
-    """Return an array as a tracer, where constants are staged."""
-    trace = stage()
+    """Return an array as a tracer, where constants are staged; a tracer stays of its own trace."""
+    trace = None if type(value) is Tracer else stage()
     return value if trace is None else trace.lift(value)
 
 

@@ -194,3 +194,16 @@ def test_writes_into_constants_of_branches_are_kept():
 
     f = fg.jit(lambda p, x: lax.cond(p > 0, branch, lambda x: x, x))
     assert f(1.0, 1.0) == branch(1.0) == 11.0
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [(lambda y: fnp.sin(np.ones(3)), 0.0), (lambda y: 2.0, 0.0), (lambda y: y, 3.0)],
+)
+def test_vmap_under_grad_within_a_branch_of_a_jitted_function(inner, expected):
+    # What vmap maps over belongs to the grad, which is closed when the branch is recorded.
+    def f(x):
+        batch = lambda z: fg.vmap(inner)(fnp.stack([z, 2 * z])).sum()
+        return fg.lax.cond(x < 0, lambda: x, lambda: fg.grad(batch)(x))
+
+    assert fg.jit(f)(0.5) == expected

@@ -50,7 +50,7 @@ WRITES = """
 np.add.at({w}, [0, 0, {k}], {x}); np.subtract.at({w}, {k}, {x}); np.multiply.at({w}, ([0, {k}], [0, 0]), {x}); np.add.at({w}, (), {x})
 np.copyto({w}, {b}); np.copyto({w}, {x}, where={w} > 0); np.cumsum({w}, axis=0, out={w}); {w}[-1] = {w}[0] * {x}; {w}[()] = {x}
 {w}[...] = {x}; {w}[...] = {b}; {w}[...] += {b}; {w}[None] *= {x}; np.sin({w}, out={w}); np.exp({w} * 0.1, out={w}); np.put({w}, [0, -1], {x})
-{w}.put({k}, {x}); np.putmask({w}, {w} > 0, {x}); np.place({w}, {w} > 0, [0.5]); np.fill_diagonal({w}, {x}); {w}.partition({k})
+{w}.put({k}, {x}); np.putmask({w}, {w} > 0, {x}); np.place({w}, {w} > 0, [0.5]); np.fill_diagonal({w}, {x}); {w}.sort()
 np.put_along_axis({w}, np.argmax({w}, axis=-1, keepdims=True), {x}, axis=-1); swap({w}, 0, -1); swap({w}, 0, {k}); inc({w}, {x})
 inc({w}[{k}:], {x}); inc({w}[{i}, ...], {x}); scale({w}.T, {x}); scale({w}.reshape(-1), 0.5); assign({w}[{i}:], {x}); assign({w}, {b})
 assign({w}[{k}, ...], {x}); {w}[[0, 1]] = {w}[[1, 0]]; {w}.real = {x}; {w}.imag = {x}; {w}.imag += {x}; {w}.real *= 2; {w}.flat = {x}

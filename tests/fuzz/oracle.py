@@ -472,6 +472,10 @@ def _check(case: Case) -> Mismatch | None:
             refused = "nonzero(mask, size=n)" in str(error)
             if not (refused and way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} raises TypeError", traceback.format_exc())
+        except ValueError as error:  # NumPy's own array, whose `flat` hides why it takes no tracer
+            if "Error setting single item" not in str(error) or not program.captured:
+                return Mismatch(f"{way} raises ValueError", traceback.format_exc())
+            return None
         except Exception as error:
             return Mismatch(f"{way} raises {type(error).__name__}", traceback.format_exc())
         if current_trace.get() is not None:

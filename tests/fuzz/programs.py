@@ -52,7 +52,7 @@ fft.fftshift({a}); vander({r}, 3); full_like({a}, {s}); ones_like({a}) * {b}; co
 """.replace("\n", ";")
 CHOOSING = """
 where({a} > 0.1, {a}, {b}); where({p}, {a}, {b}); clip({r}, -0.8, 0.9); select([{r} > 0.5, {r} < -0.5], [{r}, -{r}], 0.1)
-sort({r}, axis={axis}); argsort({r}, axis={axis}); partition({r}, 1, axis={axis}); searchsorted(np.sort({r}.ravel()), {r2})
+sort({r}, axis={axis}); argsort({r}, axis={axis}); searchsorted(np.sort({r}.ravel()), {r2})
 take_along_axis({r}, np.argsort({r}, axis=-1), axis=-1); interp({r}, [-1.0, 0.0, 1.0], [0.2, 0.5, -0.3])
 choose({n} % 2, [{a}, {b}]); digitize({r}, [-0.5, 0.5]); piecewise({r}, [{r} > 0], [lambda t: t * t, lambda t: -t])
 isin({n}, [1, 2]); lexsort(({r}, {r})); interp(0.1, np.sort({r}.ravel()), {r}.ravel()); argpartition({r}, 0)[..., :1]
@@ -66,7 +66,7 @@ linalg.norm({f}, axis={axis}); linalg.det({m} + np.eye(3)); linalg.inv({m} + 3 *
 linalg.solve({m} + 3 * np.eye(3), {a}); linalg.slogdet({m} + 3 * np.eye(3))[1]; linalg.matrix_power({m}, 2)
 linalg.cholesky({m} @ {m}.T + np.eye(3)); linalg.eigvalsh({m} + {m}.T); linalg.svd({m}, compute_uv=False)
 linalg.qr({m})[1]; linalg.pinv({m} * 1.0); linalg.multi_dot([{m}, {m2}, {m}]); fft.fft({a}); fft.ifft({a}); fft.rfft({r})
-fft.irfft({a}); fft.fft2({m}); linalg.lstsq({m}, {a})[0]; linalg.eigh({m} + {m}.T)[0]; matvec({m}, {a})
+fft.irfft({a}); fft.fft2({m}); linalg.lstsq({m} + 3 * np.eye(3), {a})[0]; linalg.eigh({m} + {m}.T)[0]; matvec({m}, {a})
 """.replace("\n", ";")
 OPERATORS = """
 {a} + {b}; {a} * {b}; {a} - {f}; {f} / ({f2} * {f2} + 2); {a} ** 2; {a} ** 3; -{f}; {a} @ {b}; {r} % 0.9; {r} // 0.8
