@@ -22,7 +22,7 @@ from tests.fuzz.language import Program, arguments, build, moderate
 from tests.fuzz.pure_python import fungrad_names, python_names
 
 STEP = 1e-5
-DIFFERENT = re.compile(r"einsum|convolve|correlate|\*\* -?\d|norm|i0\(|vander|poly|interp")
+DIFFERENT = re.compile(r"einsum|convolve|correlate|\*\* -?\d|norm|i0\(|vander|poly|interp| @ ")
 """What `docs/derivatives.md` lists: there jit rounds in another way."""
 LANES = 3
 
@@ -233,7 +233,7 @@ class Runner:
         others = [np.real(c * t) for c, t in zip(self.pulled, self.tangents, strict=True)]
         a, b = (sum(float(np.sum(x, dtype=float)) for x in xs) for xs in (terms, others))
         scale = sum(float(np.sum(np.abs(x), dtype=float)) for x in [*terms, *others])
-        scale += 1e-3 if self.case.tolerance < 0.01 else 1.0  # half precision is sums of noise
+        scale += 1e-3 if self.case.tolerance < 1e-6 else 1.0  # of cancelled sums noise is left
         tolerance = self.case.tolerance if pushed is self.pushed else 1e-5
         if not abs(a - b) <= tolerance * scale:
             raise Wrong(kind, f"{a} and {b}")
@@ -461,7 +461,8 @@ def _check(case: Case) -> Mismatch | None:
                 return None
         except fg.LostDerivativeError:
             arrays = program.captured or any("numpy." in x for x in program.lines)
-            if not program.plain and not arrays:  # else the error says what to change
+            known = arrays or "NumPy does not let" in traceback.format_exc()
+            if not program.plain and not known:  # else the error says what to change
                 return Mismatch(f"{way} makes a NumPy array", traceback.format_exc())
             return None
         except np.linalg.LinAlgError:  # a derivative may need to solve where a value does not
@@ -470,7 +471,8 @@ def _check(case: Case) -> Mismatch | None:
             return None
         except TypeError as error:  # a masked selection given to what takes arrays
             refused = "nonzero(mask, size=n)" in str(error)
-            if not (refused and way in WITHOUT_VALUES and program.has("value")):
+            refused = refused and way in WITHOUT_VALUES and program.has("value")
+            if not refused and "float16 is unsupported in linalg" not in str(error):
                 return Mismatch(f"{way} raises TypeError", traceback.format_exc())
         except ValueError as error:  # NumPy's own array, whose `flat` hides why it takes no tracer
             if "Error setting single item" not in str(error) or not program.captured:

@@ -207,7 +207,7 @@ def differentiable(steps: Any) -> bool:
     if "custom_vjp" not in ways:
         return True
     after = steps[ways.index("custom_vjp") + 1 :]
-    forward = ("value of jvp", "value of linearize")
+    forward = ("value of jvp", "value of linearize", "custom_jvp")
     kinds = [kind for kind, _ in after if kind != "same"]
     return (
         all(way in REVERSE_ALONE for kind, way in after if kind != "same")
