@@ -40,7 +40,7 @@ COPIES = """
 {a} * 1; {a}.copy(); {w}.flatten(); {w}[[{k}, 0]]; np.take({w}, [0, {k}], axis=0); np.concatenate([{w}, {w2}]); {a} * {b}
 np.sort({w}, axis=-1); np.roll({w}, {i}); np.sin({a}); {w} + {b}; np.where({w} > 0, {w}, {b}); np.zeros_like({a})
 np.zeros_like({a}[{i}]); np.ones_like({a}); np.empty_like({a}) * 0 + 1; np.zeros(3) + 0 * {f}.sum(); np.full_like({a}, 0.5)
-{w}[{w2} > 0.1].sum() * {a}  # value; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0); {w}.max(); np.float64(2) * {a}
+{w}[{w2} > 0.1].sum() * {a}  # value # rounding; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0); {w}.max(); np.float64(2) * {a}
 np.outer({w}, {b}); np.tile({w}, 2); {w}.cumsum(); {a}[()] * 1; {w}.sum(axis=0, keepdims=True); np.zeros((2, 3)) + 0 * {f}.sum()
 """.replace("\n", ";")
 WRITES = """
