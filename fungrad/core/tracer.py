@@ -22,6 +22,7 @@ from fungrad.core.frames import (
     compares,
     innermost_frame,
     is_internal,
+    names_in,
     package_of,
     user_frame,
 )
@@ -193,6 +194,15 @@ class Tracer:
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
             f"from the array would be lost to the transform. {instead_of_scipy() or _in_library() or advice}",
         )
+
+    def check_not_shuffled(self) -> None:
+        """Raise if NumPy's `shuffle` exchanges rows: it does not know that these are views, and would double some."""
+        frame = innermost_frame()
+        if frame is not None and not at_store(frame) and "shuffle" in names_in(frame):
+            raise LostDerivativeError(
+                f"at {here()}\n`shuffle` cannot exchange the rows of a tracer of type {self.type}: write "
+                "x = x[rng.permutation(len(x))]; under jit and vmap pass the permutation as an argument."
+            )
 
     def _check_no_method(self) -> None:
         """Raise if a method of an array or of a random number generator is given the tracer."""

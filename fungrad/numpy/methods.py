@@ -24,6 +24,7 @@ from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
+    View,
     copied,
     element,
     flat_of,
@@ -191,6 +192,9 @@ class Methods:
             if type(value) is Selection:
                 assign(self, value.assigned(self, key))
             else:
+                memory = getattr(value, "memory", None) if type(value) is Tracer else None
+                if type(memory) is View and memory.root is self:
+                    self.check_not_shuffled()
                 assign(self, setitem_functional(self, key, value))
         except Exception as error:
             hide_internals(error)

@@ -5,6 +5,7 @@ import re
 import statistics
 import sys
 import traceback
+import warnings
 from functools import lru_cache
 from pathlib import Path
 
@@ -304,3 +305,26 @@ def test_what_is_to_be_written_draws_from_the_distribution_and_has_a_derivative(
     many = np.concatenate([formula(np.random.default_rng(i), *parameters) for i in range(200)])
     direct = getattr(np.random.default_rng(1), name)(*parameters, size=1000)
     assert scipy.stats.ks_2samp(many, direct).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit])
+def test_shuffle_does_not_double_rows(transform):
+    def f(x):
+        y = x.copy()
+        np.random.default_rng(0).shuffle(y)
+        return (y * np.arange(y.size).reshape(y.shape)).sum()
+
+    def swapped(x):
+        y = x.copy()
+        y[0], y[1] = y[1], y[0]  # both become the second row, as in NumPy
+        return (y * x).sum()
+
+    x = np.arange(8.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's own: it does not know the class
+        assert fg.value_and_grad(f)(x)[0] == f(x)
+        with pytest.raises(
+            fg.LostDerivativeError, match=r"shuffle\(y\)\n.*permutation\(len\(x\)\)"
+        ):
+            transform(f)(x.reshape(4, 2))
+    assert fg.value_and_grad(swapped)(x.reshape(4, 2))[0] == swapped(x.reshape(4, 2))
