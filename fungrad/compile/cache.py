@@ -1,6 +1,6 @@
 """A bounded cache that threads can share, and that no exception can leave in disorder.
 
-There is no lock. An interrupt can arrive between any two instructions, and a lock that it left closed would
+No lock protects it. An interrupt can arrive between any two instructions, and a lock that it left closed would
 stop every other thread, as one that was closed when a process forked stops the child. Instead, each
 step is one operation on a dict, after which the cache is valid; what follows from the entries (their
 number, their weight) is counted when it is needed.
@@ -8,6 +8,7 @@ number, their weight) is counted when it is needed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -38,16 +39,29 @@ class _Entry(Generic[V]):
 class _Build:
     """A build that is going on, for other threads to wait for."""
 
-    __slots__ = ("done", "process", "thread")
+    __slots__ = ("_going_on", "process", "thread")
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.process = os.getpid()
-        self.done = threading.Event()
+        # It protects nothing: that it opens wakes those who wait, who look again after a while in any case. (An
+        # event would do if an interrupt could not leave its own lock closed.)
+        self._going_on = threading.Lock()
+        self._going_on.acquire()
 
     def is_elsewhere(self) -> bool:
         """Whether another thread is at it: one of this process, since none of the others survives a fork."""
         return self.process == os.getpid() and self.thread != threading.get_ident()
+
+    def wait(self) -> None:
+        """Wait until it may have ended."""
+        if self._going_on.acquire(timeout=0.05):
+            self.end()
+
+    def end(self) -> None:
+        """Let those go on that wait. It may be called any number of times."""
+        with contextlib.suppress(RuntimeError):  # it is open
+            self._going_on.release()
 
 
 class LRUCache(Generic[V]):
@@ -98,7 +112,7 @@ class LRUCache(Generic[V]):
         try:
             try:
                 while (going_on := self._building.setdefault(key, mine)).is_elsewhere():
-                    going_on.done.wait()
+                    going_on.wait()
                 found = self.get(key)  # another thread may have built it meanwhile
                 return self._keep(key, build(), weigh) if found is None else found
             finally:
@@ -110,7 +124,7 @@ class LRUCache(Generic[V]):
         going_on = self._building.get(key)
         if going_on is build or (going_on is not None and going_on.process != build.process):
             self._building.pop(key, None)
-        build.done.set()
+        build.end()
 
     def _keep(self, key: Hashable, value: V, weigh: Callable[[V], float]) -> V:
         """Add an entry, and forget those used least recently if there are too many."""
