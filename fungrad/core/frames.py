@@ -116,10 +116,21 @@ def operation_at(frame: FrameType) -> str:
     """Return the name of the instruction that runs in `frame`."""
     import dis
 
-    name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    name = dis.opname[frame.f_code.co_code[offset_in(frame)]]
     return (
         "CALL" if name == "PRECALL" else name
     )  # of Python 3.11, which calls there what it often calls
+
+
+def offset_in(frame: FrameType) -> int:
+    """Return the offset of the instruction that runs in `frame`.
+
+    While it calls a function written in Python, a frame of Python 3.11 stands at the space behind the instruction.
+    """
+    code, offset = frame.f_code.co_code, frame.f_lasti
+    while offset > 0 and code[offset] == 0:  # CACHE
+        offset -= 2
+    return offset
 
 
 def find(frame: FrameType, name: str) -> Any:
@@ -140,7 +151,7 @@ def asks_for_number(frame: FrameType) -> bool:
 
     if operation not in _ITERATING and not operation.startswith("CALL"):
         return True  # such as formatting, "%f" % x
-    chain, names = _names_in_call(frame.f_code, frame.f_lasti)
+    chain, names = _names_in_call(frame.f_code, offset_in(frame))
     first = chain[0] if chain else ""
     return is_number_type(first) or ("map" in names and any(map(is_number_type, names)))
 
@@ -150,14 +161,14 @@ _ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPAC
 
 def names_in(frame: FrameType) -> tuple[str, ...]:
     """Return the names in the expression that runs in `frame`."""
-    return _names_in_call(frame.f_code, frame.f_lasti)[1]
+    return _names_in_call(frame.f_code, offset_in(frame))[1]
 
 
 def called_in(frame: FrameType) -> tuple[str, Any]:
     """Return the function whose call runs in `frame`, as written and as an object; ("", None) if it is not told."""
     if not operation_at(frame).startswith("CALL"):
         return "", None
-    chain, _ = _names_in_call(frame.f_code, frame.f_lasti)
+    chain, _ = _names_in_call(frame.f_code, offset_in(frame))
     if not chain:
         return "", None
     found = find(frame, chain[0])

@@ -467,7 +467,7 @@ def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
 
 
 sigmoid, sigmoid_slope = sigmoid_to("exp", 1, "sigmoid")
-sigmoid2, _ = sigmoid_to("exp2", LN2, "sigmoid2")
+sigmoid2, sigmoid2_slope = sigmoid_to("exp2", LN2, "sigmoid2")
 logaddexp = elementwise(
     "logaddexp",
     lambda t, out, x, y: mul(t, sigmoid(lead(x, y))),

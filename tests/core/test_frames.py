@@ -137,3 +137,16 @@ def test_assignments(key):
         assert array.stored
     array.__setitem__(1, 1)
     assert not array.stored
+
+
+def test_a_frame_that_calls_a_function_written_in_python_stands_at_the_call():
+    found = []
+
+    def inner(x):
+        found.append(frames.operation_at(sys._getframe(1)))
+        found.append(frames.names_in(sys._getframe(1)))
+
+    for _ in range(20):  # called often, such a call is made without leaving the interpreter
+        found.clear()
+        inner(found)
+    assert found == ["CALL", ("inner", "found")]

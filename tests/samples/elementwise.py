@@ -248,6 +248,7 @@ EXPONENTIALS = [
     Sample(e.sigmoid, (SIGNED,), lambda x: (1 + np.tanh(x / 2)) / 2),
     Sample(e.sigmoid2, (SIGNED,), lambda x: (1 + np.tanh(x * LN2 / 2)) / 2),
     Sample(e.sigmoid_slope, (SIGNED,), lambda x: 1 / (2 + 2 * np.cosh(x))),
+    Sample(e.sigmoid2_slope, (SIGNED,), lambda x: 1 / (2 + 2 * np.cosh(x * np.log(2)))),
     Sample(e.logaddexp, (SIGNED, SIGNED2), lambda x, y: np.log(np.exp(x) + np.exp(y))),
     Sample(e.logaddexp2, (SIGNED, SIGNED2), lambda x, y: np.log2(2**x + 2**y)),
 ]
