@@ -104,7 +104,9 @@ class Selection:
         raise self._error
 
     __len__ = __iter__ = __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = _refuse
-    __array__ = __index__ = __contains__ = _refuse
+    __array__ = __index__ = __contains__ = __complex__ = _refuse
+    __round__ = __trunc__ = __floor__ = __ceil__ = _refuse
+    __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -174,6 +176,8 @@ BINARY: dict[str, np.ufunc] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
 }
 OTHERS: dict[str, np.ufunc] = {
     "eq": np.equal,

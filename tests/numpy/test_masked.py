@@ -100,6 +100,12 @@ def test_program(f):
         lambda x: np.add.reduce(x[x > 0]),
         lambda x: np.max(x[x > 0]),
         lambda x: float(x[x > 0]),
+        lambda x: complex(x[x > 0]),
+        lambda x: round(x[x > 0]),
+        lambda x: divmod(x[x > 0], 0.9),
+        lambda x: divmod(2, x[x > 0]),
+        lambda x: x.T @ x[x > 0],
+        lambda x: x[x > 0] @ x,
         lambda x: x[x > 0].sum(axis=0),
         lambda x: x[(x > 0)[0]],
         lambda x: x[x > 0, None],
@@ -108,6 +114,16 @@ def test_program(f):
 def test_what_needs_the_number_of_elements_says_so(f):
     with pytest.raises((fg.ConcretizationError, IndexError), match=r"boolean mask|boolean index"):
         fg.jit(f)(X)
+
+
+def test_shifts():
+    def f(n):
+        m = n * 1
+        m[m > 2] = (m[m > 2] << 3) >> 1
+        return m
+
+    n = np.arange(6)
+    np.testing.assert_array_equal(fg.jit(f)(n), f(n))
 
 
 def test_rows():
