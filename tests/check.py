@@ -34,7 +34,7 @@ Function = Callable[..., Arrays]
 CHECKS: dict[str, Callable[[Sample], None]] = {}
 """The checks that need no GPU, by name."""
 
-DERIVATIVE_BY_CONVENTION = {"stop_gradient", "nextafter", "reduce_precision"}
+DERIVATIVE_BY_CONVENTION = {"stop_gradient", "lent", "nextafter", "reduce_precision"}
 """Primitives whose tangent is no limit of differences: zero although they vary smoothly, or not although they round."""
 
 
@@ -193,7 +193,7 @@ def check_jvp(sample: Sample) -> None:
                 precision([*sample.operands, *expected], 1e-7),
                 "tangent against central difference",
             )
-        elif sample.primitive.name == "stop_gradient":
+        elif sample.primitive.name in ("stop_gradient", "lent"):
             assert not any(t.any() for t in tangents)
 
 
@@ -528,6 +528,10 @@ def linear_groups(sample: Sample) -> list[tuple[int, ...]]:
 
 def nonlinear_positions(sample: Sample) -> list[int]:
     """Return the inexact operands that no group contains."""
+    if (
+        sample.primitive.name == "lent"
+    ):  # what is lent has no part in anything, so it may be a tangent
+        return []
     if not any(map(is_inexact, outputs(sample, sample.operands))):
         return []
     linear = {i for group in linear_groups(sample) for i in group}

@@ -13,7 +13,7 @@ from fungrad.compile.lower import Program
 from fungrad.core.axes import name_in_batch
 from fungrad.core.types import kind_of
 from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.elementwise import Cast, select, stop_gradient
+from fungrad.primitives.elementwise import Cast, lent, select
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.reductions import ArgMax, ReduceAnd, ReduceOr
 from fungrad.primitives.shaping import (
@@ -43,7 +43,17 @@ def lends(program: Program) -> bool:
 TOTAL = frozenset(
     [
         *("add", "subtract", "multiply", "negative", "positive", "absolute", "square", "sign"),
-        *("maximum", "minimum", "clamp", "select", "floor", "ceil", "rint", "stop_gradient"),
+        *(
+            "maximum",
+            "minimum",
+            "clamp",
+            "select",
+            "floor",
+            "ceil",
+            "rint",
+            "stop_gradient",
+            "lent",
+        ),
         *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
         *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
         *("bitwise_and", "bitwise_or", "bitwise_xor", "invert"),
@@ -74,6 +84,6 @@ def only(takes: Any, operands: Sequence[Any]) -> list[Any]:
         return list(operands)
     first = ArgMax(0)(takes)
     return [
-        select(along(takes, x), x, stop_gradient(Broadcast(x.shape, (0,))(Gather()(x, first))))
+        select(along(takes, x), x, lent(Broadcast(x.shape, (0,))(Gather()(x, first))))
         for x in operands
     ]

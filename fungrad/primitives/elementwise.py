@@ -130,6 +130,14 @@ class Cast(Elementwise):
 
 
 stop_gradient = elementwise("stop_gradient", function=lambda xp, x: x, dtype=keep_dtype, view=True)
+# For computations whose results are thrown away: so a tangent that is lent has no part in anything, either.
+lent = elementwise(
+    "lent",
+    function=lambda xp, x: x,
+    dtype=keep_dtype,
+    transposes=(lambda ct, x: None,),
+    view=True,
+)
 select: Function = elementwise(
     "select",
     function="where",

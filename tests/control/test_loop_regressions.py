@@ -273,3 +273,17 @@ def test_what_has_run_is_not_compiled_again(transform, monkeypatch):
         monkeypatch.setattr(module, "run_source", lambda *a: compiled.append(a))
     f(x)
     assert not compiled
+
+
+def test_the_jvp_of_a_branch_mapped_over_the_choice_can_be_transposed():
+    def f(x):
+        return fg.lax.cond(x > 0, lambda x: fnp.sin(x) * x, lambda x: x**3, x)
+
+    ruled = fg.custom_jvp(f)
+    ruled.defjvp(lambda primals, tangents: fg.jvp(f, primals, tangents))
+    x = np.array([1.0, -2.0, 3.0])
+    slope = np.where(x > 0, np.cos(x) * x + np.sin(x), 3 * x**2)
+    np.testing.assert_allclose(fg.grad(lambda x: fg.vmap(ruled)(x).sum())(x), slope, rtol=1e-15)
+    tangent = fg.vmap(lambda x, t: fg.jvp(f, (x,), (t,))[1])
+    (found,) = fg.linear_transpose(lambda t: tangent(x, t), x)(np.ones(3))
+    np.testing.assert_allclose(found, slope, rtol=1e-15)
