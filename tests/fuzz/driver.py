@@ -1,8 +1,8 @@
 """Run campaigns: ``python -m tests.fuzz [campaign ...] [--seed N] [--programs N]``.
 
 Without --programs the campaigns share FUZZ_S seconds (600). Each works on consecutive seeds from --seed on, in
-WORKERS processes. A failing program is shrunk and written as a test to tests/fuzz/found/; the exit status is
-then 1.
+WORKERS processes, and prints its counts as it goes on; ended by SIGTERM or Ctrl-C it prints them once more. A
+failing program is shrunk and written as a test to tests/fuzz/found/; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ CPU_SECONDS = 120
 """How long one program may compute before that is a mismatch."""
 EXAMPLES = 3
 """How many programs of a kind of mismatch are shrunk and written."""
+REPORT_SECONDS = 15
+"""How often a campaign prints its counts."""
+SEND_SECONDS = 3
+"""How often a process sends its counts."""
 
 
 class Failure(NamedTuple):
@@ -73,14 +77,30 @@ def attempt(campaign: Any, seed: int, known: Mapping[str, int] = {}) -> Failure 
     return Failure(seed, mismatch, ready_test(campaign, seed, program, mismatch))
 
 
+Tally = collections.Counter[str]
+"""What a campaign counts beside programs, such as interrupts; a module of this folder may have one."""
+
+
+class Done(NamedTuple):
+    """What a process has done since it last said so."""
+
+    seed: int
+    """The seed to go on with."""
+    tally: Tally
+    ended: bool
+
+
 def work(name: str, start: int, stop: int, until: float, at: Any, send: Connection) -> None:
-    """Run the programs of seeds until a time, in a process of its own; send what fails, then the seed to go on with."""
+    """Run the programs of seeds until a time, in a process of its own; send what fails and what is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable()
     warnings.simplefilter("error")
     campaign = importlib.import_module(f"tests.fuzz.{name}")
+    tally: Tally = getattr(campaign, "tally", collections.Counter())
+    tally.clear()
     kinds: collections.Counter[str] = collections.Counter()
-    seed = start
+    seed, sent = start, time.time()
     while seed < stop and time.time() < until:
         at.value = seed
         failure = attempt(campaign, seed, kinds)
@@ -90,7 +110,11 @@ def work(name: str, start: int, stop: int, until: float, at: Any, send: Connecti
             send.send(failure)
             if failure.mismatch.fatal:
                 break
-    send.send(seed)
+        if time.time() > sent + SEND_SECONDS:
+            send.send(Done(seed, tally.copy(), False))
+            tally.clear()
+            sent = time.time()
+    send.send(Done(seed, tally.copy(), True))
     send.close()
     os._exit(0)  # threads that wait for ever may be left
 
@@ -99,26 +123,24 @@ class Process:
     """A process that works on seeds."""
 
     def __init__(self, name: str, start: int, stop: int, until: float) -> None:
-        self.stop = stop
+        self.seed, self.stop = start, stop
         self.at = _fork.Value("q", start, lock=False)
         self.receive, send = _fork.Pipe(duplex=False)
         self.process = _fork.Process(target=work, args=(name, start, stop, until, self.at, send))
         self.process.start()
         send.close()
 
-    def message(self) -> Failure | int:
-        """Return a failure, or the seed to go on with."""
+    def message(self) -> Failure | Done:
+        """Return a failure, or what is done."""
         try:
-            found: Failure | int = self.receive.recv()
+            found: Failure | Done = self.receive.recv()
         except EOFError:
             self.process.join()
-            seed = int(self.at.value)
             death = Mismatch(
                 "the process died", f"its exit code is {self.process.exitcode}", fatal=True
             )
-            self.at.value = seed + 1
-            return Failure(seed, death, "")
-        if isinstance(found, int):
+            return Failure(int(self.at.value), death, "")
+        if isinstance(found, Done) and found.ended:
             self.process.join()
         return found
 
@@ -126,55 +148,96 @@ class Process:
 _fork = multiprocessing.get_context("fork")
 
 
-def campaign_of(name: str, args: argparse.Namespace, seconds: float) -> list[Failure]:
-    """Run one campaign and print what it did; return what fails."""
-    campaign = importlib.import_module(f"tests.fuzz.{name}")
-    getattr(campaign, "prepare", lambda: None)()
-    begin, until = time.time(), time.time() + (seconds if args.programs is None else 1e9)
-    last = args.seed + args.programs if args.programs is not None else sys.maxsize
-    chunk = args.chunk or getattr(campaign, "CHUNK", 1000)
-    done, failures = 0, []
-    following = args.seed
-    again: list[tuple[int, int]] = []
-    running: dict[Connection, tuple[Process, int]] = {}
-    while True:
-        while len(running) < args.workers and time.time() < until:
-            if again:
-                start, stop = again.pop()
-            elif following < last:
-                start, stop = following, min(following + chunk, last)
-                following = stop
-            else:
+class Run:
+    """One campaign: its processes, and what they have done so far."""
+
+    def __init__(self, name: str, args: argparse.Namespace, seconds: float) -> None:
+        self.name, self.args = name, args
+        self.campaign = importlib.import_module(f"tests.fuzz.{name}")
+        self.begin = self.told = time.time()
+        self.until = self.begin + (seconds if args.programs is None else 1e9)
+        self.failures: list[Failure] = []
+        self.done, self.tally = 0, collections.Counter[str]()
+        self.following = args.seed
+        self.running: dict[Connection, Process] = {}
+
+    def go(self) -> None:
+        """Work until the time is over or all programs are done."""
+        args = self.args
+        getattr(self.campaign, "prepare", lambda: None)()
+        last = args.seed + args.programs if args.programs is not None else sys.maxsize
+        chunk = args.chunk or getattr(self.campaign, "CHUNK", 1000)
+        again: list[tuple[int, int]] = []
+        while True:
+            while len(self.running) < args.workers and time.time() < self.until:
+                if again:
+                    start, stop = again.pop()
+                elif self.following < last:
+                    start, stop = self.following, min(self.following + chunk, last)
+                    self.following = stop
+                else:
+                    break
+                process = Process(self.name, start, stop, self.until)
+                self.running[process.receive] = process
+            if not self.running:
                 break
-            process = Process(name, start, stop, until)
-            running[process.receive] = process, start
-        if not running:
-            break
-        for connection in multiprocessing.connection.wait(list(running)):
-            process, start = running[connection]
-            found = process.message()
-            if isinstance(found, Failure):
-                failures.append(found)
-                report(name, found, args)
-                if found.mismatch.kind != "the process died":
-                    continue
-                found = found.seed + 1
-            del running[connection]
-            done += found - start
-            if found < process.stop and time.time() < until:
-                again.append((found, process.stop))
-    took = time.time() - begin
-    print(
-        f"{name}: {done} programs, seeds from {args.seed} to {following - 1}, "
-        f"{len(failures)} mismatches, {took:.0f} s, {done / took:.0f} a second",
-        flush=True,
-    )
-    kinds: dict[str, list[int]] = {}
-    for failure in failures:
-        kinds.setdefault(failure.mismatch.kind, []).append(failure.seed)
-    for kind, seeds in sorted(kinds.items(), key=lambda item: -len(item[1])):
-        print(f"    {len(seeds)} x {kind}, first at seed {min(seeds)}", flush=True)
-    return failures
+            wait = max(0.0, self.told + REPORT_SECONDS - time.time())
+            for connection in multiprocessing.connection.wait(list(self.running), wait):
+                assert isinstance(connection, Connection)
+                if left := self.listen(connection):
+                    again.append(left)
+            if time.time() >= self.told + REPORT_SECONDS:
+                self.told = time.time()
+                print(self.counts(), flush=True)
+
+    def listen(self, connection: Connection) -> tuple[int, int] | None:
+        """Take a message; return the seeds that an ended process has left."""
+        process = self.running[connection]
+        found = process.message()
+        if isinstance(found, Failure):
+            self.failures.append(found)
+            report(self.name, found, self.args)
+            if found.mismatch.kind != "the process died":
+                return None
+            found = Done(found.seed + 1, collections.Counter(), True)
+        self.done += found.seed - process.seed
+        self.tally += found.tally
+        process.seed = found.seed
+        if not found.ended:
+            return None
+        del self.running[connection]
+        if found.seed < process.stop and time.time() < self.until:
+            return found.seed, process.stop
+        return None
+
+    def end(self) -> None:
+        """End what still runs; print what has been done."""
+        for process in self.running.values():
+            process.process.kill()
+        print(self.counts(), flush=True)
+        kinds: dict[str, list[int]] = {}
+        for failure in self.failures:
+            kinds.setdefault(failure.mismatch.kind, []).append(failure.seed)
+        for kind, seeds in sorted(kinds.items(), key=lambda item: -len(item[1])):
+            print(f"    {len(seeds)} x {kind}, first at seed {min(seeds)}", flush=True)
+
+    def counts(self) -> str:
+        """Say in one line what has been done."""
+        took = time.time() - self.begin
+        line = f"{self.name}: {self.done} programs, seeds from {self.args.seed} to {self.following - 1}"
+        line += "".join(f", {n} {what}" for what, n in sorted(self.tally.items()))
+        line += f", {len(self.failures)} mismatches, {took:.0f} s"
+        each = {"programs": self.done, **self.tally}
+        rated = getattr(self.campaign, "RATED", "programs")
+        return f"{line}, {each.get(rated, 0) / max(took, 1e-9):.0f} {rated} a second"
+
+
+class Stopped(BaseException):
+    """The signal SIGTERM."""
+
+
+def _stop(*_: Any) -> None:
+    raise Stopped
 
 
 _written: dict[tuple[str, str], int] = {}
@@ -209,5 +272,19 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}")
     seconds = float(os.environ.get("FUZZ_S") or 600) / len(names)
-    failures = [failure for name in names for failure in campaign_of(name, args, seconds)]
-    return 1 if failures else 0
+    signal.signal(signal.SIGTERM, _stop)
+    failures, status = 0, 0
+    for name in names:
+        run = Run(name, args, seconds)
+        try:
+            run.go()
+        except KeyboardInterrupt:
+            status = 128 + signal.SIGINT
+        except Stopped:
+            status = 128 + signal.SIGTERM
+        finally:
+            run.end()
+        failures += len(run.failures)
+        if status:
+            break
+    return 1 if failures else status

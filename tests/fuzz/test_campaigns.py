@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from fungrad.core import state
 from tests.fuzz import driver, interrupts, language, oracle, programs
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
+from tests.fuzz.cut import Place, functions
 from tests.fuzz.scenarios import SCENARIOS
 
 AT_ONCE = 100
@@ -39,26 +41,36 @@ TINY_CALLS = [
 ]  # fmt: skip
 
 
+def everywhere(name):
+    """Return all places of a call."""
+    called = functions(interrupts.warm(name).call, instructions=True)
+    return [Place(one.number, i) for one in called for i in range(len(one.offsets))]
+
+
 @pytest.mark.usefixtures("_thresholds")
 @pytest.mark.parametrize("name", TINY_CALLS)
 def test_an_interrupt_at_every_instruction(name):
-    for number, frame in enumerate(interrupts.warm(name).frames):
-        for instruction in range(frame.instructions):
-            found = interrupts.check(interrupts.Interrupt(name, number, instruction))
-            assert found is None, found
+    for place in everywhere(name):
+        found = interrupts.check(interrupts.Interrupts(name, (place,)))
+        assert found is None, found
 
 
 @pytest.mark.usefixtures("_thresholds")
 @pytest.mark.parametrize("name", sorted(set(SCENARIOS) - set(TINY_CALLS)))
 def test_interrupts_at_some_instructions(name):
-    places = [
-        interrupts.Interrupt(name, number, instruction)
-        for number, frame in enumerate(interrupts.warm(name).frames)
-        for instruction in range(frame.instructions)
-    ]
+    places = everywhere(name)
     for place in places[:: len(places) // 200 + 1]:
-        found = interrupts.check(place)
+        found = interrupts.check(interrupts.Interrupts(name, (place,)))
         assert found is None, found
+
+
+@pytest.mark.usefixtures("_thresholds")
+def test_interrupts_of_random_programs():
+    interrupts.tally.clear()
+    for seed in range(1, 51, 2):
+        found = interrupts.check(interrupts.generate(seed))
+        assert found is None, found
+    assert interrupts.tally["interrupts"] > 1500
 
 
 def test_seeds_give_programs_that_print_and_run_again():
@@ -160,9 +172,43 @@ def test_a_state_left_dirty_is_found(monkeypatch):
 
     monkeypatch.setitem(SCENARIOS, "dirty", lambda: (call, [x]))
     found = set()
-    for number, frame in enumerate(interrupts.warm("dirty").frames):
-        for instruction in range(frame.instructions):
-            mismatch = interrupts.check(interrupts.Interrupt("dirty", number, instruction))
-            x.flags.writeable = True
-            found.add(mismatch and mismatch.kind)
+    dirty = []
+    places = everywhere("dirty")
+    for place in places:
+        mismatch = interrupts.check(interrupts.Interrupts("dirty", (place,)))
+        x.flags.writeable = True
+        found.add(mismatch and mismatch.kind)
+        if mismatch:
+            dirty.append(place)
     assert found == {None, "an array is left read-only"}
+
+    together = interrupts.Interrupts("dirty", tuple(places))
+    mismatch = interrupts.check(together)
+    assert mismatch.kind == "an array is left read-only"
+    x.flags.writeable = True
+    assert shrink(interrupts, together, mismatch, tries=len(places)).places == (dirty[0],)
+
+
+@pytest.mark.usefixtures("_thresholds")
+def test_a_call_that_does_not_work_any_more_is_found(monkeypatch):
+    left = []
+
+    def call():
+        left.append(None)
+        left.pop()
+        return len(left)
+
+    monkeypatch.setitem(SCENARIOS, "counting", lambda: (call, []))
+    program = interrupts.Interrupts("counting", tuple(everywhere("counting")[:-3]))
+    assert interrupts.check(program).kind == "the next call is wrong"
+
+
+@pytest.mark.usefixtures("_thresholds")
+def test_state_that_is_not_put_back_is_found(monkeypatch):
+    monkeypatch.setattr(state, "_variables", [])
+    found = {
+        mismatch.kind
+        for seed in range(1, 31, 2)
+        if (mismatch := interrupts.check(interrupts.generate(seed)))
+    }
+    assert "the innermost trace is a dead one" in found

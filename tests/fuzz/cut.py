@@ -1,0 +1,178 @@
+"""Cutting a call off: `KeyboardInterrupt` at a chosen instruction, or by a timer's signal."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
+"""Modules, beside fungrad's own, that count as part of it: it chose to use them."""
+PROGRAMS = ("<fungrad program", "<program")
+"""Files that there are not: of compiled programs, and of random ones."""
+
+
+NOT_SAFE = "numpy._core._ufunc_config"
+"""NumPy's own `errstate`: a signal in its code leaves NumPy's handling of errors changed, without fungrad too."""
+AGAIN = 2e-5
+"""After how many seconds a signal that came there comes again."""
+
+
+class Place(NamedTuple):
+    """Where a call is cut off."""
+
+    frame: int
+    """Which of the functions that the call enters, in order of time; -1 for a signal."""
+    instruction: int
+    """Which of the instructions of that function; for a signal, the delay in microseconds."""
+
+
+def counts(frame: FrameType) -> bool:
+    """Whether an interrupt in `frame` is one that fungrad must be able to take."""
+    name = frame.f_globals.get("__name__") or ""
+    return name.partition(".")[0] in ("fungrad", *STANDARD) or frame.f_code.co_filename.startswith(
+        PROGRAMS
+    )
+
+
+def traced(trace: Callable[..., Any], call: Callable[[], Any]) -> Any:
+    """Make a call under a trace function."""
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(None)
+
+
+class Entered(NamedTuple):
+    """A function that a call enters and may be cut off in."""
+
+    number: int
+    """How many functions of any kind were entered before."""
+    code: CodeType
+    caller: CodeType | None
+    offsets: list[int]
+    """Its instructions, in order of time; empty unless asked for."""
+
+
+def functions(call: Callable[[], Any], instructions: bool) -> list[Entered]:
+    """Return what a call enters."""
+    found: list[Entered] = []
+    number = -1
+
+    def enter(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal number
+        number += 1
+        if not counts(frame):
+            return None
+        back = frame.f_back
+        entered = Entered(number, frame.f_code, back and back.f_code, [])
+        found.append(entered)
+        if not instructions:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+
+        def step(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "opcode":
+                entered.offsets.append(frame.f_lasti)
+            return step
+
+        return step
+
+    contextvars.copy_context().run(traced, enter, call)
+    return found
+
+
+def where(frame: FrameType) -> str:
+    """Say at which instruction a frame is."""
+    code = frame.f_code
+    path = code.co_filename.rpartition("fungrad" + os.sep)[2]
+    return f"{path}:{frame.f_lineno} in {code.co_qualname}, offset {frame.f_lasti}"
+
+
+class Cut:
+    """Cuts a call off once."""
+
+    raised: KeyboardInterrupt | None = None
+    place = "nowhere"
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        """Make the call."""
+        raise NotImplementedError
+
+    def interrupt(self, frame: FrameType) -> None:
+        """Raise it."""
+        self.place = where(frame)
+        self.raised = KeyboardInterrupt()
+        raise self.raised
+
+
+class AtInstruction(Cut):
+    """By a trace function. A function with fewer instructions is cut off in the next one instead."""
+
+    def __init__(self, place: Place) -> None:
+        self.frame, self.instruction = place
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        left = self.frame  # each function that is entered calls this: it has to be fast
+        step = self.step
+
+        def enter(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal left
+            if left > 0:
+                left -= 1
+                return None
+            if self.raised is not None or not counts(frame):
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            return step
+
+        return traced(enter, call)
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Any:
+        if self.raised is None:
+            if event == "opcode":
+                if self.instruction <= 0:
+                    self.interrupt(frame)
+                self.instruction -= 1
+            elif event == "return":
+                self.instruction = 0
+        return self.step
+
+
+class BySignal(Cut):
+    """By a timer's signal."""
+
+    def __init__(self, place: Place) -> None:
+        self.seconds = place.instruction * 1e-6
+        self.armed = True
+
+    def handle(self, _: int, frame: FrameType | None) -> None:
+        if not self.armed or frame is None:
+            return
+        if frame.f_globals.get("__name__") == NOT_SAFE:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            return
+        self.armed = False
+        self.interrupt(frame)
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        before = signal.signal(signal.SIGALRM, self.handle)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+            result = call()
+            self.armed = False
+            return result
+        finally:
+            self.armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+def cut_at(place: Place) -> Cut:
+    """Return what cuts a call off at a place."""
+    return BySignal(place) if place.frame < 0 else AtInstruction(place)
