@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.control.checkpoint import Checkpoint
 from fungrad.core import tree
+from fungrad.core.annotations import signature
 from fungrad.core.errors import Source, api_boundary, describe_source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
@@ -77,7 +78,7 @@ def _name_of_captured(x: Any) -> str:
 def _names(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     """Return how the user would write the leaves of the arguments: ``params['w'][0]``."""
     try:
-        bound = inspect.signature(fun).bind_partial(*args)
+        bound = signature(fun).bind_partial(*args)
         positional = _positional_names(bound)
     except (TypeError, ValueError):
         positional = [f"args[{i}]" for i in range(len(args))]

@@ -12,6 +12,7 @@ from typing import Any
 from fungrad.compile.keeping import Keeper
 from fungrad.control.programs import Closure, close
 from fungrad.core import tree
+from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
@@ -116,7 +117,7 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         self.fun = fun
         self.label = f"{self.kind} function {name_of(fun)}"
         try:
-            self._signature: inspect.Signature | None = inspect.signature(fun)
+            self._signature: inspect.Signature | None = signature(fun)
         except (TypeError, ValueError):
             self._signature = None
         self.nondiff_argnums = self._positions(nondiff_argnums, nondiff_argnames)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import inspect
 import linecache
 import os
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fungrad.core.annotations import signature
 from fungrad.core.frames import is_internal, package_of, user_frame
 from fungrad.core.scipys import forget_refusal, raising_frame, refusal_behind
 from fungrad.core.state import put_back, state_variable
@@ -292,7 +292,7 @@ def called_with(function: Callable[..., Any], count: int, how: str) -> Iterator[
         yield
     except TypeError as error:
         try:
-            inspect.signature(function).bind(*[None] * count)
+            signature(function).bind(*[None] * count)
         except TypeError:
             error.add_note(how)
         except ValueError:  # a function that has no signature

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fungrad.core.annotations import annotated
 from fungrad.core.errors import MissingRuleError, describe_source, here
 from fungrad.core.interned import InternedValue, interned_dataclass
 from fungrad.core.trace import bind, current_trace, infer
@@ -99,7 +100,7 @@ class Primitive(InternedValue):
         """Give the class its name in snake case."""
         # The fields of primitives that are not fungrad's may hold anything.
         cls.remembered = cls.remembered and cls.__module__.startswith("fungrad.")
-        if "name" not in cls.__dict__ and "name" not in getattr(cls, "__annotations__", {}):
+        if "name" not in cls.__dict__ and "name" not in annotated(cls):
             words = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__)
             cls.name = words.lstrip("_")
 

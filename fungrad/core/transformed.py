@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from fungrad.core.annotations import copy_annotations
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary
 
@@ -104,6 +105,7 @@ _OWN = frozenset(["fun", "label", "nondiff_argnums"])
 def resemble(made: Any, fun: Any) -> None:
     """Give `made` the name, the documentation and the attributes of the function it is made of."""
     functools.update_wrapper(made, fun, updated=())
+    copy_annotations(made, fun)
     for name, value in getattr(fun, "__dict__", {}).items():
         internal = name[0] == "_" or name in _OWN or hasattr(type(fun), name)
         if not (isinstance(fun, Portable) and internal) and not hasattr(type(made), name):

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.annotations import signature
 from fungrad.transforms.call import name_of
 
 
 def parameters_of(fun: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """Return the parameters of a function; None if it has no signature, as some of C have none."""
     try:
-        return list(inspect.signature(fun).parameters.values())
+        return list(signature(fun).parameters.values())
     except (TypeError, ValueError):
         return None
 

@@ -3,6 +3,7 @@
 Counted in instructions of Python that are run, which do not depend on the machine.
 """
 
+import dis
 import sys
 
 import numpy as np
@@ -59,6 +60,14 @@ TRANSFORMS = {
 }
 
 
+def is_continued(code, offset):
+    """Whether the instruction at an offset has begun with a prefix, as those with large arguments do.
+
+    Some Pythons report both, others the prefix alone.
+    """
+    return offset > 0 and code.co_code[offset - 2] == dis.EXTENDED_ARG
+
+
 def instructions(function):
     """Return how many instructions of Python run in a call."""
     count = 0
@@ -66,7 +75,7 @@ def instructions(function):
     def trace(frame, event, _):
         nonlocal count
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        count += event == "opcode"
+        count += event == "opcode" and not is_continued(frame.f_code, frame.f_lasti)
         return trace
 
     before = sys.gettrace()

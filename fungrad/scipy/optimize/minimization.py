@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeR
 
 from fungrad.control.programs import Closure, close, some_outputs
 from fungrad.core import tree
+from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
 from fungrad.scipy.arguments import as_tuple, operand, untraced
 from fungrad.scipy.optimize.implicit import (
@@ -207,7 +207,7 @@ def _as_tree(result: Any, variables: Variables) -> Any:
 def _callback(callback: Callable[..., Any] | None, variables: Variables) -> Any:
     if callback is None or variables.plain:
         return callback
-    if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
+    if set(signature(callback).parameters) == {"intermediate_result"}:
         return lambda intermediate_result: callback(
             intermediate_result=_as_tree(OptimizeResult(intermediate_result), variables)
         )
