@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import execute
+from fungrad.core.config import check_exprs
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
@@ -218,7 +219,7 @@ def _pruned(equation: Equation, used: Sequence[bool]) -> Equation:
 
 
 def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
-    """Drop the equations and constants that no output depends on.
+    """Drop the equations and constants that no output depends on, and operands that equations do not need.
 
     Those with effects stay, unless `effects` is false: for a second run of what has run already.
     """
@@ -229,14 +230,14 @@ def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
     ):
         used = [v in needed for v in equation.outputs]
         if any(used) or (effects and equation.primitive.effect):
-            if not all(used):
-                equation = _pruned(equation, used)
+            equation = _pruned(equation, used)
             needed.update(equation.inputs)
             kept.append((equation, source))
     kept.reverse()
-    return dataclasses.replace(
+    found = dataclasses.replace(
         expr,
         equations=tuple([e for e, _ in kept]),
         sources=tuple([s for _, s in kept]),
         constants={v: c for v, c in expr.constants.items() if v in needed},
     )
+    return found.check() if check_exprs.get() else found

@@ -50,8 +50,8 @@ def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     for primitive, inputs, outputs in expr.equations:
         flags = tuple([v in marked for v in inputs])
         if any(flags) and (primitive.differentiable or not derivatives):
-            varying = primitive.varies(flags, True) if primitive.pushes else None
-            reached = outputs if varying is None else itertools.compress(outputs, varying)
+            found = primitive.moves(flags) if derivatives else primitive.varies(flags, True)
+            reached = outputs if found is None else itertools.compress(outputs, found)
             marked.update(v for v in reached if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]
 

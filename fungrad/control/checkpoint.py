@@ -79,7 +79,7 @@ class Checkpoint(OfPrograms):
         alive = tuple([i for i, flag in enumerate(flags) if flag])
         given = [tangents[i] for i in moving]
         if not alive:
-            return known[:n] if known else self(*operands), [None] * n
+            return self(*operands) if known is None else known[:n], [None] * n
         if joint and known is None:
             return by_series(self, operands, tangents)
         results, t_out = self._push_apart(operands, moving, alive, given, known)
@@ -151,12 +151,19 @@ class Checkpoint(OfPrograms):
         found = iter(backward(*known, *[ct[i] for i in present]))
         return tuple([next(found) if flag else None for flag in linear])
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         results = [i for i, flag in enumerate(used) if flag]
         program = rearranged(self.program, range(len(self.program.expr.inputs)), results)
         operands = [i for i, read in enumerate(reads(program.expr)) if read]
+        if len(results) == len(used) and len(operands) == len(self.program.expr.inputs):
+            return None
         program = rearranged(program, operands, range(len(results)))
         return checkpoint_of(program, self.policy), operands, results
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        return moves(self.program.expr, perturbed)
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return batched_outputs(self.program.expr, batched, exactly)

@@ -74,11 +74,11 @@ class Cond(OfPrograms):
         which, operands = operands[0], operands[1:]
         moving = tuple([i for i, t in enumerate(tangents[1:]) if t is not None])
         flags = [t is not None for t in tangents[1:]]
-        alive = tuple(_any_of([moves(branch.expr, flags) for branch in self.branches]))
+        alive = tuple(self._alive(flags))
         n = len(self.branches[0].expr.outputs)
         given = [tangents[1 + i] for i in moving]
         if not alive:
-            return known or self(which, *operands), [None] * n
+            return self(which, *operands) if known is None else known[:n], [None] * n
         if joint and known is None:
             return by_series(self, [which, *operands], tangents)
         if known is not None and self.effect:
@@ -104,7 +104,7 @@ class Cond(OfPrograms):
         """The branches in two for tangents of all operands that can have one, these, and the results with one."""
         flags = [t.inexact for t in self.branches[0].expr.input_types]
         moving = tuple([i for i, flag in enumerate(flags) if flag])
-        alive = tuple(_any_of([moves(branch.expr, flags) for branch in self.branches]))
+        alive = tuple(self._alive(flags))
         return shared(_split_branches, self.branches, moving, alive), moving, alive
 
     def _from_saved(
@@ -131,7 +131,7 @@ class Cond(OfPrograms):
         (which, *_), paths = paths[0], paths[1:]
         flags = [len(path) > 1 for path in paths]
         moving = [i for i, flag in enumerate(flags) if flag]
-        alive = _any_of([moves(branch.expr, flags) for branch in self.branches])
+        alive = self._alive(flags)
         both = tuple([with_series(b, moving, alive, order, again) for b in self.branches])
         operands = [path[0] for path in paths]
         terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
@@ -151,11 +151,15 @@ class Cond(OfPrograms):
         found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
         return (None, *[next(found) if flag else None for flag in linear])
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         results = [i for i, flag in enumerate(used) if flag]
         every = range(len(self.branches[0].expr.inputs))
         branches = [rearranged(branch, every, results) for branch in self.branches]
         read = _any_of([reads(branch.expr) for branch in branches])
+        if len(results) == len(used) and len(read) == len(every):
+            return None
         return (
             shared(
                 Cond, tuple([rearranged(branch, read, range(len(results))) for branch in branches])
@@ -163,6 +167,14 @@ class Cond(OfPrograms):
             [0, *[1 + i for i in read]],
             results,
         )
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        alive = set(self._alive(perturbed[1:]))
+        return [i in alive for i in range(len(self.branches[0].expr.outputs))]
+
+    def _alive(self, perturbed: Sequence[bool]) -> list[int]:
+        """Return the results that may have a tangent if what the branches take has one where `perturbed` says so."""
+        return _any_of([moves(branch.expr, perturbed) for branch in self.branches])
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
         if batched[0]:

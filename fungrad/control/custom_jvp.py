@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.control.analysis import quiet, reads
+from fungrad.control.analysis import quiet, reaches
 from fungrad.control.programs import (
     NotTraced,
     close,
@@ -129,7 +129,7 @@ class _Rule(NamedTuple):
 
 def without_tangents(results: Program, first: int, label: str) -> list[Any]:
     """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
-    if any(reads(results.expr)[first:]):
+    if any(reaches(results.expr, [i >= first for i in range(len(results.expr.inputs))])):
         raise TypeError(
             f"{label} must compute the result from the primals alone; it depends on the tangents"
         )

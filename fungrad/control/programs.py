@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
+from fungrad.compile.simplify import without_dead_code
 from fungrad.core import tree
 from fungrad.core.axes import name_in_batch
 from fungrad.core.cached import cached_property
@@ -63,6 +64,22 @@ class OfPrograms(Primitive):
             elif isinstance(parameter, (Program, Primitive)):
                 held.append(parameter)
         return held
+
+    @cached_property
+    def _pruned(self) -> dict[tuple[bool, ...], Any]:
+        return {}
+
+    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        key = tuple(used)
+        if key not in self._pruned:
+            self._pruned[key] = self.smaller(key)
+        return self._pruned[key]  # type: ignore[no-any-return]
+
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        """Return what `pruned` does, which remembers it: programs within programs are pruned with those around them."""
+        return None
 
     @property
     def parts(self) -> Mapping[str, Program]:
@@ -262,4 +279,5 @@ def some_outputs(program: Program, start: int, stop: int) -> Program:
 
 
 def _some_outputs(program: Program, start: int, stop: int) -> Program:
-    return Program(dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop]))
+    expr = dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop])
+    return Program(without_dead_code(expr))  # a program that runs but once is run as it is given

@@ -117,12 +117,15 @@ class Scan(OfPrograms):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
+        moving, alive = self._moving([t is not None for t in tangents])
+        n = len(self.body.expr.outputs)
+        if not alive:
+            return self(*operands) if known is None else known[:n], [None] * n
         if joint and known is None:
             return by_series(self, operands, tangents)
-        moving, alive = self._moving([t is not None for t in tangents])
         results, parts = self._forward(operands, moving, alive, known)
         t_out = self._derivative(tangents, moving, alive, parts)
-        return results, placed(t_out, alive, len(self.body.expr.outputs))
+        return results, placed(t_out, alive, n)
 
     def _moving(self, given: Sequence[bool]) -> tuple[list[int], list[int]]:
         """Return which inputs and which outputs of `body` have tangents, if the operands `given` have."""
@@ -311,18 +314,24 @@ class Scan(OfPrograms):
         found = loop(*[operands[i] for i in [*consts, *still, *xs]])
         return list(found[len(still) :])
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         c, k = self.counts
         rows = [i for i in range(k, len(used)) if used[i]]
         carries, read = carries_for(self.body, used[:k], rows, c)
         results = [*carries, *rows]
-        if len(results) == len(used):
-            return None
         kept = [
             i for i, flag in enumerate(read) if (flag if not c <= i < c + k else i - c in carries)
         ]
+        if len(results) == len(used) and len(kept) == len(read):
+            return None
         body = rearranged(self.body, kept, results)
         return self._with(body, (sum(i < c for i in kept), len(carries))), kept, results
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        alive = set(self._moving(perturbed)[1])
+        return [i in alive for i in range(len(self.body.expr.outputs))]
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]

@@ -102,16 +102,19 @@ class While(OfPrograms):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
+        if not any(self.moves([t is not None for t in tangents])):
+            return self(*operands) if known is None else known, [None] * len(self.abstract_eval())
         results, t_out = by_series(self, operands, tangents, known is not None or not joint)
-        return results if joint else known or self(*operands), t_out
+        if joint:
+            return results, t_out
+        return self(*operands) if known is None else known, t_out
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool
     ) -> Sequence[Sequence[Any]]:
         of_cond, of_body, carries = self._split([path[0] for path in paths])
         c, b = self.counts
-        given = [len(path) > 1 for path in paths[c:]]
-        flags = fixpoint(self.body.expr, given, self._carries, derivatives=True)
+        flags = self._moving([len(path) > 1 for path in paths])
         n = len(self.body.expr.inputs)
         k = n - b
         moving = [i for i, flag in enumerate(flags) if flag]
@@ -151,18 +154,29 @@ class While(OfPrograms):
             "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
         )
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         c, b = self.counts
-        tested = reads(self.cond.expr)[c:]
-        needed = [flag or also for flag, also in zip(used, tested, strict=True)]
+        tested = reads(self.cond.expr)
+        needed = [flag or also for flag, also in zip(used, tested[c:], strict=True)]
         carries, read = carries_for(self.body, needed, (), b)
-        if len(carries) == len(used):
+        of_cond = [i for i in range(c) if tested[i]]
+        of_body = [i for i in range(b) if read[i]]
+        if (len(of_cond), len(of_body), len(carries)) == (c, b, len(used)):
             return None
-        consts = [i for i in range(b) if read[i]]
-        cond = rearranged(self.cond, [*range(c), *[c + i for i in carries]], [0])
-        body = rearranged(self.body, [*consts, *[b + i for i in carries]], carries)
-        operands = [*range(c), *[c + i for i in consts], *[c + b + i for i in carries]]
-        return shared(While, cond, body, (c, len(consts))), operands, carries
+        cond = rearranged(self.cond, [*of_cond, *[c + i for i in carries]], [0])
+        body = rearranged(self.body, [*of_body, *[b + i for i in carries]], carries)
+        operands = [*of_cond, *[c + i for i in of_body], *[c + b + i for i in carries]]
+        return shared(While, cond, body, (len(of_cond), len(of_body))), operands, carries
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        return self._moving(perturbed)[self._carries]
+
+    def _moving(self, perturbed: Sequence[bool]) -> list[bool]:
+        """Return which inputs of `body` come to have a tangent, if the operands in `perturbed` have one."""
+        given = perturbed[self.counts[0] :]
+        return fixpoint(self.body.expr, given, self._carries, derivatives=True)
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]

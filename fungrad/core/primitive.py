@@ -208,10 +208,18 @@ class Primitive(InternedValue):
         """
         return None
 
+    def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
+        """Return which results may have a tangent if the operands in `perturbed` have one; None if all may.
+
+        A result may have one without depending on these: a rule of the user's says what it is.
+        """
+        return None
+
     def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         """Return the primitive that computes the results in `used`; None if this one is as good.
 
-        With it come the positions of the operands it takes and of the results it gives.
+        With it come the positions of the operands it takes and of the results it gives. It takes no operand on which
+        its results do not depend.
         """
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,26 +100,29 @@ def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
     for equation, source in expr.located():
         flags = tuple([v in marked for v in equation.inputs])
         parts = [equation]
-        if any(flags):
-            varying = equation.primitive.varies(flags, True) if len(equation.outputs) > 1 else None
-            if varying is not None and any(varying) and not all(varying):
-                parts = _two_of(equation, varying, types)
-            fixed = len(parts) > 1 and not any(v in marked for v in parts[0].inputs)
-            parts = parts if fixed else [equation]
-            marked.update(parts[-1].outputs)
+        varying = equation.primitive.varies(flags, True) if any(flags) else None
+        if varying is not None and not all(varying):
+            parts = _parts_of(equation, varying, types)
+            if not marked.isdisjoint(parts[0].inputs):
+                parts = [equation]
+        for part in parts:
+            if not marked.isdisjoint(part.inputs):
+                marked.update(part.outputs)
         equations += parts
         sources += [source] * len(parts)
-    if len(equations) == len(expr.equations):
+    if all(map(operator.is_, equations, expr.equations)):
         return expr
     return dataclasses.replace(
         expr, equations=tuple(equations), sources=tuple(sources), types=tuple(types)
     )
 
 
-def _two_of(equation: Equation, varying: Sequence[bool], types: list[ArrayType]) -> list[Equation]:
-    """Return the equation in two, for the results that are not `varying` and those that are."""
+def _parts_of(
+    equation: Equation, varying: Sequence[bool], types: list[ArrayType]
+) -> list[Equation]:
+    """Return an equation for the results that are not `varying`, and one for those that are, if there are any."""
     parts = []
-    for flag in (False, True):
+    for flag in sorted(set(varying)):
         used = [v is flag for v in varying]
         found = equation.primitive.pruned(used)
         if found is None:

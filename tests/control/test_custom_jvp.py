@@ -456,3 +456,65 @@ def test_a_rule_may_be_the_jvp_of_a_function_with_control_flow(name):
         found, expected = transform(g)(x), transform(f)(x)
         for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+C = np.array([1.0, 2.0, 4.0])
+OF_CONSTANTS = {
+    "map": lambda g: lambda x: lax.map(g, fnp.stack([x, x])).sum(0),
+    "scan": lambda g: lambda x: lax.scan(lambda c, r: (c + 1, g(r)), 0, fnp.stack([x, x]))[1][0],
+    "scan of sums": lambda g: (
+        lambda x: lax.scan(lambda c, r: (c + g(r), None), 0.0, fnp.stack([x, x]))[0]
+    ),
+    "fori_loop": lambda g: lambda x: lax.fori_loop(0, 2, lambda i, c: c + g(x), 0.0),
+    "while_loop": lambda g: (
+        lambda x: lax.while_loop(
+            lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1] + g(c[2]), c[2] * 2), (0, 0.0, x)
+        )[1]
+    ),
+    "cond": lambda g: lambda x: lax.cond(x[0] > 0, g, lambda y: 2 * g(y), x),
+    "switch": lambda g: lambda x: lax.switch(fnp.argmax(x), [lambda y: 2 * g(y), g, g], x),
+    "checkpoint": fg.checkpoint,
+    "jit": fg.jit,
+    "vmap": lambda g: lambda x: fg.vmap(g)(fnp.stack([x, x]))[0],
+}
+
+
+@pytest.mark.parametrize("inner", ["map", "scan of sums", "while_loop", "cond"])
+@pytest.mark.parametrize("outer", OF_CONSTANTS)
+@pytest.mark.parametrize(
+    "body", [lambda r: fnp.var(C), lambda r: (r > r.max()).sum() * 1.0], ids=["constant", "integer"]
+)
+def test_a_rule_may_be_the_jvp_of_control_flow_whose_results_do_not_move(inner, outer, body):
+    # Its loops and branches are then given tangents that nothing in them reads.
+    f = OF_CONSTANTS[outer](OF_CONSTANTS[inner](body))
+    x = np.array([0.5, 0.2, 0.1])
+    within = custom_jvp(body)
+    around = custom_jvp(f)
+    within.defjvp(lambda primals, tangents: fg.jvp(body, primals, tangents))
+    around.defjvp(lambda primals, tangents: fg.jvp(f, primals, tangents))
+    transforms = [
+        lambda h: lambda x: fg.jvp(h, (x,), (x,)),
+        lambda h: lambda x: fg.jvp(lambda x: fg.jvp(h, (x,), (x,)), (x,), (x,)),
+        lambda h: lambda x: fg.vjp(lambda y: (y, h(y)), x, has_aux=True)[2],
+        lambda h: lambda x: fg.linearize(h, x)[1](x),
+        fg.grad,
+        lambda h: fg.grad(fg.jit(h)),
+        lambda h: fg.grad(lambda x: lax.map(h, fnp.stack([x, x])).sum()),
+    ]
+    with fg.checking():
+        for g in (OF_CONSTANTS[outer](OF_CONSTANTS[inner](within)), around):
+            for transform in transforms:
+                found, expected = transform(g)(x), transform(f)(x)
+                for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("inner", ["checkpoint", "jit", "vmap", "scan"])
+def test_a_rule_that_calls_a_custom_vjp_function_has_its_gradient(inner):
+    # The result alone is computed at the call: the tangent of the function within cannot be.
+    f = OF_CONSTANTS[inner](lambda x: fnp.sin(x).sum())
+    reverse_alone = fg.custom_vjp(f)
+    reverse_alone.defvjp(lambda x: (f(x), x), lambda x, ct: (ct * 3 * fnp.cos(x),))
+    g = custom_jvp(reverse_alone)
+    g.defjvp(lambda primals, tangents: fg.jvp(reverse_alone, primals, tangents))
+    np.testing.assert_allclose(fg.grad(g)(A), 3 * np.cos(A), rtol=1e-14)

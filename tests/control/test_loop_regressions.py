@@ -53,6 +53,24 @@ def test_effects_of_nested_loops_happen_once(outer, capsys):
     assert capsys.readouterr().out.split() == ["1", "10", "11", "2", "20", "21"]
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    [fg.checkpoint, lambda f: lambda x: lax.cond(x > 0, f, f, x)],
+    ids=["checkpoint", "cond"],
+)
+def test_effects_without_results_happen_once(wrapped, capsys):
+    printing = fg.jit(wrapped(lambda x: fg.debug.print("{}", x)))
+
+    def f(x):
+        y = x * x
+        printing(y)
+        return y
+
+    assert fg.grad(f)(2.0) == 4.0
+    assert fg.jvp(f, (2.0,), (1.0,)) == (4.0, 4.0)
+    assert capsys.readouterr().out.split() == ["4.0", "4.0"]
+
+
 def test_views_are_found_behind_equations_without_results(capsys):
     def f(x):
         y = fnp.sin(x)

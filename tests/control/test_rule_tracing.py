@@ -176,3 +176,50 @@ def test_rules_of_functions_that_are_jitted_anew_are_run_anew(kind):
     ):
         for factor[0] in (1.0, 2.0, 3.0):
             assert fg.grad(form)(np.float64(1.0)) == factor[0]
+
+
+WITHIN = {
+    "scan": lambda f: lambda x: lax.scan(lambda c, r: (c + f(r), None), 0.0, x[None])[0],
+    "nested scan": lambda f: (
+        lambda x: lax.map(lambda r: lax.map(lambda r: f(r), r[None])[0], x[None])[0]
+    ),
+    "carries of a scan": lambda f: (
+        lambda x: lax.scan(lambda c, _: ((f(c[1]), c[1]), None), (0.0, x), length=2)[0][0]
+    ),
+    "checkpoint": fg.checkpoint,
+    "cond": lambda f: lambda x: lax.cond(x > 0, fg.checkpoint(f), lambda y: 2 * f(y), x),
+    "switch": lambda f: lambda x: lax.switch(0 * x.astype(int), [f, f], x),
+    "jit": fg.jit,
+    "vmap": lambda f: lambda x: fg.vmap(f)(x[None])[0],
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("kind", [custom_jvp, custom_vjp])
+def test_a_rule_has_a_say_though_the_result_does_not_depend_on_the_argument(kind, name):
+    f = kind(lambda x: fnp.asarray(2.0))
+    if kind is custom_jvp:
+        f.defjvp(lambda p, t: (f(*p), 7.0 * t[0]))
+    else:
+        f.defvjp(lambda x: (f(x), None), lambda _, g: (7.0 * g,))
+    g, x = WITHIN[name](f), np.float64(1.5)
+    for transform in (
+        fg.grad,
+        lambda g: fg.grad(fg.jit(g)),
+        lambda g: fg.jit(fg.grad(g)),
+        lambda g: lambda x: fg.vmap(fg.grad(g))(x[None])[0],
+        lambda g: fg.grad(lambda x: fg.vmap(g)(x[None])[0]),
+        lambda g: fg.grad(lambda x: fg.checkpoint(lambda x: lax.map(g, x[None])[0])(x)),
+    ):
+        assert transform(g)(x) == 7.0
+
+
+def test_a_rule_has_a_say_in_a_while_loop_though_the_result_does_not_depend_on_the_argument():
+    f = custom_jvp(lambda x: fnp.asarray(2.0))
+    f.defjvp(lambda p, t: (f(*p), 7.0 * t[0]))
+
+    def loop(x):
+        return lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1] + f(x)), (0, 0.0))[1]
+
+    assert fg.jvp(fg.jit(loop), (1.5,), (1.0,)) == (4.0, 14.0)
+    assert fg.jit(lambda x: fg.jvp(fg.vmap(loop), (x,), (x,)))(np.ones(1)) == (4.0, 14.0)
