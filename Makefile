@@ -8,6 +8,7 @@ VENV ?= .venv
 PEERS_VENV ?= .venv-peers
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_S ?= 600
+ROWS ?=
 
 # The GPU commands use $(VENV), into which CuPy is installed by hand (pip install -e '.[cuda12]'), or a
 # Python that has everything already: make gpu-test GPU_PYTHON=python3
@@ -34,8 +35,8 @@ test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and auto
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
 
-test-all: ## run the tests with every Python from 3.11 to 3.14t that is found
-	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py
+test-all: ## run the tests with every Python from 3.11 to 3.14t that is found, or those in ROWS='3.14 3.14t'
+	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py $(ROWS)
 
 fuzz: $(VENV)/.test ## run random programs for FUZZ_S seconds; see tests/fuzz/driver.py
 	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) $(VENV)/bin/python -m tests.fuzz
