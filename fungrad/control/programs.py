@@ -25,6 +25,7 @@ from fungrad.core.errors import (
     resolve_source,
 )
 from fungrad.core.expr import Expr
+from fungrad.core.layout import layout_of
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, bind, stage, trace_of
 from fungrad.core.tracer import Tracer
@@ -165,7 +166,10 @@ def try_to_close(
     leaves, structure = tree.flatten(arguments)
     types = [type_of(x) for x in leaves]
     with Trace(label, branch=branch) as trace:
-        tracers = [trace.new_input(t if weak else tangent_type(t)) for t in types]
+        tracers = [
+            trace.new_input(t if weak else tangent_type(t), layout=layout_of(x))
+            for x, t in zip(leaves, types, strict=True)
+        ]
         try:
             result = function(*tree.unflatten(structure, tracers))
         except (ConcretizationError, LostDerivativeError) as error:

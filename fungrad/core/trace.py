@@ -28,6 +28,7 @@ from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.state import holding, state_variable
@@ -79,6 +80,7 @@ class Trace:
         "_constants",
         "_moving",
         "ambient",
+        "assigned",
         "bake",
         "branch",
         "captures",
@@ -89,11 +91,13 @@ class Trace:
         "into",
         "known",
         "label",
+        "layouts",
         "level",
         "on_host",
         "open",
         "order",
         "outer",
+        "reshaped",
         "rewriting",
         "sizes",
         "source",
@@ -144,6 +148,9 @@ class Trace:
         self._moving: Moving | None = None
         self.still: set[int] = set()  # inputs made of what has no tangent
         self.staged = False  # whether this is traced within a branch: what it records may never run
+        self.layouts: dict[int, Layout] = {}  # of the inputs that do not lie in C order
+        self.reshaped = False  # whether something was made that is a view, or a copy, as the layout of an array decides
+        self.assigned = False  # whether elements were assigned to
         self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
@@ -169,6 +176,8 @@ class Trace:
         outer = self.outer
         if outer is not None:
             outer.depends_on = min(outer.depends_on, self.depends_on)
+            outer.reshaped |= self.reshaped
+            outer.assigned |= self.assigned
         while self.branch and outer is not None:
             if outer.into is self:
                 outer.into = None
@@ -186,9 +195,13 @@ class Trace:
             return self
         return into.recorder()
 
-    def new_input(self, type_: ArrayType, value: Any = None) -> Tracer:
-        """Return the tracer of a new input; `value` is what it is known to be."""
+    def new_input(self, type_: ArrayType, value: Any = None, layout: Layout = "C") -> Tracer:
+        """Return the tracer of a new input; `value` is what it is known to be, `layout` how its elements lie."""
         v = len(self.types)
+        if len(type_.shape) > 1:
+            layout = layout if value is None else layout_of(value)
+            if layout != "C":
+                self.layouts[v] = layout
         self.types.append(type_)
         self.inputs.append(v)
         if self.values is not None:

@@ -61,12 +61,13 @@ class Tracer:
     owner: Trace
     variable: int  # what it stands for now; an assignment to elements makes it another one
     type: ArrayType
-    memory: Any  # not set for an array of its own that nothing views; see fungrad.numpy.views
+    memory: Any  # None for an array of its own that nothing views; see fungrad.numpy.views
 
     def __init__(self, owner: Trace, variable: int, type_: ArrayType) -> None:
         self.owner = owner
         self.variable = variable
         self.type = type_
+        self.memory = None
 
     @property
     def shape(self) -> Shape:

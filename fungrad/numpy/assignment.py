@@ -7,19 +7,20 @@ from typing import Any
 from fungrad.core.errors import here
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
+from fungrad.numpy.memory import View, Views
 from fungrad.numpy.steps import put
-from fungrad.numpy.views import View, Views, is_scalar, same_array
+from fungrad.numpy.views import is_scalar, same_array
 
 
 def check_writable(x: Tracer) -> None:
     """Raise if elements of `x` must not be assigned to."""
-    memory: Any = getattr(x, "memory", None)
+    memory: Any = x.memory
     viewed = type(memory) is View
     trace: Trace = memory.root.owner if viewed else x.owner
     for each_trace in (x.owner, trace):
         if not each_trace.open:
             each_trace.raise_leaked((x,))
-    if memory is ARGUMENT or (viewed and getattr(memory.root, "memory", None) is ARGUMENT):
+    if memory is ARGUMENT or (viewed and memory.root.memory is ARGUMENT):
         what = "a view of an argument" if viewed else "an argument"
         raise TypeError(
             f"at {here()}\n{what} of `{trace.label}` is changed in place. Transformed functions are pure: "
@@ -37,6 +38,9 @@ def check_writable(x: Tracer) -> None:
             f"at {here()}\nassignment destination is read-only: the array is a view that NumPy does not let "
             "one write to. Write to a copy, x.copy(), instead."
         )
+    root = memory.root if viewed else x
+    if type(root.memory) is Views and root.memory.perhaps:
+        _check_views(x, root.memory)
     current = current_trace.get()
     if current is not trace and not _adopted(x, current):
         inner = f"`{current.label}`" if current else "another thread"
@@ -46,14 +50,26 @@ def check_writable(x: Tracer) -> None:
         )
 
 
+def _check_views(x: Tracer, views: Views) -> None:
+    """Raise if it is not known whether what is assigned to `x` shows in another array."""
+    for view in [reference() for reference in views.references]:
+        if view is not None and view.memory.perhaps:
+            raise TypeError(
+                f"at {here()}\nan array of type {x.type} is changed in place, and whether that changes another one, of which it "
+                "may be a view, depends on how NumPy lays it out in memory: by reshape, ravel or the like an array was made of "
+                "one that was computed of transposed arrays. Copy that one, y = y.copy(), before it is reshaped: then "
+                "the result is a view. Or copy the result, z = y.reshape(-1).copy(): then it is none."
+            )
+
+
 def _adopted(x: Tracer, current: Trace | None) -> bool:
     """Make `x`, with all that share its memory, arrays of the innermost trace, if they were made in it.
 
     What is made of arrays of an enclosing trace alone is computed there, though the user made it here.
     """
-    memory = getattr(x, "memory", None)
+    memory = x.memory
     root = memory.root if type(memory) is View else x
-    views = getattr(root, "memory", None)
+    views = root.memory
     shown = [r() for r in views.references] if type(views) is Views else []
     family = [root, *[view for view in shown if view is not None]]
     family = [t for t in family if t.owner is root.owner]
@@ -71,7 +87,8 @@ def assign(x: Tracer, new: Tracer) -> None:
 
     `check_writable(x)` is to be called before.
     """
-    memory = getattr(x, "memory", None)
+    memory = x.memory
+    x.owner.assigned = True
     if new.owner is not x.owner:
         new = x.owner.lift(new)
     variable = new.variable  # as it is now: `new` may be the root, or a view of it
@@ -87,7 +104,7 @@ def assign(x: Tracer, new: Tracer) -> None:
             changed = put(step, old, changed)
         root.variable = changed.variable
     x.variable = variable
-    views = getattr(root, "memory", None)
+    views = root.memory
     if views is None:
         return
     for reference in views.references:

@@ -12,13 +12,14 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, in_trace, summary_of, traced_functions
+from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
     same_array,
 )
-from fungrad.numpy.views import copied, created, in_order, laid_out_in
+from fungrad.numpy.views import copied, created, in_order
 from fungrad.primitives import shaping
 from fungrad.transforms.abstract import ShapeDtypeStruct
 
@@ -54,7 +55,7 @@ def _uniform(numpy_function: Any, value: int) -> Any:
         if kind_of(made.dtype) not in "biufc":
             return numpy_function(*args, **kwargs)
         filled = created(trace.lift(shaping.full(type_of(made), value)))
-        return laid_out_in(filled, "F") if made.flags.fnc else filled
+        return like(filled, (made,))
 
     return _public(function, numpy_function)
 

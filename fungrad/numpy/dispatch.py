@@ -29,6 +29,7 @@ from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.masked import Selection
+from fungrad.numpy.memory import View, Views, all_in_order, elementwise, like
 from fungrad.numpy.parameters import (
     as_numpy_takes_them,
     lenient_parameters,
@@ -51,7 +52,6 @@ from fungrad.numpy.views import (
     array_of,
     created,
     each,
-    laid_out_in,
     own,
     same_array,
     scalar_of,
@@ -179,13 +179,15 @@ def implements(
             if out is not None:
                 return store(out, result, exactly=True)
             copy = kwargs.get("copy", args[copy_place] if len(args) > copy_place else copies)
+            operands = (*args, *kwargs.values()) if kwargs else args
             if view and not copy:
                 x = args[0] if args else kwargs.get(*first)
                 result = views_of(x, result, writable, contiguous)
             else:
                 output = args[output_place] if len(args) > output_place else kwargs.get("output")
                 if output is None or result is not output:
-                    result = own(result, (*args, *kwargs.values()) if kwargs else args)
+                    result = own(result, operands)
+            settle(rule.__name__, result, operands, view or creates)
             return result if kind is None else each(kind, result)
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -209,6 +211,45 @@ def implements(
         return _documented(function, numpy_function, traced)
 
     return decorate
+
+
+ELEMENTWISE = frozenset(["astype", "clip", "fix", "isclose", "isneginf", "isposinf", "where"])
+"""Functions whose results NumPy lays out as those of the elementwise functions that they are made of here."""
+
+DENSE = frozenset(
+    ["compress", "corrcoef", "cov", "dot", "inner", "outer", "repeat", "take", "tensordot"]
+)
+"""Functions whose results NumPy lays out in C order always."""
+
+STACKED = frozenset(["matmul", "matvec", "vecmat"])
+"""Functions whose results lie in C order but for their leading axes, if there are several."""
+
+TURNING = frozenset(
+    [
+        *("apply_along_axis", "cross", "delete", "nanmedian", "nanpercentile", "nanquantile"),
+        "unique",
+    ]
+)
+"""Functions whose results NumPy may lay out in another order, though the operands lie in C order."""
+
+
+def settle(name: str, result: Any, operands: tuple[Any, ...], lies: bool = False) -> None:
+    """Say of arrays that a function has made how their elements lie, where NumPy does not lay them out in C order."""
+    if isinstance(result, (list, tuple)):
+        for part in result:
+            settle(name, part, operands, lies)
+        return
+    name = name.lstrip("_")
+    if type(result) is not Tracer or len(result.type.shape) < 2 or name in ELEMENTWISE:
+        return
+    memory = result.memory
+    if type(memory) is View or (lies and memory is not None):
+        return
+    dense = name in DENSE or (name in STACKED and len(result.type.shape) < 4)
+    if name in TURNING or not (dense or all_in_order(operands)):
+        result.memory = Views(None)
+    elif type(memory) is Views and not memory.references:
+        result.memory = Views()
 
 
 def on_stage(
@@ -271,7 +312,7 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
     if args and result is args[0]:
         return result
     made = created(trace.lift(result))
-    return laid_out_in(made, "F") if result.flags.fnc else made
+    return like(made, (result,))
 
 
 def writable_out(name: str, out: Any) -> Tracer:
@@ -374,19 +415,21 @@ def _application(primitive: ElementwiseFunction) -> Function:
 
     def of_one(x: Any) -> Any:
         if type(x) is Tracer and elementwise_plan(primitive, (x.type,), False) is None:
-            return bind(primitive, (x,))
+            result = bind(primitive, (x,))
+            return result if x.memory is None else like(result, (x,))
         return apply(primitive, (x,))
 
     def of_two(x: Any, y: Any) -> Any:
         if type(x) is Tracer:
             if type(y) is Tracer:
                 if elementwise_plan(primitive, (x.type, y.type), False) is None:
-                    return bind(primitive, (x, y))
+                    return like(bind(primitive, (x, y)), (x, y))
             elif type(y) in (float, int) and x.owner.on_host:
                 strides = scalar_plan(primitive, x.type, type(y))  # type: ignore[arg-type]
                 if strides is not None:
                     value = np.array(y, x.type.dtype)
-                    return bind(primitive, (x, x.owner.uniform(value, x.type, strides)))
+                    spread = x.owner.uniform(value, x.type, strides)
+                    return like(bind(primitive, (x, spread)), (x,))
         return apply(primitive, (x, y))
 
     def of_any(*operands: Any) -> Any:
@@ -450,9 +493,10 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         What it does with operands of which at least one is a tracer; by default, apply the primitive.
     """
     if isinstance(function, ElementwiseFunction):
-        found, rule = numpy_ufunc(function.function), rule or _application(function)
+        found = numpy_ufunc(function.function)
+        rule = _application(function) if rule is None else elementwise(rule)
     else:
-        found = function
+        found, rule = function, None if rule is None else elementwise(rule)
     if found is None or rule is None:
         raise TypeError(f"{function!r} is no ufunc, or has no rule")
     numpy_function, apply_rule = found, rule

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.expr import Expr
+from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise
 from fungrad.core.trace import bind, record_expr
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.matrices import diagonal
+from fungrad.numpy.memory import Views
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.views import view_of
@@ -84,7 +86,32 @@ def _einsum(
         values[outputs[0]] = bind(primitive, [values[v] for v in inputs])
     result = values[program.outputs[0]]
     # Of one array, with nothing to sum, it is a view: einsum("ii->i", a)[:] = 1.
-    return view_of(xs[0], result, always=True) if len(xs) == 1 else result
+    result = view_of(xs[0], result, always=True) if len(xs) == 1 else result
+    if result.ndim > 1 and result.memory is None:
+        shapes = tuple([x.shape for x in xs])
+        layout = _layout(_plan(subscripts, shapes, False), xs) if optimize is False else None
+        result.memory = Views(layout)
+    return result
+
+
+def _layout(plan: Plan, xs: Sequence[Any]) -> Layout:
+    """Return how NumPy lays the result out, whose iterator goes over the axes of the output and then those that are summed."""
+    labels = list(dict.fromkeys((*plan.output, *plan.sizes)))
+    operands: list[tuple[Shape, Layout]] = []
+    for x, term in zip(xs, plan.terms, strict=True):
+        layout = layout_of(x)
+        if layout is None:
+            return None
+        steps_of = dict.fromkeys(labels, 0)
+        for label, n, step in zip(term, x.shape, fake(x.shape, layout).strides, strict=True):
+            steps_of[label] += step if n > 1 else 0
+        shape = tuple([plan.sizes[label] if label in term else 1 for label in labels])
+        operands.append((shape, tuple(steps_of.values())))
+    shape = tuple([plan.sizes[label] for label in labels])
+    layout = of_elementwise(tuple(operands))
+    assert layout is not None
+    steps = fake(shape, layout).strides[: len(plan.output)]
+    return dense(shape[: len(steps)], sorted(range(len(steps)), key=lambda i: -steps[i]))
 
 
 @extended(_einsum)

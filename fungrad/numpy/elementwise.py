@@ -17,7 +17,7 @@ from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtype
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
-from fungrad.numpy.views import is_scalar, read_only
+from fungrad.numpy.views import copied, is_scalar, read_only
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import zeros_like
 
@@ -136,7 +136,7 @@ def nan_to_num(
     ]
     for found, value in replacements:
         array = promotion.where(found, cast(as_tracer(value), array.dtype), array)
-    return array
+    return copied(as_tracer(x), array, "K")
 
 
 def all_castable(arrays: list[Any], dtype: np.dtype[Any]) -> bool:
@@ -186,7 +186,7 @@ def imag(val: Any) -> Any:
     x = as_tracer(val)
     if x.dtype.kind == "c":
         return e.imag(x)
-    return zeros_like(x) if is_scalar(x) else read_only(zeros_like(x))
+    return zeros_like(x) if is_scalar(x) else read_only(copied(x, zeros_like(x), None))
 
 
 @implements(np.angle)

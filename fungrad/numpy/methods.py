@@ -20,11 +20,11 @@ from fungrad.numpy.dispatch import describe_failure, rule_of
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.masked import Selection, selection
+from fungrad.numpy.memory import View
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
-    View,
     copied,
     element,
     flat_of,
@@ -192,7 +192,7 @@ class Methods:
             if type(value) is Selection:
                 assign(self, value.assigned(self, key))
             else:
-                memory = getattr(value, "memory", None) if type(value) is Tracer else None
+                memory = value.memory if type(value) is Tracer else None
                 if type(memory) is View and memory.root is self:
                     self.check_not_shuffled()
                 assign(self, setitem_functional(self, key, value))

@@ -13,6 +13,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.dispatch import store, writable_out
 from fungrad.numpy.masked import Selection
+from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import apply, scalar_plan
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
@@ -47,9 +48,12 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
         cls = type(other)
         try:
             if cls is Tracer and other.type is self.type and self.type.dtype.kind in "fc":
-                return bind(primitive, (self, other))  # numbers that no operator converts
+                return like(
+                    bind(primitive, (self, other)), (self, other)
+                )  # no operator converts these
             if cls in PYTHON_NUMBERS and (spread := _spread(primitive, self, other)) is not None:
-                return bind(primitive, (self, spread))
+                result = bind(primitive, (self, spread))
+                return result if self.memory is None else like(result, (self,))
             return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
@@ -60,7 +64,8 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
             if type(other) in PYTHON_NUMBERS:
                 spread = _spread(primitive, self, other)
                 if spread is not None:
-                    return bind(primitive, (spread, self))
+                    result = bind(primitive, (spread, self))
+                    return result if self.memory is None else like(result, (self,))
             return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
@@ -114,7 +119,7 @@ def _unary(primitive: Elementwise) -> Callable[..., Any]:
 def power(x: Any, y: Any, keep_weak: bool = False) -> Any:
     """Return ``x ** y``; a Python integer as exponent is static, which has a simpler derivative."""
     if type(y) is int and type(x) is Tracer and x.dtype.kind in "fc" and -1000 < y < 1000:
-        return e.IntegerPower(y)(x)
+        return like(e.IntegerPower(y)(x), (x,))
     return apply(e.power, (x, y), keep_weak)
 
 

@@ -16,6 +16,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, bind, current_trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
+from fungrad.numpy.memory import like
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
 from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
@@ -221,7 +222,7 @@ def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     """Return a tracer with `dtype`."""
     if x.type.dtype == dtype and x.type.weak == weak:
         return x
-    return Cast(dtype, weak)(x)
+    return like(Cast(dtype, weak)(x), (x,))
 
 
 def convert(trace: Trace, x: Any, dtype: np.dtype[Any], weak: bool = False) -> Tracer:
@@ -272,15 +273,16 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
         operands = _of_rule(operands)
     plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
     if plan is None:
-        return bind(primitive, operands)
+        return like(bind(primitive, operands), operands)
     dtypes, shape, weak = plan
-    return bind(
+    result = bind(
         primitive,
         [
             broadcast_to(convert(trace, x, d, weak), shape)
             for x, d in zip(operands, dtypes, strict=True)
         ],
     )
+    return like(result, operands)
 
 
 def ufunc_operands(
@@ -313,7 +315,8 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
     trace = trace_of((condition, x, y))
     assert trace is not None
     operands = zip((condition, x, y), (np.dtype(bool), dtype, dtype), strict=True)
-    return bind(select, [broadcast_to(convert(trace, z, d), shape) for z, d in operands])  # type: ignore[no-any-return]
+    result = bind(select, [broadcast_to(convert(trace, z, d), shape) for z, d in operands])
+    return like(result, (condition, x, y))
 
 
 def promote(*operands: Any) -> list[Tracer]:

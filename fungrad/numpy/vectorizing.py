@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.errors import ConcretizationError, api_boundary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import Shape
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implements, settle
 from fungrad.numpy.joining import stack
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, strong
 from fungrad.numpy.shape import expand_dims, is_sequence, moveaxis, reshaped
@@ -178,6 +178,7 @@ class vectorize:
         if self.otypes is not None:
             outputs = [cast(y, t) for y, t in zip(outputs, self.otypes, strict=True)]
         outputs = [created(same_array(y)) for y in outputs]
+        settle("vectorize", outputs, (*args, *kwargs.values()))
         return tuple(outputs) if several else outputs[0]
 
 

@@ -10,8 +10,9 @@ nothing, and views nobody holds any more cost nothing either.
 `Tracer.memory` holds this: ARGUMENT for an argument of the traced function, a `View` for a view, the list of
 weak references to its views for a root that has some, and nothing for most.
 
-An array that is not a view counts as laid out in C order, as NumPy's results are but where all operands are
-transposed, or as it was asked to lie when it was made. On that depends whether a reshape is a view or a copy.
+Whether a reshape is a view or a copy depends on how the elements of the array lie: in C order, if nothing else is
+said; as it was asked to be made; or as NumPy lays out what is computed of operands that lie otherwise (fungrad.core.layout). Where that is
+not known, what may be a view or a copy is a view as long as nothing is assigned to it or to what it shows.
 
 Without axes there are, as in NumPy, scalars and arrays. Arithmetic, reductions and ``x[0]`` give scalars, whose value nothing can
 change, and what is made of them, as by `atleast_1d`, is no view of them. Arrays are views, as ``x[0, ...]``, and
@@ -22,19 +23,21 @@ without axes counts as a scalar: one cannot tell which it is, and must not chang
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise, orders
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import current_trace
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.types import Shape
+from fungrad.numpy.memory import View, Views, lies_in_order, like
 from fungrad.numpy.steps import (
     REARRANGING,
     SlidingWindows,
+    Step,
     Steps,
     at_index,
     form,
@@ -42,46 +45,6 @@ from fungrad.numpy.steps import (
 )
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import Broadcast, Reshape
-
-
-class View(NamedTuple):
-    """What a view is.
-
-    Attributes
-    ----------
-    root
-        The array that is viewed; itself no view.
-    steps
-        What makes the view of the root, each step applied to the result of the one before.
-    writable
-        Whether NumPy lets one write through the view.
-    flat
-        Whether it is ``x.flat``, of which parts are copies.
-    """
-
-    root: Tracer
-    steps: Steps
-    writable: bool
-    flat: bool = False
-
-
-class Views:
-    """Weak references to the views of a root, which lies in the order "C" or "F"."""
-
-    __slots__ = ("crowded", "order", "references")
-
-    def __init__(self, order: str = "C") -> None:
-        self.order = order
-        self.references: list[weakref.ref[Tracer]] = []
-        self.crowded = 16
-
-    def add(self, view: Tracer) -> None:
-        """Take up a view."""
-        if len(self.references) >= self.crowded:
-            self.references = [r for r in self.references if r() is not None]
-            self.crowded = 2 * len(self.references) + 16
-        self.references.append(weakref.ref(view))
-
 
 # Making views
 
@@ -106,44 +69,54 @@ def view_of(
         if writable:
             return result
         x = Tracer(trace, x.variable, x.type)  # an array of its own: the scalar is no part of it
-    memory = getattr(x, "memory", None)
-    root, before = (memory.root, memory.steps) if type(memory) is View else (x, ())
+    memory = x.memory
+    root = memory.root if type(memory) is View else x
     if result is x:
         if contiguous:
             return in_order(x, "C")
         if writable:
             return result
         result = Tracer(trace, x.variable, x.type)
-    made = getattr(result, "memory", None)
+    made = result.memory
     if type(made) is Views or (type(made) is View and made.root is root):
         return result  # a function within did it
     steps = _steps(x, result)
     if steps is None:
         return result
-    order = "C" if contiguous else None
-    if writable and not always and not _is_view(_layout(root), _forms(before), steps, order):
+    shown = _shown(x.type.shape, layout_of(x), steps, "C" if contiguous else None)
+    if not writable or always:  # NumPy never copies
+        shown = Shown(True, shown.layout if shown.view else None, False)
+    x.owner.reshaped |= shown.by_layout
+    if shown.view is False:
+        if result.ndim > 1:
+            result.memory = Views(shown.layout)
         return result
     writable = writable and not any(isinstance(s, Broadcast) for s in steps)
-    return _made_view(x, result, steps, writable)
+    return _made_view(x, result, steps, writable, shown.layout, shown.view is None)
 
 
-def _made_view(x: Tracer, result: Tracer, steps: Steps, writable: bool) -> Tracer:
-    """Make `result` the view of `x` that `steps` show."""
-    memory = getattr(x, "memory", None)
+def _made_view(
+    x: Tracer,
+    result: Tracer,
+    steps: Steps,
+    writable: bool,
+    layout: Layout,
+    perhaps: bool = False,
+) -> Tracer:
+    """Make `result` the view of `x` that `steps` show, or that `perhaps` they do."""
+    memory = x.memory
     root, before = x, cast(Steps, ())
     if type(memory) is View:
         root, before, writable = memory.root, memory.steps, writable and memory.writable
-    result.memory = View(root, before + steps, writable)
-    views = getattr(root, "memory", None)
+        perhaps = perhaps or memory.perhaps
+    result.memory = View(root, before + steps, writable, layout, perhaps=perhaps)
+    views = root.memory
     if views is not ARGUMENT:
         if views is None:
             views = root.memory = Views()
         views.add(result)
+        views.perhaps |= perhaps
     return result
-
-
-def _forms(steps: Steps) -> Steps:
-    return tuple([form(step) for step in steps])
 
 
 def flat_of(x: Tracer, result: Tracer) -> Tracer:
@@ -151,9 +124,9 @@ def flat_of(x: Tracer, result: Tracer) -> Tracer:
     if result is x:
         result = Tracer(x.owner, x.variable, x.type)
     result = view_of(x, result, always=True)
-    memory = getattr(result, "memory", None)
+    memory = result.memory
     if type(memory) is View:
-        result.memory = memory._replace(flat=True)
+        result.memory = memory._replace(flat=True, layout="C")
     return result
 
 
@@ -162,7 +135,7 @@ def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
     result = windows(x)
     if x.owner.rewriting or not x.type.shape:
         return result  # type: ignore[no-any-return]
-    return _made_view(x, result, (windows,), False)
+    return _made_view(x, result, (windows,), False, _seen(x, windows))
 
 
 def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
@@ -174,7 +147,7 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
     if not result.type.shape and type(key) is int:
         return result
     parts = key if type(key) is tuple else (key,)
-    memory = getattr(x, "memory", None)
+    memory = x.memory
     ellipsis = traced = False
     copies = type(memory) is View and memory.flat
     for part in parts:
@@ -183,17 +156,62 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
         elif type(part) is Tracer:
             is_index = part.type.dtype.kind in "iu" and is_scalar(part)
             traced, copies = traced or is_index, copies or not is_index
-        elif type(part) is np.ndarray:
+        elif type(part) in (np.ndarray, list, tuple):
             copies = True
     if not result.type.shape and not ellipsis:
         return scalar_of(result)
     if copies:
         result = same_array(result) if result is x else result
+        if result.ndim > 1 and not x.owner.rewriting:
+            layout = _of_taken(x, parts, result.shape)
+            result.memory = Views(layout)
     elif not traced:
         result = view_of(x, result)
     elif not is_scalar(x) and not x.owner.rewriting:
-        result = _made_view(x, result, (at_index(parts),), True)
+        step = at_index(parts)
+        result = _made_view(x, result, (step,), True, _seen(x, step))
     return array_of(result)
+
+
+def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
+    """Return the layout of ``x[parts]`` where some of the parts are index arrays or masks.
+
+    The axes of the indices lie outermost, whereever they stand; then the others, as they lie in `x`.
+    """
+    layout = layout_of(x)
+    parts = tuple([np.asarray(part) if type(part) in (list, tuple) else part for part in parts])
+    arrays = [part for part in parts if type(part) is np.ndarray or type(part) is Tracer]
+    odd = any(isinstance(part, (bool, np.bool_)) for part in parts)
+    if layout is None or odd or not all(a.ndim and lies_in_order(a) for a in arrays):
+        return None
+    strides = list(fake(x.type.shape, layout).strides)
+    taken = [part.ndim if part.dtype == bool else 1 for part in arrays]
+    used = sum(taken) + sum(isinstance(part, (int, np.integer, slice)) for part in parts)
+    items: list[Any] = []
+    for part in parts:
+        items += [slice(None)] * (x.ndim - used) if part is Ellipsis else [part]
+    if not any(part is Ellipsis for part in parts):
+        items += [slice(None)] * (x.ndim - used)
+    rest: list[int] = []
+    places = []
+    for i, part in enumerate(items):
+        if part is None:
+            rest.append(0)
+        elif type(part) is slice:
+            rest.append(abs(strides.pop(0)) * abs(part.step or 1))
+        else:
+            places.append((i, len(rest)))
+            del strides[: taken.pop(0) if getattr(part, "ndim", 0) else 1]
+    together = places[-1][0] - places[0][0] == len(places) - 1
+    first, count = places[0][1] if together else 0, len(shape) - len(rest)
+    order = sorted(range(len(rest)), key=lambda i: -rest[i])
+    ahead = range(first, first + count)
+    return dense(shape, [*ahead, *[i if i < first else i + count for i in order]])
+
+
+def _seen(x: Tracer, step: Step) -> Layout:
+    """Return the layout of what a step shows of `x`."""
+    return _shown(x.type.shape, layout_of(x), (form(step),)).layout
 
 
 def in_order(x: Tracer, order: Any) -> Tracer:
@@ -201,49 +219,55 @@ def in_order(x: Tracer, order: Any) -> Tracer:
     order = order.upper() if isinstance(order, str) else order
     if order not in ("C", "F") or is_scalar(x):
         return x
-    memory = getattr(x, "memory", None)
-    root, steps = (memory.root, memory.steps) if type(memory) is View else (x, ())
-    if _is_view(_layout(root), _forms(steps), (), order):
+    shown = _shown(x.type.shape, layout_of(x), (), order)
+    x.owner.reshaped |= shown.by_layout
+    if shown.view:
         return x
-    return laid_out_in(same_array(x), order)
+    copy = same_array(x)
+    if shown.view is None:
+        return _made_view(x, copy, (), True, None, True)
+    return laid_out_in(copy, order)
 
 
 def laid_out_in(x: Tracer, order: Any) -> Tracer:
     """Return the new array `x` as one that was asked to lie in an order."""
     fortran = isinstance(order, str) and order.upper() == "F" and x.ndim > 1
-    x.memory = Views("F" if fortran else "C")
+    x.memory = Views(dense(x.shape, range(x.ndim)[::-1]) if fortran else "C")
     return x
 
 
 def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
-    """Return `copy`, of the shape of `x`, as made in an order; "K", "A" and None are the order of `x`."""
+    """Return `copy`, with as many axes as `x`, as made in an order; "K", "A" and None are the order of `x`."""
     if x.ndim < 2:
         return copy
-    if isinstance(order, str) and order.upper() not in ("K", "A"):
-        return laid_out_in(copy, order)
-    memory = getattr(x, "memory", None)
-    root, steps = (memory.root, memory.steps) if type(memory) is View else (x, ())
-    if root is x and _layout(x)[1] == "C":
+    order = "K" if order is None else order.upper() if isinstance(order, str) else order
+    if order == "K" and copy.type.shape == x.type.shape:
+        return like(copy, (x,))
+    if order == "K":
+        layout = of_elementwise(((x.type.shape, layout_of(x)),))
+        if layout is not None:
+            steps = fake(x.type.shape, layout).strides
+            layout = dense(copy.type.shape, sorted(range(x.ndim), key=lambda i: -steps[i]))
+        copy.memory = Views(layout)
         return copy
-    turned, straight = (_is_view(_layout(root), _forms(steps), (), o) for o in "FC")
-    return laid_out_in(copy, "F") if turned and not straight else copy
-
-
-def _layout(root: Tracer) -> tuple[Shape, str]:
-    """Return the shape of an array that is no view, and the order in which its elements lie."""
-    memory = getattr(root, "memory", None)
-    return root.shape, memory.order if type(memory) is Views else "C"
+    if order != "A":
+        return laid_out_in(copy, order)
+    straight, turned = [_shown(x.type.shape, layout_of(x), (), o).view for o in "CF"]
+    if straight is None or turned is None:
+        copy.memory = Views(None)
+        return copy
+    return laid_out_in(copy, "F" if turned and not straight else "C")
 
 
 def read_only(x: Tracer) -> Tracer:
     """Return the new array `x` as one that cannot be written to."""
     root = Tracer(x.owner, x.variable, x.type)
-    return _made_view(root, x, (), False)
+    return _made_view(root, x, (), False, layout_of(x))
 
 
 def is_scalar(x: Tracer) -> bool:
     """Whether `x` is a scalar, whose value nothing can change, and not an array without axes."""
-    return not x.type.shape and type(getattr(x, "memory", None)) not in (View, Views)
+    return not x.type.shape and type(x.memory) not in (View, Views)
 
 
 def array_of(x: Tracer) -> Tracer:
@@ -290,14 +314,14 @@ def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = Fals
 def own(result: Any, operands: tuple[Any, ...]) -> Any:
     """Return the result of a function that makes new arrays: never one of its operands, or a view."""
     if type(result) is Tracer:
-        memory = getattr(result, "memory", None)
+        memory = result.memory
         asked = type(memory) is Views and not memory.references and result.type.shape
         if memory is not None and not asked:  # new, and made to lie in an order
-            return same_array(result)
+            return copied(result, same_array(result), "K")
         for x in operands:
             listed = x if type(x) is list or type(x) is tuple else (x,)
             if any(y is result for y in listed):
-                return same_array(result)
+                return copied(result, same_array(result), "K")
     elif type(result) is list or type(result) is tuple:
         return type(result)([own(x, operands) for x in result])
     return result
@@ -329,32 +353,61 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
     return tuple(reversed(steps))
 
 
-@functools.lru_cache(maxsize=1 << 10)
-def _is_view(
-    layout: tuple[Shape, str], before: Steps, steps: Steps, order: str | None = None
-) -> bool:
-    """Whether `steps` can show, without a copy, the view by `before` of an array of that layout.
+class Shown(NamedTuple):
+    """What steps make of an array.
+
+    Attributes
+    ----------
+    view
+        Whether it is a view; None if that depends on a layout that is not known.
+    layout
+        How the elements of the view, or of the copy, lie.
+    by_layout
+        Whether with another layout of the array the answer might be another.
+    """
+
+    view: bool | None
+    layout: Layout
+    by_layout: bool
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _shown(
+    shape: Shape, layout: Layout, steps: Steps, order: Literal["C", "F"] | None = None
+) -> Shown:
+    """Say whether NumPy shows by `steps`, without a copy, an array of a layout.
 
     If there is to be an `order`, "C" or "F": and what they show lies without gaps, in that order.
     """
-    shape, lies = layout
     if 0 in shape:
-        return True
-    # An array of the right strides and no elements; nothing here reads any.
-    strides: Any = ()
-    if shape:
-        strides = np.cumprod([1, *shape[:-1]] if lies == "F" else [1, *shape[:0:-1]])
-        strides = strides if lies == "F" else strides[::-1]
-    array: Any = np.lib.stride_tricks.as_strided(np.empty(0, np.int8), shape, strides)
-    for i, step in enumerate(before + steps):
+        return Shown(True, "C", False)
+    by_layout = False
+    if order is not None or any(isinstance(step, Reshape) for step in steps):
+        possible = [dense(shape, o) for o in orders(len(shape))]
+        answers = {_laid_out(fake(shape, lies), steps, order)[0] for lies in possible}
+        by_layout = len(answers) > 1
+        if layout is None and not by_layout:
+            return Shown(answers.pop(), None, False)
+    elif layout is None:
+        return Shown(True, None, False)
+    if layout is None:
+        return Shown(None, None, True)
+    view, found = _laid_out(fake(shape, layout), steps, order)
+    return Shown(view, "C" if found.flags.c_contiguous else found.strides, by_layout)
+
+
+def _laid_out(array: Any, steps: Steps, order: Literal["C", "F"] | None) -> tuple[bool, Any]:
+    """Return whether NumPy shows by `steps` an array without elements, and what it makes of it."""
+    view = True
+    for step in steps:
         if not isinstance(step, Reshape):
             array = laid_out(step, array)
             continue
         try:
             array = np.reshape(array, step.shape, copy=False)
         except ValueError:
-            # `before` is a diagonal: a view that is taken through what NumPy would copy.
-            diagonal = i < len(before)
-            return diagonal and order is None and not any(isinstance(s, Reshape) for s in steps)
+            view, array = False, fake(step.shape, "C")
     flags = array.flags
-    return order is None or bool(flags.c_contiguous if order == "C" else flags.f_contiguous)
+    if order is not None and not (flags.c_contiguous if order == "C" else flags.f_contiguous):
+        return False, fake(array.shape, order)
+    return view, array

@@ -23,6 +23,7 @@ from fungrad.core.errors import api_boundary, hide_internals
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
+from fungrad.core.layout import Layout, layout_of
 from fungrad.core.snapshot import is_writeable
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace, bind, stage
@@ -62,6 +63,9 @@ class Entry:
         self.in_types = expr.input_types[expr.captured :]
         self.in_structure = in_structure
         self.signature: Signature
+        self.layouts: tuple[Layout, ...] | None = (
+            None  # of the arguments it is good for, if that is not all
+        )
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
@@ -76,7 +80,7 @@ class Entry:
         """Pickle what was traced; it is compiled anew where it is loaded."""
         parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
         signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
-        return Entry, (*parts, self.donated), {"signature": signature}
+        return Entry, (*parts, self.donated), {"signature": signature, "layouts": self.layouts}
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
@@ -298,10 +302,17 @@ class Jitted(Portable):
         if open_axes():
             key = (key, open_sizes())
         entry = self._entries.get(key)
+        if entry is not None and entry.layouts is not None:
+            layouts = tuple([layout_of(x) for x in leaves])
+            if layouts != entry.layouts:
+                key = (key, layouts)
+                entry = self._entries.get(key)
         if entry is None:
+            layouts = tuple([layout_of(x) for x in leaves])
 
             def build() -> Entry:
-                return self._trace(rebuild, static, types, order, self._donated(args, kwargs))
+                donated = self._donated(args, kwargs)
+                return self._trace(rebuild, static, types, order, donated, layouts)
 
             chosen = settings.get()
             if chosen.compiles_logged or chosen.misses_explained:
@@ -313,8 +324,12 @@ class Jitted(Portable):
                         weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
             except _NotToBeCached as found:
                 entry = found.entry
-            if entry.effect:
-                self._plain = False  # the shortest way does not ask whether a trace is open
+            if entry.effect or entry.layouts is not None:
+                self._plain = False  # the shortest way does not ask whether a trace is open, nor how arrays lie
+            if entry.layouts not in (None, layouts):  # another thread has built it
+                return self._entry(args, kwargs)
+        if entry.layouts is not None and (trace := current_trace.get()) is not None:
+            trace.reshaped = trace.assigned = True
         return entry, leaves
 
     def key_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tree.KeyOrder:
@@ -394,10 +409,12 @@ class Jitted(Portable):
         types: Sequence[ArrayType],
         order: tree.KeyOrder,
         donated: Sequence[int],
+        layouts: tuple[Layout, ...],
     ) -> Entry:
         draws = Draws(self._fun, [value for _, _, value in static])
         with Trace(self._label, bake=True) as trace:
-            called = rebuild([trace.new_input(t) for t in types])
+            inputs = zip(types, layouts, strict=True)
+            called = rebuild([trace.new_input(t, layout=layout) for t, layout in inputs])
             args, kwargs = with_static(called[0], called[1], static)
             result = self._fun(*args, **kwargs)
             draws.warn(self._label)
@@ -409,6 +426,8 @@ class Jitted(Portable):
         captured = [x for _, x in trace.captures]
         in_structure = tree.structure(called)
         entry = Entry(self.name, expr, captured, in_structure, structure, donated)
+        if trace.reshaped and trace.assigned:
+            entry.layouts = layouts
         entry.signature = Signature(in_structure, tuple(types), static, open_sizes(), order)
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.

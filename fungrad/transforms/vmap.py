@@ -15,6 +15,7 @@ from fungrad.core.axes import name_in_batch, opened
 from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
+from fungrad.core.layout import layout_of, without_axis
 from fungrad.core.moving import may_move
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
@@ -265,7 +266,8 @@ def vmap(
                     traced[i] = trace.lift(leaves[i])  # so that it can be indexed by a mapped one
                 elif axis is not None:
                     shape = t.shape[:axis] + t.shape[axis + 1 :]
-                    traced[i] = trace.new_input(t.update(shape=shape))
+                    layout = without_axis(layout_of(leaves[i]), t.shape, axis)
+                    traced[i] = trace.new_input(t.update(shape=shape), layout=layout)
                     if not may_move(leaves[i]):
                         trace.still.add(traced[i].variable)
             new_args, new_kwargs = tree.unflatten(structure, traced)

@@ -469,7 +469,11 @@ def _check(case: Case) -> Mismatch | None:
             if way in WITHOUT_DERIVATIVES:
                 return Mismatch(f"{way} raises LinAlgError", traceback.format_exc())
             return None
-        except TypeError as error:  # a masked selection given to what takes arrays
+        except (
+            TypeError
+        ) as error:  # a masked selection given to what takes arrays, or a view that may be a copy
+            if "depends on how NumPy lays it out" in str(error):
+                return None
             refused = "nonzero(mask, size=n)" in str(error)
             refused = refused and way in WITHOUT_VALUES and program.has("value")
             if not refused and "float16 is unsupported in linalg" not in str(error):

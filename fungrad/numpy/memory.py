@@ -1,0 +1,108 @@
+"""What a tracer knows of its memory: what it is a view of, what views it has, and how its elements lie."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fungrad.core.layout import Layout, is_ordinary, layout_of, of_elementwise
+from fungrad.core.tracer import ARGUMENT, Tracer
+
+if TYPE_CHECKING:
+    from fungrad.numpy.steps import Steps
+
+
+class View(NamedTuple):
+    """What a view is.
+
+    Attributes
+    ----------
+    root
+        The array that is viewed; itself no view.
+    steps
+        What makes the view of the root, each step applied to the result of the one before.
+    writable
+        Whether NumPy lets one write through the view.
+    layout
+        How its elements lie.
+    flat
+        Whether it is ``x.flat``, of which parts are copies.
+    perhaps
+        Whether it may be a copy as well: how the elements of what it was made of lie is not known.
+    """
+
+    root: Tracer
+    steps: Steps
+    writable: bool
+    layout: Layout
+    flat: bool = False
+    perhaps: bool = False
+
+
+class Views:
+    """Weak references to the views of a root, and how its own elements lie.
+
+    `perhaps` tells whether some of them may be copies.
+    """
+
+    __slots__ = ("crowded", "layout", "perhaps", "references")
+
+    def __init__(self, layout: Layout = "C") -> None:
+        self.layout = layout
+        self.perhaps = False
+        self.references: list[weakref.ref[Tracer]] = []
+        self.crowded = 16
+
+    def add(self, view: Tracer) -> None:
+        """Take up a view."""
+        if len(self.references) >= self.crowded:
+            self.references = [r for r in self.references if r() is not None]
+            self.crowded = 2 * len(self.references) + 16
+        self.references.append(weakref.ref(view))
+
+
+def lies_in_order(x: Any) -> bool:
+    """Whether the axes of an operand lie one in the other as in C order, as nearly always."""
+    if type(x) is Tracer:
+        memory = x.memory
+        if memory is None or len(x.type.shape) < 2 or (memory is ARGUMENT and not x.owner.layouts):
+            return True
+        return is_ordinary(x.type.shape, layout_of(x))
+    return type(x) in _NUMBERS or layout_of(x) == "C"
+
+
+_NUMBERS = (float, int)
+
+
+def like(result: Tracer, operands: Sequence[Any]) -> Tracer:
+    """Return the result of an elementwise function, which lies as NumPy lays out that of such operands."""
+    if len(result.type.shape) > 1:
+        for x in operands:
+            if not lies_in_order(x):
+                given = [(x.shape, layout_of(x)) for x in operands if getattr(x, "ndim", 0)]
+                result.memory = Views(of_elementwise(tuple(given)))
+                break
+    return result
+
+
+def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rule of an elementwise function, whose results lie as NumPy lays them out."""
+
+    @functools.wraps(rule)
+    def function(*operands: Any) -> Any:
+        result = rule(*operands)
+        for part in result if type(result) is tuple else (result,):
+            like(part, operands)
+        return result
+
+    return function
+
+
+def all_in_order(operands: Iterable[Any]) -> bool:
+    """Whether the axes of all operands, also of those in lists, lie as in C order."""
+    return all(
+        all_in_order(x) if type(x) is list or type(x) is tuple else lies_in_order(x)
+        for x in operands
+    )
