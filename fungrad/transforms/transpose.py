@@ -124,10 +124,9 @@ def _parts_of(
     parts = []
     for flag in sorted(set(varying)):
         used = [v is flag for v in varying]
-        found = equation.primitive.pruned(used)
-        if found is None:
-            return [equation]
-        primitive, operands, results = found
+        primitive = equation.primitive
+        whole = primitive, range(len(equation.inputs)), range(len(used))
+        primitive, operands, results = primitive.pruned(used) or whole
         outputs = []
         for i in results:
             if used[i]:

@@ -427,6 +427,12 @@ LOOPS = {
     "cond": lambda x: lax.cond(x.sum() > 0, lambda: fg.jit(lambda u: u * x)(x), lambda: x),
     "map": lambda x: lax.map(lambda r: fnp.tanh(x + r), x).sum(0),
     "checkpoint": fg.checkpoint(lambda x: fnp.sin(x) * x),
+    "carries that steer tangents": lambda x: (
+        lax.fori_loop(0, 2, lambda i, c: fnp.where(x > c, c * x, x), 0 * x + 0.5) ** 2
+    ),
+    "checkpoint in a loop": lambda x: fnp.prod(
+        lax.fori_loop(0, 2, lambda i, c: fg.checkpoint(lambda u: fnp.sin(u) * x)(c * 1.0), x)
+    ),
 }
 
 
