@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Hashable, Sequence
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from fungrad.compile.keeping import Keeper, users
+from fungrad.compile.lines import Origins, place_of
 from fungrad.compile.python_source import PythonSource, python_source
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
@@ -20,7 +21,13 @@ from fungrad.core.config import settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
-from fungrad.core.float_warnings import ORIGINS
+from fungrad.core.float_warnings import (
+    ORIGINS,
+    float_modes,
+    modes_with_calls,
+    module_of,
+    registry_of,
+)
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
@@ -142,7 +149,8 @@ class Program(Keeper):
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:
     """Return the function that `source` defines, for arrays of the library `xp`."""
-    bindings = {"np": xp, ORIGINS: source, **source.bindings}
+    origins = Origins()
+    bindings = {"np": xp, ORIGINS: origins, **source.bindings}
     if xp is not np:
         bindings |= {
             name: xp.asarray(value)
@@ -150,34 +158,42 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             if isinstance(value, (np.ndarray, np.generic))
         }
     name_of_file = _file(source)
-    first = 1  # line of what the user is shown
-    for name, text, origins in source.functions:
+    for name, text, recorded in source.functions:
         exec(compile(text, name_of_file, "exec"), bindings)
-        code = bindings[name].__code__
-        bindings[name].__code__ = code.replace(co_firstlineno=first)
-        first += len(origins) + 2
+        origins.place(bindings[name], recorded, bindings)
+    file = origins.file
+    if file is not None:
+        bindings |= {"__name__": module_of(file), "__warningregistry__": registry_of(file)}
     function = bindings["program"]
 
     def run(*arguments: Any) -> list[Any]:
         try:
             return function(*arguments)  # type: ignore[no-any-return]
         except Exception as error:
-            _explain(error, source, bindings)
+            _explain(error, origins, bindings)
             raise
 
-    return run
+    def run_with_calls(*arguments: Any) -> list[Any]:
+        before, modes = float_modes.get(), modes_with_calls()
+        if modes is before:
+            return run(*arguments)
+        float_modes.set(modes)
+        try:
+            return run(*arguments)
+        finally:
+            float_modes.set(before)
+
+    return run_with_calls if origins.indirect and xp is np else run
 
 
 def _file(source: PythonSource) -> str:
-    """Return what stands for the name of a file where Python speaks of the program: in NumPy's warnings, say."""
-    for origin in itertools.chain.from_iterable(f.origins for f in source.functions):
-        if origin is not None and isinstance(origin[1], tuple) and len(origin[1]) == 2:
-            code = origin[1][0]
-            if isinstance(code, CodeType):  # that of shared programs is not known
-                return (
-                    f"<fungrad program of {os.path.basename(code.co_filename)} (in {code.co_name})>"
-                )
-    return "<fungrad program>"
+    """Return what stands for the name of a file where Python speaks of code that is in none of the user's."""
+    origins = itertools.chain.from_iterable(f.origins for f in source.functions)
+    place = next(filter(None, map(place_of, origins)), None)  # that of shared programs is not known
+    if place is None:
+        return "<fungrad program>"
+    code, _ = place
+    return f"<fungrad program of {os.path.basename(code.co_filename)} (in {code.co_name})>"
 
 
 def readable(source: PythonSource) -> str:
@@ -197,12 +213,12 @@ def readable(source: PythonSource) -> str:
     return "\n".join(texts)
 
 
-def _explain(error: Exception, source: PythonSource, bindings: dict[str, Any]) -> None:
+def _explain(error: Exception, origins: Origins, bindings: dict[str, Any]) -> None:
     """Note on `error` which primitive raised it and where the user called that."""
     tb = error.__traceback__
     while tb is not None:
         if tb.tb_frame.f_globals is bindings:
-            origin = source.origins[tb.tb_lineno - 1]
+            origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
             if origin is not None:
                 primitive, place = origin
                 error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")

@@ -7,7 +7,6 @@ or a row that NumPy broadcasts by itself.
 
 from __future__ import annotations
 
-import itertools
 import keyword
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,12 +56,6 @@ class PythonSource(NamedTuple):
     def text(self) -> str:
         """The source of all functions."""
         return "\n\n".join([f.text for f in self.functions])
-
-    @property
-    def origins(self) -> list[Origin | None]:
-        """For each line of `text`, from the first, the primitive it calls and where that was recorded."""
-        first, *others = [f.origins for f in self.functions]
-        return [*first, *itertools.chain(*[(None, None, *origins) for origins in others])]
 
 
 def python_source(

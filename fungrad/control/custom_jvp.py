@@ -48,6 +48,7 @@ from fungrad.control.rules import (
 from fungrad.control.sites import CustomFunction, Site, is_operand, moved_by, of_trace, top_trace
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace
@@ -280,9 +281,13 @@ class custom_jvp(CustomFunction):
             return result if enclosing is None else self._as_program(enclosing, args)
         if trace.values is None:
             return self._as_program(trace, args)
-        if not any(map(moved_by(trace), tree.leaves(args))):
+        moving = any(map(moved_by(trace), tree.leaves(args)))
+        if moving and trace.order > 1:
+            return self._as_program(trace, args)
+        with at_users_lines():  # it is computed now
+            if moving:
+                return self._at_values(trace, args)
             return result_at_values_below(self, trace, args)
-        return self._as_program(trace, args) if trace.order > 1 else self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Run the rule on the values that the arguments have in `trace`."""

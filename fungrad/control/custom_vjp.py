@@ -35,6 +35,7 @@ from fungrad.control.sites import CustomFunction, Site, is_operand, moved_by, of
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, called_with
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import Trace, record_expr
@@ -287,9 +288,10 @@ class custom_vjp(CustomFunction):
             return result if enclosing is None else self._as_program(enclosing, args)
         if trace.values is None:
             return self._as_program(trace, args)
-        if not any(map(moved_by(trace), tree.leaves(args))):
+        with at_users_lines():  # it is computed now
+            if any(map(moved_by(trace), tree.leaves(args))):
+                return self._at_values(trace, args)
             return result_at_values_below(self, trace, args)
-        return self._at_values(trace, args)
 
     def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
         """Run the forward pass on the values that the arguments have in `trace`."""

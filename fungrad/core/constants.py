@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from fungrad.core.state import holding
-from fungrad.core.tracer import Tracer, current_trace, resolve
+from fungrad.core.tracer import Tracer, resolve
 
 if TYPE_CHECKING:
     from fungrad.core.trace import Trace
@@ -44,13 +43,12 @@ class Constants:
                     del values[v]
                     return None
             elif v in self._makers:
-                primitive, inputs, outputs = trace.equations[self._makers[v]]
+                number = self._makers[v]
+                _, inputs, outputs = trace.equations[number]
                 missing = [w for w in inputs if w not in values]
                 pending += missing
                 if not missing:
-                    with holding(current_trace, None):  # it is computed now, and not recorded
-                        results = primitive(*[values[w] for w in inputs])
-                    results = results if primitive.multiple_results else (results,)
+                    results = trace.computed(number, [values[w] for w in inputs])
                     values.update(zip(outputs, results, strict=True))
             else:
                 return None

@@ -17,27 +17,37 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import InDerivative, Place, Source, line_of, resolve_source
-from fungrad.core.frames import called_in, innermost_frame, is_internal, package_of
+from fungrad.core.frames import (
+    ARRAYS,
+    called_in,
+    is_internal,
+    operator_in,
+    outwards,
+    package_of,
+)
 from fungrad.core.state import borrow, holding
 
 ORIGINS = "__origins__"
-"""The global of a compiled program that is its `PythonSource`: that knows the primitive of each line and where it was recorded."""
+"""The global of a compiled program that knows, of each instruction, the primitive and where that was recorded."""
 
 
 def _warn(kind: str, flag: int) -> None:
     """Warn as NumPy would, but of the line that recorded what is running; NumPy calls it."""
-    found = _running(sys._getframe(1))
-    if found is None:
-        frame = innermost_frame()
-        name, _ = ("", None) if frame is None else called_in(frame)
-        _warn_of(kind, name.rpartition(".")[2], "", None if frame is None else _place(frame))
-        return
-    name, source = found
-    source, where = resolve_source(source), ""
+    name, source = _running(sys._getframe(1))
+    where = ""
     if isinstance(source, InDerivative):
         where = ", in the backward pass" if source.backward else ", in the derivative"
         source = source.source
-    _warn_of(kind, name, where, source if isinstance(source, tuple) else None)
+    if isinstance(source, tuple):
+        _warn_of(kind, name, where, source)
+        return
+    # It is computed as soon as the user's line calls it.
+    frame = next(
+        (f for f in outwards() if package_of(f) not in ARRAYS and ORIGINS not in f.f_globals), None
+    )
+    if frame is not None and not name:
+        name = operator_in(frame) or called_in(frame)[0].rpartition(".")[2]
+    _warn_of(kind, name, where, None if frame is None else _place(frame))
 
 
 def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
@@ -46,33 +56,58 @@ def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
         return
     file = place[0].co_filename
-    warnings.warn_explicit(message, RuntimeWarning, file, line_of(place), registry=_registry(file))
+    warnings.warn_explicit(
+        message, RuntimeWarning, file, line_of(place), module_of(file), registry_of(file)
+    )
 
 
 @functools.lru_cache(maxsize=1 << 8)
-def _registry(file: str) -> dict[Any, Any]:
+def registry_of(file: str) -> dict[Any, Any]:
     """Return what `warnings` keeps so that it warns once per line."""
     return {}
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def module_of(file: str) -> str:
+    """Return the name of the module in a file of source, which filters of warnings may ask for."""
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__dict__", {}).get("__file__") == file:
+            return name
+    return file.removesuffix(".py")  # as `warnings` has it where no name is given
 
 
 def _place(frame: FrameType) -> Place:
     return frame.f_code, frame.f_lasti
 
 
-def _running(frame: FrameType | None) -> tuple[str, Source | None] | None:
-    """Return the primitive that runs and where it was recorded; None if a function of the user's runs inside of it."""
+def _running(frame: FrameType | None) -> tuple[str, Source | None]:
+    """Return the primitive that runs and where it was recorded.
+
+    Where that is not known, as of what a rewriting made, it is where the program was that holds the equation. There is no name if it is a function
+    of the user's that runs inside of a program.
+    """
+    name, known = "", None
     while frame is not None:
-        source = frame.f_globals.get(ORIGINS)
-        if source is not None:
-            origin = source.origins[frame.f_lineno - 1]
-            if origin is not None:
-                return origin[0].name, origin[1]
+        found = None
+        origins = frame.f_globals.get(ORIGINS)
+        if origins is not None:
+            found = origins.at(frame.f_code, frame.f_lasti)
         elif frame.f_code.co_name == "run" and frame.f_globals.get("__name__") == _TRACE:
-            return frame.f_locals["primitive"].name, frame.f_locals["source"]
+            found = frame.f_locals["primitive"], frame.f_locals["source"]
         elif not is_internal(frame) and package_of(frame) not in ("numpy", "scipy"):
-            return None
+            break
+        if found is not None:
+            primitive, source = found
+            source = resolve_source(source)
+            name = name or primitive.name
+            place = source.source if isinstance(source, InDerivative) else source
+            if isinstance(known, InDerivative):
+                source = known._replace(source=place)
+            if isinstance(place, tuple):
+                return name, source
+            known = known or source
         frame = frame.f_back
-    return None
+    return name, known
 
 
 _TRACE = "fungrad.core.trace"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 """A line and a column in it."""
 
-_ARRAYS = ("fungrad", "numpy", "scipy")
+ARRAYS = ("fungrad", "numpy", "scipy")
 """The packages whose frames are never the user's."""
 
 
@@ -62,7 +62,7 @@ def outwards() -> Iterator[FrameType]:
 
 def innermost_frame() -> FrameType | None:
     """Return the innermost frame that is not of fungrad, NumPy or SciPy."""
-    return next((f for f in outwards() if package_of(f) not in _ARRAYS), None)
+    return next((f for f in outwards() if package_of(f) not in ARRAYS), None)
 
 
 def user_frame() -> tuple[FrameType | None, FrameType | None]:
@@ -73,7 +73,7 @@ def user_frame() -> tuple[FrameType | None, FrameType | None]:
     """
     frames = []
     for frame in outwards():
-        if package_of(frame) not in _ARRAYS:
+        if package_of(frame) not in ARRAYS:
             frames.append(frame)
         elif frames and is_internal(frame):
             break
@@ -120,6 +120,29 @@ def operation_at(frame: FrameType) -> str:
     return (
         "CALL" if name == "PRECALL" else name
     )  # of Python 3.11, which calls there what it often calls
+
+
+def operator_in(frame: FrameType) -> str:
+    """Return the name of NumPy's function for the operator that runs in `frame`, if one of arithmetic does."""
+    import dis
+
+    if operation_at(frame) != "BINARY_OP":
+        return ""
+    offset = offset_in(frame)
+    sign = next(x.argrepr for x in dis.get_instructions(frame.f_code) if x.offset == offset)
+    return _OPERATORS.get(sign.removesuffix("="), "")
+
+
+_OPERATORS = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "power",
+    "@": "matmul",
+}
 
 
 def offset_in(frame: FrameType) -> int:

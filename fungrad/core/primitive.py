@@ -80,6 +80,9 @@ class Primitive(InternedValue):
     """Whether `impl` raises errors that depend on values and that users catch (a Cholesky factor
     of a matrix that has none). Such a call is evaluated at once where values are known."""
 
+    warns: ClassVar[bool] = True
+    """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""
+
     view: ClassVar[bool] = False
     """Whether the result of `impl` may share memory with an operand."""
 

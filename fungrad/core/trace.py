@@ -12,6 +12,7 @@ until Python asks for a value; then all pending equations are run once and their
 from __future__ import annotations
 
 import bisect
+import contextvars
 import functools
 import itertools
 import sys
@@ -27,7 +28,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.float_warnings import at_users_lines, float_modes, modes_with_calls
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
@@ -386,6 +387,13 @@ class Trace:
         values.update(zip(outputs, results, strict=False))
         return 1 if program is None else len(program.equations), known
 
+    def computed(self, number: int, operands: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of an equation for these operands: computed now, and not recorded."""
+        primitive = self.equations[number][0]
+        with holding(current_trace, None), at_users_lines():
+            results = bind(primitive, operands, self.sources[number])
+        return results if primitive.multiple_results else (results,)
+
     def structure(self, outputs: Sequence[int]) -> Hashable:
         """Return a key that is equal for traces that recorded the same program.
 
@@ -552,11 +560,23 @@ def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) ->
         if type(x) is Tracer:
             return bind(primitive, operands, source)
     try:
+        if (
+            source is None
+            and not primitive.effect
+            and (modes := modes_with_calls()) is not float_modes.get()
+        ):
+            return contextvars.copy_context().run(_execute, modes, primitive, operands)
         return execute(primitive, operands)
     except Exception as error:
         if source is not None:
             error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
         raise
+
+
+def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:
+    """Run a primitive; for a context of its own, of which nothing has to be put back."""
+    float_modes.set(modes)
+    return execute(primitive, operands)
 
 
 def record_expr(

@@ -55,6 +55,7 @@ class Gather(Primitive):
     unique: bool = False
 
     linear = (0,)
+    warns = False
 
     def abstract_eval(self, x: ArrayType, *indices: ArrayType) -> ArrayType:
         return x.update(shape=_indexed_shape(self, x, indices))

@@ -29,6 +29,7 @@ class Broadcast(Primitive):
 
     linear = (0,)
     view = True
+    warns = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         kept = tuple(n for i, n in enumerate(self.shape) if i not in self.axes)
@@ -110,6 +111,7 @@ class Reshape(Primitive):
 
     linear = (0,)
     view = True
+    warns = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if math.prod(self.shape) != x.size:
@@ -137,6 +139,7 @@ class Permute(Primitive):
 
     linear = (0,)
     view = True
+    warns = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if sorted(self.axes) != list(range(x.ndim)):
@@ -164,6 +167,7 @@ class Reverse(Primitive):
 
     linear = (0,)
     view = True
+    warns = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         without_axes(self, x)
@@ -195,6 +199,7 @@ class Concatenate(Primitive):
     axis: int
 
     linear = ()  # in all operands
+    warns = False
 
     def abstract_eval(self, *xs: ArrayType) -> ArrayType:
         if not xs:
@@ -254,6 +259,7 @@ class Slice(Primitive):
 
     linear = (0,)
     view = True
+    warns = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not len(self.start) == len(self.stop) == len(self.step) == x.ndim:
@@ -311,6 +317,7 @@ class Pad(Primitive):
     interior: tuple[int, ...]
 
     linear = (0, 1)
+    warns = False
 
     def abstract_eval(self, x: ArrayType, value: ArrayType) -> ArrayType:
         if not len(self.low) == len(self.high) == len(self.interior) == x.ndim:
@@ -403,6 +410,7 @@ class Iota(Primitive):
     view = True  # of one row: not to be written into
 
     differentiable = False
+    warns = False
 
     def abstract_eval(self) -> ArrayType:
         if not 0 <= self.axis < len(self.shape):

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from fungrad.core.float_warnings import ORIGINS
+
 STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
 """Modules, beside fungrad's own, that count as part of it: it chose to use them."""
-PROGRAMS = ("<fungrad program", "<program")
-"""Files that there are not: of compiled programs, and of random ones."""
+PROGRAM = "<program"
+"""How the names of files begin that there are not: of random programs."""
 
 
 NOT_SAFE = "numpy._core._ufunc_config"
@@ -34,8 +36,10 @@ class Place(NamedTuple):
 def counts(frame: FrameType) -> bool:
     """Whether an interrupt in `frame` is one that fungrad must be able to take."""
     name = frame.f_globals.get("__name__") or ""
-    return name.partition(".")[0] in ("fungrad", *STANDARD) or frame.f_code.co_filename.startswith(
-        PROGRAMS
+    return (
+        name.partition(".")[0] in ("fungrad", *STANDARD)
+        or ORIGINS in frame.f_globals  # compiled
+        or frame.f_code.co_filename.startswith(PROGRAM)
     )
 
 

@@ -1,7 +1,9 @@
 """NumPy's warnings of divisions by zero and the like name the line that recorded what is running."""
 
+import pickle
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,14 +105,218 @@ def test_a_function_of_the_user_s_that_runs_within_a_program():
     assert (found.filename, found.lineno) == (__file__, callback.__code__.co_firstlineno + 1)
 
 
-def test_jitted_programs_say_of_which_function_they_are():
-    (found,) = warned(lambda: fg.jit(logarithm)(X))
-    assert found.filename == "<fungrad program of test_float_warnings.py (in logarithm)>"
+def elementwise(x):
+    return fnp.sum(fnp.log(x * 0))  # warns
 
 
-def test_once_per_line():
-    g = fg.value_and_grad(logarithm)
-    assert len(warned(lambda: [g(X) for _ in range(5)], "default")) == len(warned(lambda: g(X)))
+def a_scalar(x):
+    return fnp.log(x[0] * 0)  # warns
+
+
+def shared_with_another_file(x):
+    y = x * 0  # warns
+    return layer(y) + fnp.sum(fnp.log(y + 0))  # warns
+
+
+layer = {"fnp": fnp}
+exec(compile("def f(y):\n    return fnp.sum(fnp.sqrt(y - 1))", "another.py", "exec"), layer)
+layer = layer["f"]
+
+
+def of_python(x):  # a primitive that is called, and no function in C
+    return fnp.sum(fnp.cumprod(x * 1e200))  # warns
+
+
+def batched_products(x):
+    return fnp.sum((x * 1e200) @ (x * 1e200))  # warns
+
+
+def scanned(x):
+    def step(c, _):
+        return fnp.log(c * 0), None  # warns
+
+    return fnp.sum(lax.scan(step, x, None, length=2)[0])
+
+
+def looped(x):
+    return fnp.sum(lax.fori_loop(0, 2, lambda i, c: fnp.log(c * 0), x))  # warns
+
+
+def repeated(x):
+    def body(c):
+        return c[0] + 1, fnp.log(c[1] * 0)  # warns
+
+    return fnp.sum(lax.while_loop(lambda c: c[0] < 2, body, (0, x))[1])
+
+
+def branched(x):
+    def taken(x):
+        return fnp.log(x * 0)  # warns
+
+    return fnp.sum(lax.cond(fnp.sum(x) > 0, taken, lambda x: x, x))
+
+
+@fg.custom_jvp
+def with_jvp(x):
+    return fnp.log(x * 0)  # warns
+
+
+@with_jvp.defjvp
+def rule(primals, tangents):
+    out = with_jvp(*primals)
+    return out, tangents[0] / (primals[0] * 0)  # warns
+
+
+@fg.custom_vjp
+def with_vjp(x):
+    return fnp.log(x * 0)  # warns
+
+
+def backward(x, g):
+    return (g / (x * 0),)  # warns
+
+
+with_vjp.defvjp(lambda x: (with_vjp(x), x), backward)
+
+
+def by_a_jvp(x):
+    return fnp.sum(with_jvp(x))
+
+
+def by_a_vjp(x):
+    return fnp.sum(with_vjp(x))
+
+
+def recomputed(x):
+    return fnp.sum(fg.checkpoint(lambda x: fnp.log(x * 0))(x))  # warns
+
+
+def long(x):
+    for _ in range(2100):
+        x = fnp.sin(x) * 1.1
+    return fnp.sum(fnp.log(x * 0))  # warns
+
+
+WARNING = {
+    n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if "# warns" in line
+}
+JITTED = {
+    "jit": fg.jit,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "jit of vmap": lambda f: lambda x: fg.jit(fg.vmap(f))(np.stack([x, x])),
+    "jit of jit": lambda f: fg.jit(fg.jit(f)),
+    "grad of jit": lambda f: fg.grad(fg.jit(f)),
+    "grad": fg.grad,
+}
+BODIES = [
+    elementwise,
+    a_scalar,
+    shared_with_another_file,
+    of_python,
+    batched_products,
+    scanned,
+    looped,
+    repeated,
+    branched,
+    by_a_jvp,
+    by_a_vjp,
+    recomputed,
+    long,
+]
+
+
+@pytest.mark.parametrize("f", BODIES)
+@pytest.mark.parametrize("name", JITTED)
+def test_lines_of_what_is_jitted(name, f):
+    if f is repeated and "grad" in name:
+        return  # it has no reverse mode
+    g = JITTED[name](f)
+    for _ in range(3):  # traced and compiled, programs inside evaluated first and compiled later
+        found = warned(lambda: g(X))
+        assert found
+        files = {w.filename for w in found}
+        assert files <= {__file__, "another.py"}
+        assert {w.lineno for w in found if w.filename == __file__} <= WARNING
+        assert {w.lineno for w in found if w.filename == "another.py"} <= {2}
+        assert len(files) == 2 or f is not shared_with_another_file
+
+
+def test_programs_whose_lines_are_forgotten_warn_of_the_call():
+    entry = pickle.loads(pickle.dumps(fg.jit(elementwise).lower(X)._entry))
+    (found,) = warned(lambda: entry.run([X], False))
+    line = test_programs_whose_lines_are_forgotten_warn_of_the_call.__code__.co_firstlineno + 2
+    assert (found.filename, found.lineno) == (__file__, line)
+
+
+def test_what_is_computed_of_constants_when_it_is_asked_for():
+    def f(x):
+        y = 1 / fnp.arange(2.0)  # of constants
+        return x if y[0] > 1 else -x
+
+    (found,) = warned(lambda: fg.jit(f)(X))
+    assert str(found.message) == "divide by zero encountered in divide"
+    assert (found.filename, found.lineno) == (__file__, f.__code__.co_firstlineno + 1)
+
+
+def test_what_is_computed_at_once():
+    found = warned(lambda: lax.log(X * 0))
+    line = test_what_is_computed_at_once.__code__.co_firstlineno + 1
+    assert [(w.filename, w.lineno, str(w.message)) for w in found] == [
+        (__file__, line, "divide by zero encountered in log")
+    ]
+
+
+def test_operators_in_a_rule_have_numpy_s_names():
+    f = fg.custom_vjp(lambda x: x)
+
+    def forward(x):
+        y = x * 0
+        y /= x * 0
+        return x, y - (x + 1) // (x * 0)
+
+    f.defvjp(forward, lambda r, g: (g,))
+    found = warned(lambda: fg.grad(lambda x: fnp.sum(f(x)))(X))
+    first = forward.__code__.co_firstlineno
+    assert [(w.filename, w.lineno, str(w.message)) for w in found] == [
+        (__file__, first + 2, "invalid value encountered in divide"),
+        (__file__, first + 3, "divide by zero encountered in floor_divide"),
+    ]
+
+
+@pytest.mark.parametrize("transform", [fg.jit, fg.grad, lambda f: fg.jit(fg.grad(f))])
+def test_warnings_made_errors_show_the_line(transform):
+    g = transform(elementwise)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with pytest.raises(RuntimeWarning, match="divide by zero encountered in") as error:
+                g(X)
+            (note,) = error.value.__notes__
+            assert "test_float_warnings.py" in note
+            assert "return fnp.sum(fnp.log(x * 0))  # warns" in note
+    with (
+        np.errstate(all="raise"),
+        pytest.raises(FloatingPointError, match="divide by zero") as error,
+    ):
+        g(X)
+    assert "return fnp.sum(fnp.log(x * 0))  # warns" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize("transform", [fg.jit, fg.grad])
+def test_filters_by_the_name_of_the_user_s_module(transform):
+    g = transform(elementwise)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=__name__)
+        g(X)
+    assert not found
+
+
+@pytest.mark.parametrize("transform", [fg.value_and_grad, fg.jit])
+def test_once_per_line(transform):
+    g = transform(logarithm)
+    calls = lambda: [g(x) for x in (X, X, X, X[:2], X[:2])]
+    assert len(warned(calls, "default")) == len(warned(lambda: g(X)))
 
 
 def test_modes_of_the_user_s_stay():
