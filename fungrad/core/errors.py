@@ -230,6 +230,8 @@ def raised_inside(error: BaseException) -> bool:
 _HINTS = {
     "Iterator operand": "numpy.nditer works on the memory of arrays, and what is traced has none: iterate over x.ravel(), over "
     "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
+    "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "
+    "array: fungrad.numpy.cumsum(a, out=x) for a.cumsum(out=x)",
     "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
     "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
 }
@@ -243,6 +245,10 @@ def _add_hint(error: BaseException) -> None:
     hint = next((hint for part, hint in _HINTS.items() if part in message), None)
     if hint is not None and "\nat " not in message and not raised_inside(error):
         error.add_note(hint)
+
+
+_OF_FLAT = "Error setting single item of array."
+"""What NumPy says of ``array.flat[i] = x``, whatever error setting the element has raised."""
 
 
 def _refusal(error: BaseException) -> BaseException | None:
@@ -260,9 +266,11 @@ def _refusal(error: BaseException) -> BaseException | None:
         if cause is not None:
             forget_refusal()
             return cause
-    message = refusal_behind(error) if of_library else ""
-    if message:
-        error.add_note(f"before this, in the same function of SciPy: {message}")
+    if type(error) is ValueError and str(error) == _OF_FLAT:
+        return refusal_behind(error, same_place=True)
+    refusal = refusal_behind(error) if of_library else None
+    if refusal is not None:
+        error.add_note(f"before this, in the same function of SciPy: {refusal}")
     return None
 
 

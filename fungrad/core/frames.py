@@ -108,8 +108,8 @@ def compares() -> bool:
 
 
 def at_store(frame: FrameType) -> bool:
-    """Whether ``array[i] = x`` or, from Python 3.12 on, ``array[i:j] = x`` is what runs in `frame`."""
-    return operation_at(frame).startswith("STORE_S")  # STORE_SUBSCR and STORE_SLICE
+    """Whether ``array[i] = x``, ``array.real = x`` or, from Python 3.12 on, ``array[i:j] = x`` is what runs in `frame`."""
+    return operation_at(frame) in ("STORE_SUBSCR", "STORE_SLICE", "STORE_ATTR")
 
 
 def operation_at(frame: FrameType) -> str:

@@ -8,7 +8,7 @@ import threading
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from fungrad.core.frames import is_internal, outwards, package_of
+from fungrad.core.frames import at_store, is_internal, outwards, package_of
 
 _OTHERS = {
     "scipy.optimize.fsolve": "optimize.root",
@@ -71,31 +71,35 @@ def _is_ours(name: str) -> bool:
 
 
 class _Last(threading.local):
-    """What this thread refused last: the message, and the function of a library that had asked."""
+    """What this thread refused last: the class of the error, its message, and the place that had asked."""
 
-    refused: tuple[str, CodeType] | None = None
+    refused: tuple[type[TypeError], str, CodeType, int] | None = None
 
 
 _last = _Last()
 
 
-def note_refusal(message: str) -> None:
+def note_refusal(kind: type[TypeError], message: str) -> None:
     """Remember that a conversion is refused: compiled code may drop the error and raise one of its own."""
     frame = next((frame for frame in outwards() if not is_internal(frame)), None)
-    asked = frame is not None and package_of(frame) == "scipy"
-    _last.refused = (message, frame.f_code) if asked and frame is not None else None
+    asked = frame is not None and (package_of(frame) == "scipy" or at_store(frame))
+    place = (frame.f_code, frame.f_lasti) if asked and frame is not None else None
+    _last.refused = (kind, message, *place) if place else None
 
 
-def refusal_behind(error: BaseException) -> str:
-    """Return the message of the refusal after which SciPy's compiled code raised `error`; "" if there is none."""
-    frame = raising_frame(error.__traceback__)
-    if frame is None or _last.refused is None:
-        return ""
-    message, code = _last.refused
-    if frame.f_code is not code:
-        return ""
+def refusal_behind(error: BaseException, same_place: bool = False) -> TypeError | None:
+    """Return the refusal after which compiled code raised `error`, made anew; None if there is none.
+
+    It was in the same function, or, with `same_place`, at the same place in it.
+    """
+    traceback = _innermost(error.__traceback__)
+    if traceback is None or _last.refused is None:
+        return None
+    kind, message, code, offset = _last.refused
+    if traceback.tb_frame.f_code is not code or (same_place and traceback.tb_lasti != offset):
+        return None
     forget_refusal()
-    return message
+    return kind(message)
 
 
 def forget_refusal() -> None:
@@ -105,6 +109,11 @@ def forget_refusal() -> None:
 
 def raising_frame(traceback: TracebackType | None) -> FrameType | None:
     """Return the frame in which an error was raised."""
+    innermost = _innermost(traceback)
+    return None if innermost is None else innermost.tb_frame
+
+
+def _innermost(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return None if traceback is None else traceback.tb_frame
+    return traceback

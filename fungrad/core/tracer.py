@@ -180,9 +180,7 @@ class Tracer:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
         if not self._has_derivative:
-            frame = innermost_frame()
-            instead = None if frame is None else instead_of_method(*called_in(frame))
-            value = self._number("NumPy (to index an array, say)", instead or _TAKE)
+            value = self._number("NumPy (to index an array, say)", _TAKE)
             return np.array(value, dtype)  # never the trace's own
         self._check_not_assigned()
         self._check_no_method()
@@ -193,7 +191,7 @@ class Tracer:
         raise refused(
             LostDerivativeError,
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
-            f"from the array would be lost to the transform. {instead_of_scipy() or _in_library() or advice}",
+            f"from the array would be lost to the transform. {instead_of_scipy() or _in_library() or instead_of_numpy() or advice}",
         )
 
     def check_not_shuffled(self) -> None:
@@ -223,9 +221,10 @@ class Tracer:
                 "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
                 "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
             )
-            raise LostDerivativeError(
+            raise refused(
+                LostDerivativeError,
                 f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
-                f"derivative would be lost. {_in_library() or advice}"
+                f"derivative would be lost. {_in_library() or advice}",
             )
 
     def _written(self, builtin: Any) -> Any:
@@ -241,10 +240,11 @@ class Tracer:
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
                 f"is meant, write {name}(x)."
             )
+            instead = instead_of_scipy() or _in_library() or instead_of_numpy()
             raise refused(
                 LostDerivativeError,
-                f"at {here()}\na function that is not fungrad's or NumPy's converts a tracer of type "
-                f"{self.type} to a Python number: its derivative would be lost. {instead_of_scipy() or advice}",
+                f"at {here()}\na function that is not fungrad's converts a tracer of type {self.type} to a "
+                f"Python number: its derivative would be lost. {instead or advice}",
             )
         return self._number(f"{name}(...)", _CONVERT, True)
 
@@ -268,7 +268,9 @@ class Tracer:
         if type(value) is Tracer:
             mapped = value.owner.label.startswith("vmap")
             advice = _COMPARE if compares() else advice
-            of_library = instead_of_scipy() or _in_library()
+            of_library = (
+                instead_of_scipy() or _in_library() or _instead_of_store() or instead_of_numpy()
+            )
             raise refused(
                 ConcretizationError,
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
@@ -306,7 +308,7 @@ class Tracer:
 
 def refused(kind: type[TypeError], message: str) -> TypeError:
     """Return the error for a conversion that is refused."""
-    note_refusal(message)
+    note_refusal(kind, message)
     return kind(message)
 
 
@@ -321,6 +323,17 @@ def _in_library() -> str:
         "function, or hand it the values when they are there, with fungrad.debug.callback(function, x); no derivative "
         "flows through it. A function of it that returns arrays can be given a derivative with fungrad.custom_jvp and "
         "fungrad.pure_callback."
+    )
+
+
+def _instead_of_store() -> str:
+    """Return what to write for ``array[i] = x`` with a traced index or a traced integer; "" for other lines."""
+    frame = innermost_frame()
+    if frame is None or not at_store(frame):
+        return ""
+    return (
+        "Make the array a traced one first, with fungrad.numpy.zeros or a = fungrad.numpy.array(a): it takes traced "
+        "indices and elements."
     )
 
 
@@ -366,11 +379,34 @@ def instead_of_method(written: str, function: Any) -> str | None:
     array, _, name = written.rpartition(".")
     if not array or name.startswith("__"):
         return None
-    if name in _IN_PLACE:
+    if name in _IN_PLACE or not hasattr(sys.modules.get("fungrad.numpy"), name):
         advice = f"Make the array a traced one first, {array} = fungrad.numpy.array({array})."
     else:
         advice = f"Write fungrad.numpy.{name}({array}, ...), or fungrad.numpy.array({array}).{name}(...)."
     return f"NumPy does not let `{written}`, a method of a NumPy array, take a traced one. {advice}"
+
+
+def instead_of_numpy() -> str:
+    """Return what to write in place of NumPy's function that the user's line calls; "" if it calls none."""
+    frame = innermost_frame()
+    written, function = ("", None) if frame is None else called_in(frame)
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        ufunc, _, method = written.rpartition(".")
+        return (
+            f"`{written}` takes no traced `initial`: write {ufunc}({written}(...), initial)."
+            if method == "reduce"
+            else ""
+        )
+    module = str(getattr(function, "__module__", None))
+    name = getattr(function, "__name__", "")
+    if isinstance(function, type) or module.partition(".")[0] != "numpy":
+        return instead_of_method(written, function) or ""
+    ours: Any = sys.modules.get("fungrad")
+    for part in (*module.split("."), name):
+        ours = getattr(ours, part, None)
+    if ours is None:
+        return ""
+    return f"NumPy does not hand what `{written}` is given here on to fungrad. Write fungrad.{module}.{name}(...)."
 
 
 def resolve(x: Any) -> Any:

@@ -1,6 +1,8 @@
 """Each error's words, that it names the user's line, and that its traceback shows only user code."""
 
+import contextlib
 import dataclasses
+import linecache
 import math
 import os
 import re
@@ -313,6 +315,59 @@ def test_tracers_are_not_arrays(f, words, transform):
     shown = "".join(traceback.format_exception(error))
     assert f", line {line_of(f)}, in {f.__name__}" in shown
     assert all(len(frames) <= 1 for frames in library_frames(error))
+
+
+WITH_PLAIN_ARRAYS = {  # the statement, and what the message says to write
+    "c.sum(initial=t)": r"fungrad\.numpy\.sum\(c, \.\.\.\)",
+    "c.max(initial=t)": r"fungrad\.numpy\.max\(c, \.\.\.\)",
+    "c.dot(t)": r"fungrad\.numpy\.dot\(c, \.\.\.\)",
+    "c.fill(t)": r"c = fungrad\.numpy\.array\(c\)",
+    "c.put(0, t)": r"c = fungrad\.numpy\.array\(c\)",
+    "c.setfield(t, float)": r"c = fungrad\.numpy\.array\(c\)",
+    "c[0] = t": r"fungrad\.numpy\.array\(a\)",
+    "c[1:] = t": r"fungrad\.numpy\.array\(a\)",
+    "c.flat = t": r"fungrad\.numpy\.array\(a\)",
+    "c.flat[0] = t": r"fungrad\.numpy\.array\(a\)",
+    "c.flat[1:] = t": r"fungrad\.numpy\.array\(a\)",
+    "z.real = t": r"fungrad\.numpy\.array\(a\)",
+    "c += t": r"fungrad\.numpy\.array\(a\)",
+    "np.place(c, c > 0, t)": r"fungrad\.numpy\.array\(a\)",
+    "np.putmask(c, c > 0, t)": r"fungrad\.numpy\.array\(a\)",
+    "np.sum(c, initial=t)": r"fungrad\.numpy\.sum\(\.\.\.\)",
+    "np.linalg.pinv(m, rcond=t)": r"fungrad\.numpy\.linalg\.pinv\(\.\.\.\)",
+    "np.full(3, t)": r"fungrad\.numpy\.full\(\.\.\.\)",
+    "np.add.reduce(c, initial=t)": r"np\.add\(np\.add\.reduce\(\.\.\.\), initial\)",
+}
+
+
+@pytest.mark.parametrize("x", [1.5, 2], ids=["float", "int"])
+@pytest.mark.parametrize("statement", WITH_PLAIN_ARRAYS)
+def test_plain_arrays_and_a_traced_number(statement, x):
+    text = f"def f(t):\n    c, z, m = np.ones(3), np.ones(3) * 1j, np.eye(3)\n    {statement}\n"
+    file = f"<{statement}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope = {"np": np}
+    exec(compile(text, file, "exec"), scope)
+    error = caught(lambda: fg.jit(scope["f"])(x), TypeError)
+    assert f"at {file}:3 (in f): {statement}\n" in str(error)
+    assert re.search(WITH_PLAIN_ARRAYS[statement], str(error))
+    assert isinstance(error, fg.LostDerivativeError if type(x) is float else fg.FungradError)
+
+
+def test_a_traced_array_as_out_of_a_method_of_a_plain_one():
+    with pytest.raises(TypeError) as error:
+        fg.jit(lambda x: np.ones(3).cumsum(out=fnp.sin(x)))(np.ones(3))
+    assert "fungrad.numpy.cumsum(a, out=x)" in error.value.__notes__[0]
+
+
+def test_what_flat_says_of_other_objects_is_numpy_s():
+    def f(x):
+        c = np.ones(3)
+        with contextlib.suppress(ValueError):
+            c.flat[0] = x
+        c.flat[0] = "a"
+
+    assert type(caught(lambda: fg.jit(f)(1.0), ValueError)) is ValueError
 
 
 def test_asarray_names_the_line():
