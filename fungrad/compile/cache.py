@@ -97,6 +97,10 @@ class LRUCache(Generic[V]):
         entry.used = next(self._clock)
         return entry.value
 
+    def put(self, key: Hashable, value: V) -> None:
+        """Make `value` the entry of `key`."""
+        self._keep(key, value, lambda _: 1.0)
+
     def discard(self, key: Hashable) -> None:
         """Forget the entry of `key`, if there is one."""
         self._entries.pop(key, None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
+import weakref
 from collections.abc import Callable, Hashable, Iterable
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any, TypeVar
@@ -62,12 +63,28 @@ def keep(
     found: V | None = everywhere.get(key)
     if found is not None:
         return found
-    theirs, keepable = users(parts)
+    number = hash(key)
+    reference = _kept_by.get(number)
+    known = None if reference is None else reference()
+    kept: V | None = None if known is None else known.kept.get(key)
+    if kept is not None:
+        return kept
+    keepers, keepable = users(parts)
     if not keepable:
         return build()
-    cache = max(theirs, key=lambda keeper: keeper.first_met).kept if theirs else everywhere
+    keeper = max(keepers, key=lambda keeper: keeper.first_met, default=None)
+    cache = everywhere if keeper is None else keeper.kept
     made: V = cache.get_or_build(key, build, weigh)
+    if keeper is not None:
+        _kept_by.put(number, weakref.ref(keeper))
     return made
+
+
+_kept_by: LRUCache[weakref.ref[Keeper]] = LRUCache(maxsize=1 << 12)
+"""By the hash of a key, who keeps what is remembered under it: finding that out takes a look at all of its parts.
+
+Neither keys nor keepers are held. Of different keys with one hash, the keeper of the one does not have the other.
+"""
 
 
 _PLAIN = (

@@ -377,9 +377,11 @@ class custom_jvp(CustomFunction):
         assert self.jvp is not None
         label = f"the rule of {self.label}"
         leaves = site.with_leaves(primals)
-        moved: list[Any] = [zero_like(x, self.symbolic_zeros) for x in leaves]
-        for i, t in tangents.items():
-            moved[site.at[i]] = t
+        given = {site.at[i]: t for i, t in tangents.items()}
+        moved = [
+            given[i] if i in given else zero_like(x, self.symbolic_zeros)
+            for i, x in enumerate(leaves)
+        ]
         result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
         out, t_out = pair(result, label, "the result and its tangent")
         outs, structure = tree.flatten(out)

@@ -70,14 +70,12 @@ def rule_at_call(owner: Any, rules: Sequence[Any], trace: Trace, operands: Seque
     """
     if _deep_enough(trace):
         return False
-    if open_axes() or any(map(reaches_tracer, rules)):
-        return True
     outer: Trace | None = trace
-    while outer is not None and not outer.bake:
-        if outer.values is not None:
-            return any(map(may_move, operands))
+    while outer is not None and not outer.bake and outer.values is None:
         outer = outer.outer
-    return False
+    if outer is not None and not outer.bake and any(map(may_move, operands)):
+        return True
+    return bool(open_axes()) or any(map(reaches_tracer, rules))
 
 
 def kept_with(trace: Trace) -> int:

@@ -198,6 +198,8 @@ class CustomFunction(Portable, Keeper, abc.ABC):
 
     def leaf_names(self, site: Site) -> list[str]:
         """Return how to speak of the leaves of the arguments: ``params['w']``."""
+        if site.structure.num_leaves == len(site.positions) == site.structure.num_nodes - 1:
+            return [self.argument_name(position) for position in site.positions]
         shown = site.unflatten([object()] * len(site.leaves))
         return [
             self.argument_name(position) + path

@@ -6,7 +6,6 @@ known of what they are made. From there tangents spread over what is recorded.
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from fungrad.core.tracer import Tracer
@@ -37,7 +36,7 @@ class Moving:
             marked.update([v for v in inputs if types[v].inexact and v not in trace.still])
         captures = trace.captures[self._captures :]
         self._by_any.update([v for v, x in captures if may_move(x)])
-        equations = list(itertools.islice(trace.equations, self._equations, None))
+        equations = trace.equations[self._equations :]
         for primitive, operands, outputs in equations:
             if primitive.differentiable:
                 for marked in both:

@@ -142,6 +142,8 @@ def beside(label: str, spec: TreeDef, trees: Sequence[Any]) -> list[list[Any]]:
 
 def leaves_with_paths(tree: Any) -> list[tuple[str, Any]]:
     """Return (path, leaf) pairs; a path reads like the expression that picks the leaf: ``[0]['w']``."""
+    if type(tree) in _LEAF_TYPES:
+        return [("", tree)]
     return [(keystr(path), leaf) for path, leaf in flatten_with_path(tree)[0]]
 
 

@@ -59,9 +59,19 @@ class ArrayType(InternedValue):
         """Whether derivatives with respect to such an array exist: it is real or complex."""
         return kind_of(self.dtype) in "fc"
 
-    def update(self, **changes: Any) -> ArrayType:
-        """Return the type with some of its fields changed."""
-        return dataclasses.replace(self, **changes)
+    def update(
+        self,
+        *,
+        shape: Shape | None = None,
+        dtype: np.dtype[Any] | None = None,
+        weak: bool | None = None,
+    ) -> ArrayType:
+        """Return the type with those of its fields changed that are given."""
+        return ArrayType(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak if weak is None else weak,
+        )
 
     def __repr__(self) -> str:
         """Show as `float64[3,4]`; a weak type ends in `*`, as in printed programs."""

@@ -105,7 +105,7 @@ def known_results(
 
 def tangent_type(type_: ArrayType) -> ArrayType:
     """Return the type of tangents and cotangents of arrays of `type_`."""
-    return type_.update(weak=False)
+    return type_.update(weak=False) if type_.weak else type_
 
 
 def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:

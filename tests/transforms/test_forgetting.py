@@ -11,6 +11,8 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import debug, lax
 from fungrad.ad_checkpoint import checkpoint, checkpoint_name
+from fungrad.compile import keeping
+from fungrad.compile.cache import LRUCache
 from fungrad.custom_batching import custom_vmap
 from fungrad.experimental import io_callback
 from fungrad.scipy import integrate, optimize
@@ -221,6 +223,42 @@ def test_what_belongs_to_a_function_that_stays_is_remembered():
     for way in ways:
         way(f)
     assert made() == before
+
+
+@pytest.mark.parametrize("kind", [of_jvp, of_vjp])
+def test_whose_a_program_is_is_found_out_once(kind, monkeypatch):
+    # It takes a look at all that the program consists of.
+    f = kind(np.full(3, 1.25))
+    ways = [WAYS[way] for way in ("vmap", "vmap of grad", "scan", "grad")]
+    for way in ways:
+        way(f)
+        way(f)
+    looked = []
+    monkeypatch.setattr(keeping, "users", lambda parts: looked.append(parts) or ([], False))
+    for way in ways:
+        way(f)
+    assert looked == []
+
+
+def test_keys_of_one_hash_are_kept_apart():
+    class Owner(keeping.Keeper):
+        def __hash__(self):
+            return 7
+
+    everywhere = LRUCache(8)
+    owners = [Owner(), Owner()]
+    for _ in range(3):
+        for owner in owners:
+            found = keeping.keep(
+                everywhere, (owner,), [owner], lambda owner=owner: [owner], lambda _: 1.0
+            )
+            assert found == [owner]
+    assert [owner.kept.info().misses for owner in owners] == [1, 1]
+    assert everywhere.info().currsize == 0
+    gone = [weakref.ref(owner) for owner in owners]
+    del owners, owner, found
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
 
 
 def test_callbacks_that_modules_define_are_remembered():
