@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
 
 
-def namespace(operands: Iterable[Any]) -> ModuleType:
+def namespace(operands: Sequence[Any]) -> ModuleType:
     """Return `cupy` if any operand is a CuPy array, else `numpy`."""
-    for x in operands:
-        cls = type(x)
-        if cls is not np.ndarray and cls.__module__.partition(".")[0] == "cupy":
-            return sys.modules["cupy"]
+    if not _NUMPYS.issuperset(map(type, operands)):
+        for x in operands:
+            if type(x).__module__.partition(".")[0] == "cupy":
+                return sys.modules["cupy"]
     return np
+
+
+_NUMPYS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool])
+"""The commonest classes of arrays and numbers that are not CuPy's."""
 
 
 def to_host(x: Any) -> np.ndarray[Any, Any]:
@@ -39,7 +43,7 @@ def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:
     result = primitive.impl(namespace(operands), *operands)
     if primitive.multiple_results:
         return tuple([as_result(x) for x in result])
-    return as_result(result)
+    return result[()] if type(result) is np.ndarray and not result.ndim else result
 
 
 def as_result(x: Any) -> Any:

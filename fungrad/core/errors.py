@@ -167,7 +167,7 @@ def resolve_source(source: Source | None) -> Source | None:
 def in_derivative(source: Source | None, backward: bool = False) -> InDerivative:
     """Return the source of what a derivative rule makes of the equation at `source`."""
     if isinstance(source, InDerivative):
-        return source._replace(backward=source.backward or backward)
+        return InDerivative(source.source, True) if backward and not source.backward else source
     return InDerivative(source, backward)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from fungrad.core.axes import home
 from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.trace import bind, trace_of
+from fungrad.core.trace import bind, run, trace_of
 from fungrad.core.watch import Watch
 
 
@@ -49,12 +49,16 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     last = last_uses(expr)
     # What a derivative rule runs, such as the user's own backward rule, is part of the derivative.
     around = None if trace is None else trace.source
+    around = around if isinstance(around, InDerivative) else None
+    value_of = values.__getitem__
     for number, (equation, source) in enumerate(expr.located()):
-        if isinstance(around, InDerivative):
+        if around is not None:
             source = in_derivative(source, around.backward)
         primitive, inputs, outputs = equation
-        operands = [values[v] for v in inputs]
-        if inputs or trace is None or primitive.effect:
+        operands = list(map(value_of, inputs))
+        if trace is None and not (primitive.effect or primitive.axis_names):
+            results = run(primitive, operands, source)
+        elif inputs or trace is None or primitive.effect:
             results = bind(primitive, operands, source)
         else:
             at = home(primitive.axis_names, trace) or trace
@@ -62,14 +66,12 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
         if not primitive.multiple_results:
             results = (results,)
         for v, result in zip(outputs, results, strict=True):
-            values[v] = result
+            if last[v] >= 0:
+                values[v] = result
         if watch is not None:
             watch.see(number, equation, source, operands, results)
         for v in inputs:
             if last[v] == number:
-                values[v] = None
-        for v in outputs:
-            if last[v] < 0:
                 values[v] = None
     return [values[v] for v in expr.outputs]
 

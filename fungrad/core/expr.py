@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fungrad.core.cached import cached_property
@@ -27,6 +28,10 @@ class Equation(NamedTuple):
     primitive: Primitive
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+
+as_equation: Callable[[tuple[Any, ...]], Equation] = functools.partial(tuple.__new__, Equation)
+"""Make an `Equation` of a tuple of three, several times as fast as a call of the class does."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

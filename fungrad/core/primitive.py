@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fungrad.core.annotations import annotated
@@ -103,6 +102,8 @@ class Primitive(InternedValue):
         """Give the class its name in snake case."""
         # The fields of primitives that are not fungrad's may hold anything.
         cls.remembered = cls.remembered and cls.__module__.startswith("fungrad.")
+        if not cls.remembered and cls.infer is infer:
+            cls.infer = infer.__wrapped__
         if "name" not in cls.__dict__ and "name" not in annotated(cls):
             words = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__)
             cls.name = words.lstrip("_")
@@ -111,9 +112,8 @@ class Primitive(InternedValue):
         """Apply to arrays (at once) or tracers (recorded)."""
         return bind(self, operands)
 
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        """Return the types of the results, remembered from earlier calls."""
-        return infer(self, types) if self.remembered else infer.__wrapped__(self, types)
+    infer: ClassVar[Callable[[Any, tuple[ArrayType, ...]], tuple[ArrayType, ...]]] = infer
+    """A method that takes the types of the operands and returns those of the results, remembered from earlier calls."""
 
     @property
     def callee(self) -> Expr | None:
@@ -142,12 +142,12 @@ class Primitive(InternedValue):
         if not self.differentiable:
             return (None,) * len(out) if self.multiple_results else None
         if self.multilinear:
-            terms = [
-                self(*operands[:i], t, *operands[i + 1 :])
-                for i, t in enumerate(tangents)
-                if t is not None
-            ]
-            return functools.reduce(lambda x, y: x + y, terms)
+            found = None
+            for i, t in enumerate(tangents):
+                if t is not None:
+                    term = bind(self, (*operands[:i], t, *operands[i + 1 :]))
+                    found = term if found is None else found + term
+            return found
         if self.linear is not None:
             which = self.linear or range(len(operands))
             return self(*[tangents[i] if i in which else x for i, x in enumerate(operands)])

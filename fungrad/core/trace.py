@@ -27,7 +27,7 @@ from fungrad.core.backend import execute, namespace
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, describe_source, here, resolve_source
-from fungrad.core.expr import Equation, Expr
+from fungrad.core.expr import Expr, as_equation
 from fungrad.core.float_warnings import at_users_lines, float_modes, modes_with_calls
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
@@ -41,6 +41,7 @@ from fungrad.core.watch import Watch
 if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
 
+_new: Callable[[type[Tracer]], Tracer] = object.__new__
 _levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
 
 _evaluating = state_variable("evaluating", sys.maxsize)
@@ -227,17 +228,17 @@ class Trace:
         if self.into is not None and (recorder := self.recorder()) is not self:
             return recorder.record(primitive, operands, source)
         # This is the hot path of every un-jitted transform; hence the plain style.
-        inputs, in_types = [], []
-        for x in operands:
-            if type(x) is Tracer and x.owner is self:
-                inputs.append(x.variable)
-                in_types.append(x.type)
-            else:
-                v = self.capture(x)
-                inputs.append(v)
-                in_types.append(self.types[v])
-        out_types = primitive.infer(tuple(in_types))
         types = self.types
+        if (
+            len(operands) == 2
+            and type(x := operands[0]) is type(y := operands[1]) is Tracer
+            and x.owner is y.owner is self
+        ):
+            inputs: tuple[int, ...] = (x.variable, y.variable)
+            out_types = primitive.infer((x.type, y.type))
+        else:
+            inputs, in_types = self._inputs(operands)
+            out_types = primitive.infer(in_types)
         first = len(types)
         if source is None and (source := self.source) is None:
             frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
@@ -251,16 +252,33 @@ class Trace:
         if primitive.multiple_results:
             types.extend(out_types)
             outputs = tuple(range(first, len(types)))
-            equations.append((primitive, tuple(inputs), outputs))
+            equations.append((primitive, inputs, outputs))
             result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])
         else:
             type_ = out_types[0]
             types.append(type_)
-            equations.append((primitive, tuple(inputs), (first,)))
-            result = Tracer(self, first, type_)
+            equations.append((primitive, inputs, (first,)))
+            result = _new(Tracer)  # a call of the class takes twice as long
+            result.owner = self
+            result.variable = first
+            result.type = type_
+            result.memory = None
         if self.values is not None and (primitive.can_fail or primitive.effect):
             self._try()
         return result
+
+    def _inputs(self, operands: Sequence[Any]) -> tuple[tuple[int, ...], tuple[ArrayType, ...]]:
+        """Return the variables of operands, captured where they are not of this trace, and their types."""
+        variables, types = [], []
+        for x in operands:
+            if type(x) is Tracer and x.owner is self:
+                variables.append(x.variable)
+                types.append(x.type)
+            else:
+                v = self.capture(x)
+                variables.append(v)
+                types.append(self.types[v])
+        return tuple(variables), tuple(types)
 
     def _try(self) -> None:
         """Evaluate up to the equation recorded last; forget that one if it fails."""
@@ -416,7 +434,7 @@ class Trace:
         leading = tuple([v for v, _ in self.captures])
         return Expr(
             inputs=leading + tuple(self.inputs),
-            equations=tuple(itertools.starmap(Equation, self.equations)),
+            equations=tuple(map(as_equation, self.equations)),
             outputs=tuple(outputs),
             types=tuple(self.types),
             constants=self.constants,
@@ -466,7 +484,7 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     for x in operands:
         if type(x) is Tracer:
             trace = x.owner
-            if top is None or trace.level > top.level:
+            if trace is not top and (top is None or trace.level > top.level):
                 top = trace
     if primitive.axis_names:
         top = home(primitive.axis_names, top)
@@ -556,9 +574,8 @@ def trace_of(operands: Sequence[Any]) -> Trace | None:
 
 def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
     """Apply a primitive; an error it raises on values names the line that recorded it."""
-    for x in operands:
-        if type(x) is Tracer:
-            return bind(primitive, operands, source)
+    if Tracer in map(type, operands):
+        return bind(primitive, operands, source)
     try:
         if (
             source is None

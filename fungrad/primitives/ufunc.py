@@ -25,6 +25,13 @@ def total(terms: Iterable[Any]) -> Any:
     return functools.reduce(operator.add, found) if found else None
 
 
+_OPERATORS: dict[str, Rule] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+}
+
+
 class Elementwise(Primitive):
     """Computes each element of the result from the elements of the operands at its place."""
 
@@ -77,9 +84,12 @@ class Function(Elementwise):
         return self.dtype_rule(*dtypes)  # type: ignore[no-any-return]
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        if isinstance(self.function, str):
-            return getattr(xp, self.function)(*operands)
-        return self.function(xp, *operands)
+        function = self.function
+        if not isinstance(function, str):
+            return function(xp, *operands)
+        if function in _OPERATORS and type(operands[0]) is type(operands[1]) is np.float64:
+            return _OPERATORS[function](*operands)  # NumPy runs it ten times faster than a ufunc
+        return getattr(xp, function)(*operands)
 
     def expression(self, *names: str) -> str | None:
         if isinstance(self.function, str):
@@ -95,20 +105,25 @@ class Function(Elementwise):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         if not self.partials:
-            return super().jvp(tangents, out, *operands)
-        return total(
-            partial(t, out, *operands)
-            for t, partial in zip(tangents, self.partials, strict=True)
-            if t is not None and partial is not None
-        )
+            return Primitive.jvp(self, tangents, out, *operands)
+        found = None
+        for t, partial in zip(tangents, self.partials, strict=True):
+            if t is not None and partial is not None:
+                term = partial(t, out, *operands)
+                if term is not None:
+                    found = term if found is None else found + term
+        return found
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         rules = self.transposes or (None,) * len(operands)
-        cts = []
+        cts: list[Any] = []
         for x, rule in zip(operands, rules, strict=True):
-            if isinstance(x, Linear) and rule is None:
+            if type(x) is not Linear:
+                cts.append(None)
+            elif rule is None:
                 raise self.missing("transpose")
-            cts.append(rule(ct, *operands) if isinstance(x, Linear) and rule else None)
+            else:
+                cts.append(rule(ct, *operands))
         return tuple(cts)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
-from fungrad.core.expr import Equation, Expr
+from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.state import holding
@@ -207,13 +207,19 @@ def rewrite(
             return build(expr, sum([n for n, _ in trace.known]))
 
     def weigh(_: Any) -> Any:
-        called = [e.primitive.callee for e in map(Equation._make, trace.equations)]
+        called = [primitive.callee for primitive in primitives()]
         held = [x for c in called if c is not None for x in c.constants.values()]
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
+    def primitives() -> set[Primitive]:
+        return {primitive for primitive, _, _ in trace.equations}
+
+    def parts() -> Iterator[Any]:
+        yield kind
+        yield from primitives()
+
     key = (kind, check_exprs.get(), trace.structure(outputs))
-    parts = itertools.chain([kind], (primitive for primitive, _, _ in trace.equations))
-    return keep(programs, key, parts, make, weigh)
+    return keep(programs, key, parts(), make, weigh)
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:

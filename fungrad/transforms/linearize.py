@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, current_trace, rebind, record_expr
+from fungrad.core.trace import Trace, bind, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import full, zeros_like
 
@@ -47,18 +47,24 @@ def push_forward(
     for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
         values[v], moving[v] = x, t
     traces = [t for t in (current_trace.get(), also) if t is not None]
+    value_of, tangent_of = values.__getitem__, moving.__getitem__
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
-        ins = [values[v] for v in inputs]
-        ts = [moving[v] for v in inputs]
-        moves = primitive.differentiable and any(t is not None for t in ts)
+        ins, ts = list(map(value_of, inputs)), list(map(tangent_of, inputs))
+        moves = False
+        for t in ts:
+            if t is not None:
+                moves = primitive.differentiable
+                break
         results = known.get(number) if known else None
+        place = in_derivative(source) if moves else source
         for trace in traces:
-            trace.source = in_derivative(source) if moves else source
+            trace.source = place
+        several = primitive.multiple_results
         if moves and primitive.pushes:
             results, t_out = primitive.push(tuple(ts), tuple(ins), results, also is None)
         elif results is None:
-            out = rebind(primitive, ins, source)
-            results = out if primitive.multiple_results else (out,)
+            out = (bind if ins else rebind)(primitive, ins, source)
+            results = out if several else (out,)
         for v, result in zip(outputs, results, strict=False):  # there may be more: what is saved
             values[v] = result
         if not moves:
@@ -68,9 +74,9 @@ def push_forward(
                 for i in primitive.linear or range(len(ins)):
                     if ts[i] is None:
                         ts[i] = zeros_like(ins[i])
-            out = tuple(results) if primitive.multiple_results else results[0]
+            out = tuple(results) if several else results[0]
             t_out = primitive.jvp(tuple(ts), out, *ins)
-            t_out = t_out if primitive.multiple_results else (t_out,)
+            t_out = t_out if several else (t_out,)
         for v, t in zip(outputs, t_out, strict=True):
             moving[v] = t
     return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]

@@ -11,7 +11,7 @@ from typing import Any
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear
-from fungrad.core.trace import current_trace, rebind, record_expr
+from fungrad.core.trace import bind, current_trace, rebind, record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
@@ -46,10 +46,11 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
     for v, x in zip(expr.inputs, arguments, strict=True):
         values[v], linear[v] = x, x is None
     trace = current_trace.get()
+    is_linear = linear.__getitem__
     backward = []
     for equation, source in expr.located():
         primitive, inputs, outputs = equation
-        if any(linear[v] for v in inputs):
+        if True in map(is_linear, inputs):
             backward.append((equation, source))
             for v in outputs:
                 linear[v] = True
@@ -60,30 +61,41 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
             ):
                 values[v] = x
 
+    # In place of values, which they do not have, linear variables get what stands for them in rules.
+    standing: dict[ArrayType, Linear] = {type_: Linear(type_) for type_ in set(types)}
+    for v in itertools.compress(range(len(types)), linear):
+        values[v] = standing[types[v]]
+    value_of = values.__getitem__
     cts: list[Any] = [None] * len(types)
 
-    def accumulate(v: int, ct: Any) -> None:
-        if ct is not None and linear[v]:
-            cts[v] = ct if cts[v] is None else add(cts[v], ct)
+    def accumulate(variables: Sequence[int], found: Sequence[Any]) -> None:
+        for v, ct in zip(variables, found, strict=True):
+            if ct is not None and linear[v]:
+                known = cts[v]
+                cts[v] = ct if known is None else bind(add, (known, ct))
 
-    for v, ct in zip(expr.outputs, cotangents, strict=True):
-        accumulate(v, ct)
+    accumulate(expr.outputs, cotangents)
+    place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
     for (primitive, inputs, outputs), source in reversed(backward):
-        ct = tuple([cts[v] for v in outputs])
+        if primitive.multiple_results:
+            ct: Any = tuple([cts[v] for v in outputs])
+            known = any(c is not None for c in ct)
+        else:
+            ct = cts[outputs[0]]
+            known = ct is not None
         for v in outputs:
             cts[v] = None
-        if all(c is None for c in ct):
+        if not known:
             continue
+        if source is not last:
+            place, last = in_derivative(source, backward=True), source
         if trace is not None:
-            trace.source = in_derivative(source, backward=True)
-        if primitive.multilinear and sum(linear[v] for v in inputs) > 1:
+            trace.source = place
+        if primitive.multilinear and sum(map(is_linear, inputs)) > 1:
             raise primitive.missing(
                 "transpose"
             )  # linear in each operand, but not in several at once
-        operands = [Linear(types[v]) if linear[v] else values[v] for v in inputs]
-        results = primitive.transpose(ct if primitive.multiple_results else ct[0], *operands)
-        for v, x in zip(inputs, results, strict=True):
-            accumulate(v, x)
+        accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
     return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
 
 

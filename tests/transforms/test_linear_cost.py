@@ -4,6 +4,7 @@ Counted in instructions of Python that are run, which do not depend on the machi
 """
 
 import dis
+import functools
 import sys
 
 import numpy as np
@@ -103,6 +104,18 @@ def check_linear(transform):
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 def test_twice_the_leaves_are_twice_the_work(transform):
     check_linear(transform)
+
+
+def test_a_leaf_of_a_gradient_takes_few_instructions():
+    fg.grad(total)(numbers(5))
+    counts = []
+    for n in (40, 80):
+        programs.clear()
+        call = functools.partial(fg.grad(total), numbers(n))
+        counts.append([instructions(call) for _ in range(3)])
+    first, _, third = [(b - a) / 40 for a, b in zip(*counts, strict=True)]
+    assert first <= 7000  # about eleven equations are recorded, and five run
+    assert third <= 930  # two are recorded
 
 
 def chain(x, n):
