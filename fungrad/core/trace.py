@@ -392,13 +392,13 @@ class Trace:
             known = []
             own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
             own.update(program.constants)
-            for n, (step, place) in enumerate(program.located()):
+            for n, (step, of_step) in enumerate(program.located()):
                 operands = [own[v] for v in step.inputs]
-                found = _saved(step.primitive, operands, place)
+                found = _saved(step.primitive, operands, of_step)
                 own.update(zip(step.outputs, found, strict=False))
                 known += found
                 if watch is not None:
-                    watch.see(n, step, place, operands, found)
+                    watch.see(n, step, of_step, operands, found)
             if watch is not None:
                 watch.conclude(program.outputs)
             results = [own[v] for v in program.outputs]

@@ -479,8 +479,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
             return Program(transpose_expr(expr, expr.captured))
 
         program = rewrite(trace, outputs, "linear_transpose", build)
-        captured = [as_operand(x) for _, x in trace.captures]
-        kept = [x.copy() if type(x) is np.ndarray else x for x in captured]
+        kept = [as_operand(x) for _, x in trace.captures]
 
     moving = tuple([i for i, t in enumerate(out_types) if t.inexact])
     between = (structure, tuple(types)), (out_structure, tuple(out_types))

@@ -371,6 +371,16 @@ def test_linear_transpose_of_what_is_not_linear():
         fg.linear_transpose(lambda x: x * x, 1.0)(1.0)
 
 
+def test_linear_transpose_keeps_captured_arrays_as_they_were_and_copies_them_once():
+    x, written = np.ones(3), np.arange(3.0)
+    constant = np.arange(3.0)
+    constant.flags.writeable = False
+    transposed = fg.linear_transpose(lambda x: x * written + x * constant, x)
+    written[:] = 100.0
+    np.testing.assert_array_equal(transposed(np.ones(3))[0], [0.0, 2.0, 4.0])
+    assert any(leaf is constant for leaf in fg.tree.leaves(transposed))  # nobody may write to it
+
+
 # Types of the pieces
 
 
