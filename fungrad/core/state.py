@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -67,21 +68,43 @@ class holding(Generic[T]):
         self._variable.set(self._before)
 
 
-@contextlib.contextmanager
-def chosen(variable: contextvars.ContextVar[T], value: Callable[[T], T]) -> Iterator[None]:
+class chosen(contextlib.ContextDecorator, Generic[T]):
     """Like `holding`, for blocks of users, around which there is no call that puts back.
 
-    `value` gives the value in the block, of that at its start.
+    `value` gives the value in the block, of that at its start. Python looks for signals at the start of a function and after a call of one,
+    so one can come in `__enter__` when the variable is set, and is mended there, and in `__exit__` before it is set back:
+    then that is done as soon as the traceback lets go of this object.
     """
-    before = variable.get()
-    try:
+
+    def __init__(self, variable: contextvars.ContextVar[T], value: Callable[[T], T]) -> None:
+        self._variable = variable
+        self._value = value
+        self._entered: list[tuple[T, T]] = []  # by each block: the value before, and that in it
+        self._thread = threading.get_ident()
+
+    def _recreate_cm(self) -> chosen[T]:
+        return chosen(self._variable, self._value)
+
+    def __enter__(self) -> None:
+        before = self._variable.get()
+        value = self._value(before)
+        self._entered.append((before, value))
         try:
-            variable.set(value(before))
-            yield
-        finally:
-            variable.set(before)
-    finally:  # twice: an exception may have come before the first was done
-        variable.set(before)
+            self._variable.set(value)
+        except BaseException:
+            self._variable.set(before)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.set(self._entered[-1][0])
+        self._entered.pop()
+
+    def __del__(self) -> None:
+        # Another thread, whose garbage collector finds this, has a value of its own.
+        if self._entered and threading.get_ident() == self._thread:
+            (before, _), (_, value) = self._entered[0], self._entered[-1]
+            if self._variable.get() is value:
+                self._variable.set(before)
 
 
 def put_back(before: contextvars.Context) -> None:

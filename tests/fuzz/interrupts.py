@@ -43,7 +43,7 @@ CHUNK = 3000
 RATED = "interrupts"
 
 BLOCKS = ("checking", "debug_nans", "disable_jit")
-"""Calls in a block of `contextlib`, which an interrupt in its own code ends when the traceback is let go, not before."""
+"""Calls in a block, which an interrupt where it ends itself ends when the traceback is let go, not before."""
 
 tally: collections.Counter[str] = collections.Counter()
 """How many interrupts there were, and how many of them came as a signal."""
