@@ -39,7 +39,7 @@ test-all: ## run the tests with every Python from 3.11 to 3.14t that is found, o
 	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py $(ROWS)
 
 fuzz: $(VENV)/.test ## run random programs for FUZZ_S seconds; see tests/fuzz/driver.py
-	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) $(VENV)/bin/python -m tests.fuzz
+	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) PEERS_VENV=$(PEERS_VENV) $(VENV)/bin/python -m tests.fuzz
 
 lint: $(VENV)/.dev ## check style and types
 	$(VENV)/bin/ruff check

@@ -98,11 +98,23 @@ def where(frame: FrameType) -> str:
     return f"{path}:{frame.f_lineno} in {code.co_qualname}, offset {frame.f_lasti}"
 
 
+def asked_as_index(frame: FrameType) -> bool:
+    """Whether NumPy asks a tracer whether it is an integer: NumPy drops whatever exception that raises."""
+    here: FrameType | None = frame
+    while here is not None:
+        asked = here.f_locals.get("function") if here.f_code.co_name == "wrapper" else None
+        if here.f_code.co_name == "__index__" or getattr(asked, "__name__", "") == "__index__":
+            return True
+        here = here.f_back
+    return False
+
+
 class Cut:
     """Cuts a call off once."""
 
     raised: KeyboardInterrupt | None = None
     place = "nowhere"
+    dropped_by_numpy = False
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Make the call."""
@@ -111,6 +123,7 @@ class Cut:
     def interrupt(self, frame: FrameType) -> None:
         """Raise it."""
         self.place = where(frame)
+        self.dropped_by_numpy = asked_as_index(frame)
         self.raised = KeyboardInterrupt()
         raise self.raised
 

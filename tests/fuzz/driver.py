@@ -11,10 +11,12 @@ import argparse
 import collections
 import faulthandler
 import importlib
+import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -26,7 +28,9 @@ from typing import Any, NamedTuple
 
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 
-CAMPAIGNS = ["programs", "in_place", "transforms", "special", "interrupts"]
+CAMPAIGNS = ["programs", "in_place", "transforms", "special", "interrupts", "with_jax"]
+PEERS = Path(os.environ.get("PEERS_VENV") or ".venv-peers") / "bin" / "python"
+"""The Python of a campaign that needs what this one lacks."""
 FOUND = Path(__file__).parent / "found"
 CPU_SECONDS = 120
 """How long one program may compute before that is a mismatch."""
@@ -232,6 +236,31 @@ class Run:
         return f"{line}, {each.get(rated, 0) / max(took, 1e-9):.0f} {rated} a second"
 
 
+def elsewhere(name: str, args: argparse.Namespace, seconds: float) -> int:
+    """Run a campaign by the peers' Python, which has what this one lacks; return its exit status."""
+    needs = importlib.import_module(f"tests.fuzz.{name}").NEEDS
+    if not PEERS.exists() or subprocess.call([PEERS, "-c", f"import {needs}"]):
+        print(f"{name}: skipped, there is no {PEERS} with {needs}: `make environments` makes it")
+        return 0
+    command = [PEERS, "-m", "tests.fuzz", name, f"--seed={args.seed}", f"--workers={args.workers}"]
+    command += [] if args.programs is None else [f"--programs={args.programs}"]
+    command += [] if args.chunk is None else [f"--chunk={args.chunk}"]
+    process = subprocess.Popen(command, env=os.environ | {"FUZZ_S": str(seconds)})
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        process.wait()
+
+
+def lacking(name: str) -> bool:
+    """Whether this Python lacks what a campaign needs."""
+    needs = getattr(importlib.import_module(f"tests.fuzz.{name}"), "NEEDS", "numpy")
+    return importlib.util.find_spec(needs) is None
+
+
 class Stopped(BaseException):
     """The signal SIGTERM."""
 
@@ -273,18 +302,23 @@ def main() -> int:
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}")
     seconds = float(os.environ.get("FUZZ_S") or 600) / len(names)
     signal.signal(signal.SIGTERM, _stop)
-    failures, status = 0, 0
+    failed = False
     for name in names:
-        run = Run(name, args, seconds)
+        run = None
         try:
+            if lacking(name):
+                failed |= elsewhere(name, args, seconds) != 0
+                continue
+            run = Run(name, args, seconds)
             run.go()
         except KeyboardInterrupt:
-            status = 128 + signal.SIGINT
+            return 128 + signal.SIGINT
         except Stopped:
-            status = 128 + signal.SIGTERM
+            return 128 + signal.SIGTERM
         finally:
-            run.end()
-        failures += len(run.failures)
-        if status:
-            break
-    return 1 if failures else status
+            if run is not None:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                run.end()
+                signal.signal(signal.SIGTERM, _stop)
+                failed |= bool(run.failures)
+    return 1 if failed else 0

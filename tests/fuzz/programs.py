@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from tests.fuzz.language import Program, Template, Writer, is_data
 from tests.fuzz.language import readable as readable
@@ -268,16 +269,16 @@ TABLES: list[list[Template]] = [
 ]
 
 
-def generate(seed: int) -> Program:
+def generate(seed: int, dtypes: Sequence[str] = DTYPES) -> Program:
     """Return the program of a seed."""
     rng = random.Random(seed)
     w = Writer(seed, python_names)
     arguments = [
-        f"x{i} = draw({seed % 1000 + i}, {rng.choice(SHAPES)}, '{'f8' if i == 0 else rng.choice(DTYPES)}')"
+        f"x{i} = draw({seed % 1000 + i}, {rng.choice(SHAPES)}, '{'f8' if i == 0 else rng.choice(dtypes)}')"
         for i in range(rng.randrange(1, 4))
     ]
     captured = [
-        f"c{i} = draw({seed % 1000 + 7 + i}, {rng.choice(SHAPES)}, '{rng.choice(DTYPES)}')"
+        f"c{i} = draw({seed % 1000 + 7 + i}, {rng.choice(SHAPES)}, '{rng.choice(dtypes)}')"
         for i in range(rng.randrange(3))
     ]
     tables = list(TABLES)
