@@ -15,31 +15,52 @@ from fungrad.core.state import chosen, state_variable
 variable = state_variable("of_a_test", 0)
 
 
+def at_each_instruction(function, act, call):
+    """Make a call, and one of `act` before each instruction of `function`."""
+    if sys.version_info < (3, 12):
+
+        def step(frame, event, _):
+            if event == "opcode":
+                act(frame.f_code, frame.f_lasti)
+            return step
+
+        def enter(frame, event, _):
+            frame.f_trace_opcodes = frame.f_code is function.__code__
+            return step if frame.f_trace_opcodes else None
+
+        sys.settrace(enter)
+        try:
+            call()
+        finally:
+            sys.settrace(None)
+        return
+    watching, tool = sys.monitoring, 4
+    event = watching.events.INSTRUCTION
+    watching.use_tool_id(tool, "tests")
+    watching.register_callback(tool, event, act)
+    watching.set_local_events(tool, function.__code__, event)
+    try:
+        call()
+    finally:
+        watching.set_local_events(tool, function.__code__, 0)
+        watching.register_callback(tool, event, None)
+        watching.free_tool_id(tool)
+
+
 def cut_at(n, function, call):
     """Make a call, raising at the n-th instruction of `function`; return the error and the instruction before."""
     seen = []
 
-    def at(frame, event, _):
-        if event == "opcode":
-            seen.append(dis.opname[frame.f_code.co_code[frame.f_lasti]])
-            if len(seen) == n:
-                raise KeyboardInterrupt
-        return at
-
-    def enter(frame, event, _):
-        if frame.f_code is not function.__code__:
-            return None
-        frame.f_trace_opcodes = True
-        return at
+    def act(code, offset):
+        seen.append(dis.opname[code.co_code[offset]])
+        if len(seen) == n:
+            raise KeyboardInterrupt
 
     caught = []  # emptied below: the traceback holds this frame, too
-    sys.settrace(enter)
     try:
-        call()
+        at_each_instruction(function, act, call)
     except KeyboardInterrupt as error:
         caught.append(error)
-    finally:
-        sys.settrace(None)
     return caught.pop() if caught else None, seen[-2] if len(seen) > 1 else ""
 
 
