@@ -9,10 +9,19 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import itertools
 import sys
 import warnings
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Sequence
-from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +32,23 @@ _FUNCTIONS = 64
 """How many functions are looked through for the generators that they use, at most."""
 
 
+_ITEMS = 16
+"""How many items of a container are looked at, at most."""
+
+_INNER = 4
+"""How many containers in a container are looked at, at most."""
+
+_DEEP = 2
+"""How many containers, or attributes of attributes, may lie between a name and a generator."""
+
+
 class _Mention(NamedTuple):
-    """Where a function names a generator, or what leads to it."""
+    """Where a function names a generator, or what leads to it, and by which items of containers that leads there."""
 
     code: CodeType
     scope: dict[str, Any]
     name: str
+    items: tuple[Any, ...] = ()
 
 
 class Draws:
@@ -90,11 +110,12 @@ class _Search:
     It runs at each call of a function that `vmap` has made; hence the plain style.
     """
 
-    __slots__ = ("_kinds", "_pending", "_seen", "mentions")
+    __slots__ = ("_kinds", "_looked", "_pending", "_seen", "mentions")
 
     def __init__(self, function: Any, arguments: Sequence[Any]) -> None:
         self.mentions: dict[int, tuple[Any, _Mention]] = {}
         self._kinds = _generator_types()
+        self._looked: set[int] = set()
         self._seen: set[tuple[int, int]] = set()
         self._pending: list[Any] = [function]
         code = _code_of(function) if arguments else None
@@ -149,7 +170,10 @@ class _Search:
                 with contextlib.suppress(ValueError):  # not yet filled
                     values += ((name, cell.cell_contents),)
         if function.__defaults__:
-            values += tuple([("", x) for x in function.__defaults__])
+            parameters = code.co_varnames[: code.co_argcount]
+            values += tuple(
+                zip(reversed(parameters), reversed(function.__defaults__), strict=False)
+            )
         if function.__kwdefaults__:
             values += tuple(function.__kwdefaults__.items())
         for name, value in values:
@@ -179,22 +203,65 @@ class _Search:
                     self._see(value, type(value), code, scope, attribute)
 
     def _see_object(
-        self, value: Any, kind: type, names: Sequence[str], code: CodeType, scope: Any, name: str
+        self,
+        value: Any,
+        kind: type,
+        names: Sequence[str],
+        code: CodeType,
+        scope: Any,
+        name: str,
+        deep: int = _DEEP,
     ) -> None:
         """Look at a value and at those of its attributes that are named."""
         self._see(value, kind, code, scope, name)
-        if (
-            kind is FunctionType
-            or kind in _BOUND
-            or (held := getattr(value, "__dict__", None)) is None
-        ):
+        if kind is FunctionType or kind in _BOUND or kind in _CONTAINERS or kind in self._kinds:
             return
+        held = getattr(value, "__dict__", _NOTHING)
         for attribute in names:
             found = held.get(attribute)
             if found is not None:
+                if (of := type(found)) in _PLAIN:
+                    continue
+                if deep and of is not ModuleType:
+                    self._see_object(found, of, names, code, scope, attribute, deep - 1)
+                else:
+                    self._see(found, of, code, scope, attribute)
+                continue
+            of_class = getattr(kind, attribute, None)
+            if of_class is None:
+                continue
+            if (of := type(of_class)) is FunctionType:
+                self._pending.append(MethodType(of_class, value))
+            elif of is property:
+                if type(of_class.fget) is FunctionType:
+                    self._pending.append(MethodType(of_class.fget, value))
+            elif of is MemberDescriptorType:  # of __slots__
+                found = getattr(value, attribute, None)
                 self._see(found, type(found), code, scope, attribute)
-            elif type(method := getattr(kind, attribute, None)) is FunctionType:
-                self._pending.append(MethodType(method, value))
+            elif of in self._kinds or of in _CONTAINERS:
+                self._see(of_class, of, code, scope, attribute)
+
+    def _see_items(
+        self, container: Any, code: CodeType, scope: Any, name: str, items: tuple[Any, ...] = ()
+    ) -> None:
+        """Look at the first items of a container, and at those of the first containers in it."""
+        found = container.values() if isinstance(container, dict) else container
+        last = len(items) + 1 == _DEEP
+        wanted = self._kinds if last else self._kinds | _CONTAINERS
+        try:
+            if wanted.isdisjoint(map(type, itertools.islice(found, _ITEMS))):
+                return  # as most are
+            keys = container if isinstance(container, dict) else itertools.count()
+            inner = 0
+            for key, value in itertools.islice(zip(keys, found, strict=False), _ITEMS):
+                if (kind := type(value)) in self._kinds:
+                    mention = _Mention(code, scope, name, (*items, key))
+                    self.mentions.setdefault(id(value), (value, mention))
+                elif not last and kind in _CONTAINERS and inner < _INNER:
+                    self._see_items(value, code, scope, name, (*items, key))
+                    inner += 1
+        except RuntimeError:  # another thread changes it
+            pass
 
     def _see(self, value: Any, kind: type, code: CodeType, scope: Any, name: str) -> None:
         if kind in _PLAIN:
@@ -203,6 +270,10 @@ class _Search:
             self._pending.append(value)
         elif kind in self._kinds:
             self.mentions.setdefault(id(value), (value, _Mention(code, scope, name)))
+        elif kind in _CONTAINERS or isinstance(value, tuple):  # one with names for its items
+            if id(value) not in self._looked:
+                self._looked.add(id(value))
+                self._see_items(value, code, scope, name)
         elif kind in _BOUND:
             of = value.__self__
             if type(of) in self._kinds:
@@ -216,6 +287,8 @@ class _Search:
 
 
 _BOUND = (MethodType, BuiltinMethodType)
+_CONTAINERS = frozenset([dict, list, tuple, deque, defaultdict, OrderedDict])
+_NOTHING: dict[str, Any] = {}
 _PLAIN = frozenset(
     [int, float, bool, str, complex, type(None), np.ndarray, np.float64, type, np.ufunc]
 )
@@ -256,15 +329,16 @@ def _scope_of(function: Any) -> dict[str, Any]:
 # Generators and their states
 
 
-def _generator_types() -> Sequence[type]:
+def _generator_types() -> frozenset[type]:
     """Return the classes of generators of the modules that somebody has imported."""
     modules = sys.modules
-    found: tuple[type, ...] = ()
-    if (numpys := modules.get("numpy.random")) is not None:
-        found = (numpys.Generator, numpys.RandomState)
-    if (pythons := modules.get("random")) is not None:
-        found += (pythons.Random,)
-    return found
+    return _classes(modules.get("numpy.random"), modules.get("random"))
+
+
+@functools.lru_cache(maxsize=4)
+def _classes(numpys: Any, pythons: Any) -> frozenset[type]:
+    found = set() if numpys is None else {numpys.Generator, numpys.RandomState}
+    return frozenset(found if pythons is None else {*found, pythons.Random})
 
 
 def _shared_generator() -> Any:
@@ -333,8 +407,11 @@ def _line_of(mention: _Mention) -> int:
 
 def _written(generator: Any, mention: _Mention) -> str:
     """Return how to draw from a generator outside of the function."""
+    name = mention.name + "".join([f"[{item!r}]" for item in mention.items])
     if hasattr(generator, "getstate"):
-        return "random.random" if mention.name in ("random", "") else mention.name
+        if mention.items:
+            return f"{name}.random"
+        return "random.random" if name in ("random", "") else name
     if generator is _shared_generator():
         return "np.random.normal"
-    return f"{mention.name or 'rng'}.normal"
+    return f"{name or 'rng'}.normal"

@@ -1,7 +1,9 @@
 """Random numbers that are drawn while a function is traced: who is warned, of which line, and who is not."""
 
+import collections
 import functools
 import random
+import types
 import warnings
 from pathlib import Path
 from random import gauss
@@ -36,6 +38,49 @@ class Noise:
 noise = Noise()
 
 
+class Model:
+    shared = [np.random.default_rng(1)]
+
+    def __init__(self):
+        self.generators = {"noise": np.random.default_rng(1)}
+        self.inner = types.SimpleNamespace(inner=noise, generators=[np.random.default_rng(1)])
+        self._hidden = np.random.default_rng(1)
+
+    @property
+    def hidden(self):
+        return self._hidden  # DRAW
+
+    def by_key(self, x):
+        return x + self.generators["noise"].normal()  # DRAW
+
+    def of_inner(self, x):
+        return x + self.inner.inner.rng.normal()  # DRAW
+
+    def in_inner(self, x):
+        return x + self.inner.generators[0].normal()  # DRAW
+
+    def of_class(self, x):
+        return x + self.shared[0].normal()  # DRAW
+
+    def by_property(self, x):
+        return x + self.hidden.normal()
+
+
+class Slots:
+    __slots__ = ("generator",)
+
+    def __init__(self):
+        self.generator = np.random.default_rng(1)
+
+
+Pair = collections.namedtuple("Pair", "number generator")
+model, slots = Model(), Slots()
+generators = [np.random.default_rng(0), np.random.default_rng(1)]
+settings = {"seed": 0, "noise": {"rng": np.random.default_rng(0)}}
+pair = Pair(1, np.random.default_rng(0))
+ordered = collections.OrderedDict(rng=np.random.default_rng(0))
+
+
 def helper(x):
     return x + rng.normal()  # DRAW
 
@@ -43,6 +88,11 @@ def helper(x):
 def captured():
     local = np.random.default_rng(0)
     return lambda x: x + local.normal()  # DRAW
+
+
+def captured_items():
+    local = [[np.random.default_rng(0)]]
+    return lambda x: x + local[0][0].normal()  # DRAW
 
 
 def by_argument(generator, x):
@@ -69,6 +119,19 @@ DRAWING = {
     "random": lambda x: x + random.random(),  # DRAW
     "random, imported": lambda x: x + gauss(0, 1),  # DRAW
     "Random": lambda x: x + own.random(),  # DRAW
+    "item": lambda x: x + generators[1].normal(),  # DRAW
+    "items": lambda x: x + sum(r.normal() for r in generators[:1]),  # DRAW
+    "key": lambda x: x + ordered["rng"].normal(),  # DRAW
+    "key of a key": lambda x: x + settings["noise"]["rng"].normal(),  # DRAW
+    "item of a default": lambda x, rs=generators: x + rs[0].normal(),  # DRAW
+    "captured item": captured_items(),
+    "named item": lambda x: x + pair.generator.normal(),  # DRAW
+    "slot": lambda x: x + slots.generator.normal(),  # DRAW
+    "key of an attribute": model.by_key,
+    "attribute of attributes": model.of_inner,
+    "item of an attribute of an attribute": model.in_inner,
+    "item of an attribute of the class": lambda x: model.of_class(x),
+    "property": model.by_property,
     "derivative": fg.grad(lambda x: x * rng.normal()),  # DRAW
 }
 QUIET = {
@@ -77,6 +140,7 @@ QUIET = {
     "made inside": lambda x: x + np.random.default_rng(0).normal(),
     "state": lambda x: x + rng.bit_generator.state["has_uint32"],
     "other function": lambda x: x if helper else -x,
+    "unused items": lambda x: x if generators and settings and model else -x,
 }
 LINES = {
     n
@@ -118,6 +182,11 @@ def test_the_two_lines_to_write():
     for transform in (fg.vmap, fg.jit, lambda f: fg.jit(fg.vmap(f))):
         assert not warned(lambda: transform(g)(X, rng.normal(size=3)))  # noqa: B023
     for draw, text in (
+        (lambda x: x + generators[1].normal(), "generators[1].normal(size=n)"),
+        (
+            lambda x: x + settings["noise"]["rng"].normal(),
+            "settings['noise']['rng'].normal(size=n)",
+        ),
         (lambda x: x + np.random.rand(), "np.random.normal(size=n)"),  # noqa: NPY002
         (lambda x: x + random.random(), "np.array([random.random() for _ in range(n)])"),
     ):
