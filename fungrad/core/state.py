@@ -101,8 +101,9 @@ class chosen(contextlib.ContextDecorator, Generic[T]):
 
     def __del__(self) -> None:
         # Another thread, whose garbage collector finds this, has a value of its own.
-        if self._entered and threading.get_ident() == self._thread:
-            (before, _), (_, value) = self._entered[0], self._entered[-1]
+        entered = getattr(self, "_entered", ())  # `__init__` may have been cut off, too
+        if entered and threading.get_ident() == self._thread:
+            (before, _), (_, value) = entered[0], entered[-1]
             if self._variable.get() is value:
                 self._variable.set(before)
 

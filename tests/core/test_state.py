@@ -93,6 +93,18 @@ def test_where_signals_come_a_block_that_does_not_begin_has_changed_nothing():
     assert calls > 2
 
 
+def test_a_block_cut_off_while_it_is_made_is_let_go_quietly(monkeypatch):
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    n = 1
+    while (caught := cut_at(n, chosen.__init__, block)[0]) is not None:
+        del caught
+        n += 1
+    assert n > 5
+    assert variable.get() == 0
+    assert not ignored
+
+
 def test_blocks_within_blocks():
     outer = chosen(variable, lambda x: x + 1)
     with outer, chosen(variable, lambda x: x * 10), outer:
