@@ -32,6 +32,8 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
+_COMMON = frozenset([np.ndarray, np.float64])
+
 
 class Program(Keeper):
     """An `Expr` that can be called: run on arrays, recorded again on tracers.
@@ -72,13 +74,11 @@ class Program(Keeper):
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np
-        for x in arguments:
-            cls = type(x)
-            if cls is not np.ndarray and cls is not np.float64:
-                if cls is Tracer:
+        if not _COMMON.issuperset(map(type, arguments)):
+            for x in arguments:
+                if type(x) is Tracer:
                     return evaluate(self.expr, arguments)
-                if xp is np and not isinstance(x, np.generic):
-                    xp = namespace((x,))
+            xp = namespace(arguments)
         if xp is not np:
             arguments = tuple([xp.asarray(x) if type(x) is np.ndarray else x for x in arguments])
         if settings.get().watched:

@@ -41,6 +41,9 @@ from fungrad.core.watch import Watch
 if TYPE_CHECKING:
     from fungrad.core.primitive import Primitive
 
+_own_files: set[str] = set()
+"""Files of fungrad's modules, by which frames are told from the user's: faster than by the name of the module."""
+
 _new: Callable[[type[Tracer]], Tracer] = object.__new__
 _levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
 
@@ -237,12 +240,27 @@ class Trace:
             inputs: tuple[int, ...] = (x.variable, y.variable)
             out_types = primitive.infer((x.type, y.type))
         else:
-            inputs, in_types = self._inputs(operands)
-            out_types = primitive.infer(in_types)
+            variables, in_types = [], []
+            for x in operands:
+                if type(x) is Tracer and x.owner is self:
+                    variables.append(x.variable)
+                    in_types.append(x.type)
+                else:
+                    v = self.capture(x)
+                    variables.append(v)
+                    in_types.append(types[v])
+            inputs = tuple(variables)
+            out_types = primitive.infer(tuple(in_types))
         first = len(types)
         if source is None and (source := self.source) is None:
             frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
-            while frame is not None and str(frame.f_globals.get("__name__"))[:8] == "fungrad.":
+            while frame is not None:
+                file = frame.f_code.co_filename
+                if file not in _own_files:
+                    if str(frame.f_globals.get("__name__"))[:8] != "fungrad.":
+                        break
+                    if file[:1] != "<":
+                        _own_files.add(file)
                 frame = frame.f_back
             source = frame and (frame.f_code, frame.f_lasti)
         elif type(source) is not tuple and not self.rewriting:
@@ -266,19 +284,6 @@ class Trace:
         if self.values is not None and (primitive.can_fail or primitive.effect):
             self._try()
         return result
-
-    def _inputs(self, operands: Sequence[Any]) -> tuple[tuple[int, ...], tuple[ArrayType, ...]]:
-        """Return the variables of operands, captured where they are not of this trace, and their types."""
-        variables, types = [], []
-        for x in operands:
-            if type(x) is Tracer and x.owner is self:
-                variables.append(x.variable)
-                types.append(x.type)
-            else:
-                v = self.capture(x)
-                variables.append(v)
-                types.append(self.types[v])
-        return tuple(variables), tuple(types)
 
     def _try(self) -> None:
         """Evaluate up to the equation recorded last; forget that one if it fails."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -78,9 +79,11 @@ def key_order(tree: Any) -> KeyOrder:
         if isinstance(node, dict):
             if len(node) > 1:
                 orders.append(tuple(node))
-            pending += [x for x in node.values() if type(x) not in _LEAF_TYPES]
+            if not _LEAF_TYPES.issuperset(builtins.map(type, node.values())):
+                pending += node.values()
         elif isinstance(node, (tuple, list)):
-            pending += [x for x in node if type(x) not in _LEAF_TYPES]
+            if not _LEAF_TYPES.issuperset(builtins.map(type, node)):
+                pending += node
         elif node is not None and not optree.tree_is_leaf(node, namespace=NAMESPACE):
             pending += optree.tree_flatten_one_level(node, namespace=NAMESPACE)[0]
     return tuple(orders)

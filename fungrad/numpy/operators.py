@@ -48,9 +48,9 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
         cls = type(other)
         try:
             if cls is Tracer and other.type is self.type and self.type.dtype.kind in "fc":
-                return like(
-                    bind(primitive, (self, other)), (self, other)
-                )  # no operator converts these
+                both = (self, other)  # no operator converts these
+                result = bind(primitive, both)
+                return result if self.memory is other.memory is None else like(result, both)
             if cls in PYTHON_NUMBERS and (spread := _spread(primitive, self, other)) is not None:
                 result = bind(primitive, (self, spread))
                 return result if self.memory is None else like(result, (self,))

@@ -319,8 +319,8 @@ def own(result: Any, operands: tuple[Any, ...]) -> Any:
         if memory is not None and not asked:  # new, and made to lie in an order
             return copied(result, same_array(result), "K")
         for x in operands:
-            listed = x if type(x) is list or type(x) is tuple else (x,)
-            if any(y is result for y in listed):
+            listed = type(x) is list or type(x) is tuple
+            if x is result or (listed and any(y is result for y in x)):
                 return copied(result, same_array(result), "K")
     elif type(result) is list or type(result) is tuple:
         return type(result)([own(x, operands) for x in result])

@@ -100,6 +100,13 @@ def as_operand(x: Any) -> Any:
         ) from None
 
 
+def as_operands(leaves: list[Any]) -> list[Any]:
+    """Return leaves as what programs run on."""
+    if PYTHON_SCALARS.keys().isdisjoint(map(type, leaves)):
+        return leaves
+    return [as_operand(x) for x in leaves]
+
+
 def argument_type(x: Any, label: str) -> ArrayType:
     """Return the type of `x`, or raise a TypeError that starts with `label`."""
     try:

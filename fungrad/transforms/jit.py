@@ -35,6 +35,7 @@ from fungrad.transforms.call import (
     Call,
     argument_types,
     as_operand,
+    as_operands,
     check_callable,
     name_of,
     output_variables,
@@ -84,7 +85,7 @@ class Entry:
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
-        traced = self.captured or any(type(x) is Tracer for x in leaves)
+        traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
         if traced or (self.effect and current_trace.get() is not None):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
             if traced:  # Python numbers are weak in the program, so they are where it is recorded
@@ -104,6 +105,9 @@ class Entry:
         else:
             found = self.program(*leaves)
         return found[0] if self.single else tree.unflatten(self.structure, found)
+
+
+_TRACERS = frozenset([Tracer])
 
 
 def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
@@ -294,7 +298,7 @@ class Jitted(Portable):
             fixed = {where for where, _, _ in static}
             positions = [i for i in range(len(args)) if i not in fixed]
         types = argument_types(leaves, dynamic_args, dynamic_kwargs, self._label, positions)
-        leaves = [as_operand(x) for x in leaves]
+        leaves = as_operands(leaves)
         if len(types) == 1 and not static:
             key: Hashable = (shape_of_call, types[0])
         else:
