@@ -42,6 +42,10 @@ SEND_SECONDS = 3
 """How often a process sends its counts."""
 
 
+Tally = collections.Counter[str]
+"""What a campaign counts beside programs, such as interrupts; a module of this folder may have one."""
+
+
 class Failure(NamedTuple):
     """A seed whose program fails."""
 
@@ -70,8 +74,12 @@ def attempt(campaign: Any, seed: int, known: Mapping[str, int] = {}) -> Failure 
             return None
         signal.setitimer(signal.ITIMER_PROF, 0)
         if known.get(mismatch.kind, 0) < EXAMPLES:
+            tally: Tally = getattr(campaign, "tally", collections.Counter())
+            before = tally.copy()
             program = shrink(campaign, program, mismatch)
             mismatch = campaign.check(program) or mismatch
+            tally.clear()  # of what shrinking has counted
+            tally.update(before)
     except Exception as error:
         mismatch = Mismatch(f"crash, {type(error).__name__}", traceback.format_exc())
     except TooSlow:
@@ -79,10 +87,6 @@ def attempt(campaign: Any, seed: int, known: Mapping[str, int] = {}) -> Failure 
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return Failure(seed, mismatch, ready_test(campaign, seed, program, mismatch))
-
-
-Tally = collections.Counter[str]
-"""What a campaign counts beside programs, such as interrupts; a module of this folder may have one."""
 
 
 class Done(NamedTuple):
