@@ -20,7 +20,7 @@ from fungrad.callback import split_arguments
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.frames import is_internal
-from fungrad.core.trace import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
@@ -262,7 +262,7 @@ def breakpoint(
     """
     if backend is not None:
         check_callable(backend, "debug.breakpoint")
-    trace = current_trace.get()
+    trace = innermost_trace()
     while trace is not None and trace.values is not None:
         trace = trace.outer
     frame: FrameType | None = sys._getframe(1)

@@ -29,7 +29,8 @@ from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import current_trace, record_expr
+from fungrad.core.state import innermost_trace
+from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, type_of
@@ -350,7 +351,7 @@ def checkpoint(
 
     @transformed(_checkpoint, fun, policy, positions, names)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if current_trace.get() is None or jit_disabled.get():
+        if innermost_trace() is None or jit_disabled.get():
             return fun(*args, **kwargs)
         fixed = {i % len(args) for i in positions if -len(args) <= i < len(args)}
         free = [i for i in range(len(args)) if i not in fixed]

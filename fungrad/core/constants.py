@@ -30,7 +30,8 @@ class Constants:
 
     def value(self, trace: Trace, variable: int) -> Any:
         """Return the value of a variable; None if it depends on an input."""
-        self._scan(trace)
+        with trace.turn:
+            self._scan(trace)
         values = self._values
         pending = [variable]
         while pending:

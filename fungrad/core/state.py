@@ -48,7 +48,19 @@ def repair(function: Callable[[], None]) -> Callable[[], None]:
 
 
 current_trace: contextvars.ContextVar[Trace | None] = state_variable("current_trace", None)
-"""The innermost open trace of this thread or task: where values made from nothing are recorded."""
+"""The trace opened last in this thread or task; see `innermost_trace`."""
+
+
+def innermost_trace() -> Trace | None:
+    """Return the innermost open trace: where values made from nothing are recorded.
+
+    That in `current_trace` may be closed. A task, and on free-threaded Python a thread, starts with a copy of the context it
+    was made in: that of a function that was being traced, say, and no longer is.
+    """
+    trace = current_trace.get()
+    while trace is not None and not trace.open:
+        trace = trace.outer
+    return trace
 
 
 class holding(Generic[T]):

@@ -32,9 +32,10 @@ from fungrad.core.float_warnings import at_users_lines, float_modes, modes_with_
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
-from fungrad.core.state import holding, state_variable
+from fungrad.core.state import holding, innermost_trace, state_variable
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.tracer import current_trace as current_trace
+from fungrad.core.turns import FREE, Turn
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.core.watch import Watch
 
@@ -109,6 +110,7 @@ class Trace:
         "sources",
         "staged",
         "still",
+        "turn",
         "types",
         "values",
         "xp",
@@ -134,6 +136,7 @@ class Trace:
         self.bake = bake
         self.level = next(_levels)
         self.open = True
+        self.turn = Turn()  # of the threads that record here
         self.types: list[ArrayType] = []
         self.equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]] = []
         self.sources: list[Source | None] = []
@@ -159,7 +162,7 @@ class Trace:
         self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
 
     def __enter__(self) -> Trace:
-        self.outer = current_trace.get()
+        self.outer = innermost_trace()
         if self.ambient:
             current_trace.set(self)
         outer = None if self.rewriting else self.outer
@@ -231,7 +234,6 @@ class Trace:
         if self.into is not None and (recorder := self.recorder()) is not self:
             return recorder.record(primitive, operands, source)
         # This is the hot path of every un-jitted transform; hence the plain style.
-        types = self.types
         if (
             len(operands) == 2
             and type(x := operands[0]) is type(y := operands[1]) is Tracer
@@ -248,10 +250,9 @@ class Trace:
                 else:
                     v = self.capture(x)
                     variables.append(v)
-                    in_types.append(types[v])
+                    in_types.append(self.types[v])
             inputs = tuple(variables)
             out_types = primitive.infer(tuple(in_types))
-        first = len(types)
         if source is None and (source := self.source) is None:
             frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
             while frame is not None:
@@ -265,21 +266,32 @@ class Trace:
             source = frame and (frame.f_code, frame.f_lasti)
         elif type(source) is not tuple and not self.rewriting:
             source = resolve_source(source)
-        equations = self.equations
-        self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
+        types, equations, free = self.types, self.equations, self.turn.free
+        try:
+            free.pop()
+        except IndexError:
+            self.turn.wait()
+        try:
+            first = len(types)
+            self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
+            if primitive.multiple_results:
+                types.extend(out_types)
+                outputs = tuple(range(first, len(types)))
+                equations.append((primitive, inputs, outputs))
+            else:
+                types.append(out_types[0])
+                equations.append((primitive, inputs, (first,)))
+            free.append(True)
+        except BaseException:
+            free[:] = FREE
+            raise
         if primitive.multiple_results:
-            types.extend(out_types)
-            outputs = tuple(range(first, len(types)))
-            equations.append((primitive, inputs, outputs))
             result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])
         else:
-            type_ = out_types[0]
-            types.append(type_)
-            equations.append((primitive, inputs, (first,)))
             result = _new(Tracer)  # a call of the class takes twice as long
             result.owner = self
             result.variable = first
-            result.type = type_
+            result.type = out_types[0]
             result.memory = None
         if self.values is not None and (primitive.can_fail or primitive.effect):
             self._try()
@@ -290,10 +302,11 @@ class Trace:
         try:
             self.evaluate()
         except Exception:
-            if self.done == len(self.equations) - 1:
-                _, _, outputs = self.equations.pop()
-                self.sources.pop()
-                del self.types[len(self.types) - len(outputs) :]
+            with self.turn:
+                if self.done == len(self.equations) - 1:
+                    _, _, outputs = self.equations.pop()
+                    self.sources.pop()
+                    del self.types[len(self.types) - len(outputs) :]
             raise
 
     def capture(self, value: Any) -> int:
@@ -323,14 +336,15 @@ class Trace:
                         return known[0]
                 # A program that constants are baked into outlives the trace, and who promises anything now.
                 value = copied(value) if self.bake else snapshot(value)
-        v = len(self.types)
-        self.types.append(type_)
-        if self.bake and type(value) is not Tracer:
-            self.constants[v] = value
-        else:
-            if self.values is not None:
-                self.values[v] = value
-            self.captures.append((v, value))
+        with self.turn:
+            v = len(self.types)
+            self.types.append(type_)
+            if self.bake and type(value) is not Tracer:
+                self.constants[v] = value
+            else:
+                if self.values is not None:
+                    self.values[v] = value
+                self.captures.append((v, value))
         if key is not None:
             self._captured[key] = (v, value)
         return v
@@ -340,11 +354,12 @@ class Trace:
 
         The array takes no memory: its strides are zero.
         """
-        v = len(self.types)
-        self.types.append(type_)
         array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
-        self.captures.append((v, array))
-        self.values[v] = array  # type: ignore[index]
+        with self.turn:
+            v = len(self.types)
+            self.types.append(type_)
+            self.captures.append((v, array))
+            self.values[v] = array  # type: ignore[index]
         return Tracer(self, v, type_)
 
     def constant(self, variable: int) -> Any:
@@ -357,7 +372,8 @@ class Trace:
         """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
         if self._moving is None:
             self._moving = Moving()
-        return self._moving.has(self, variable, by_this)
+        with self.turn:
+            return self._moving.has(self, variable, by_this)
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
@@ -375,8 +391,9 @@ class Trace:
         place of the call finds them known.
         """
         with holding(_evaluating, self.level), at_users_lines():
-            while len(self.known) < len(self.equations):
-                self.known.append(self._evaluated(len(self.known)))
+            while (number := len(self.known)) < len(self.equations):
+                # Another thread may have been faster.
+                self.known[number : number + 1] = (self._evaluated(number),)
 
     def _evaluated(self, number: int) -> tuple[int, list[Any]]:
         """Run an equation; return how many it stands for, and their results."""
@@ -519,7 +536,7 @@ def lifted(value: Any) -> Any:
 
 def without_values() -> Trace | None:
     """Return the innermost open trace that has no values."""
-    trace = current_trace.get()
+    trace = innermost_trace()
     while trace is not None and trace.values is not None:
         trace = trace.outer
     return trace

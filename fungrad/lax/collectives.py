@@ -15,7 +15,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.trace import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, kind_of
 from fungrad.lax.arguments import axis_of, integer_of
@@ -549,7 +549,7 @@ def axis_index(axis_name: AxisName) -> Any:
     array([ 0,  5, 10])
     """
     axes = axes_named(axis_name, "axis_index")
-    trace = current_trace.get()
+    trace = innermost_trace()
     found: Any = np.int64(0)
     for i, (name, size) in enumerate(axes):
         own = AxisIndex(name, size)

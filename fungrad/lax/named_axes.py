@@ -9,7 +9,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad.core.axes import named_axis
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.transforms.call import argument_type, as_operand
@@ -66,7 +66,7 @@ def count_of(axes: Axes) -> int:
 def traced(x: Any, function: str) -> Any:
     """Return a leaf as a tracer of the function that is running, if it is none yet."""
     argument_type(x, f"lax.{function}")
-    trace = current_trace.get()
+    trace = innermost_trace()
     if type(x) is Tracer:
         return x
     return as_operand(x) if trace is None else trace.lift(x)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.trace import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
@@ -46,7 +46,7 @@ def _uniform(numpy_function: Any, value: int) -> Any:
 
     @functools.wraps(numpy_function)
     def function(*args: Any, **kwargs: Any) -> Any:
-        trace = current_trace.get()
+        trace = innermost_trace()
         if trace is None or trace.rewriting:
             return numpy_function(*args, **kwargs)
         if type(kwargs.get("like")) is Tracer:

@@ -23,6 +23,7 @@ from fungrad.core.errors import (
     hide_internals,
     raised_inside,
 )
+from fungrad.core.state import innermost_trace
 from fungrad.core.trace import bind, current_trace, stage
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
@@ -302,7 +303,7 @@ def _is_operand(x: Any) -> bool:
 
 def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
     """Return a new array as a tracer of the function that is being traced, if one is."""
-    trace = current_trace.get()
+    trace = innermost_trace()
     if trace is None or trace.rewriting:
         return result
     if type(result) is tuple:  # of linspace(retstep=True)

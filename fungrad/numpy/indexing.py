@@ -18,7 +18,8 @@ import numpy as np
 
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, current_trace, trace_of
+from fungrad.core.state import innermost_trace
+from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer, known_value, resolve
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
@@ -253,7 +254,7 @@ def _indices(
     x: Any, key: Any, arrays: Sequence[Any], *others: Any
 ) -> tuple[Trace, list[Any], Shape]:
     """Return the trace to work in, the index arrays broadcast to one shape, and that shape."""
-    trace = trace_of((x, *arrays, *others)) or current_trace.get()
+    trace = trace_of((x, *arrays, *others)) or innermost_trace()
     if trace is None:
         raise TypeError("neither the array nor its index nor the values are traced")
     shape = arrays[0].shape if arrays else ()

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, bind, current_trace, trace_of
+from fungrad.core.state import innermost_trace
+from fungrad.core.trace import Trace, bind, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.numpy.memory import like
@@ -78,7 +79,7 @@ def as_tracer(x: Any) -> Tracer:
     x = strong(x)
     if type(x) is Tracer:
         return x
-    trace = current_trace.get()
+    trace = innermost_trace()
     if trace is None:
         raise TypeError(f"no function is being traced, so {x!r} cannot be recorded")
     return trace.lift(x)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.types import ArrayType, Shape, type_of
 
 
@@ -498,7 +498,7 @@ def shift(x: Any, axis: int, by: int, value: Any = 0) -> Any:
 def full(type_: ArrayType, value: Any) -> Any:
     """Return an array of one value: recorded in the innermost open trace if there is one."""
     scalar = np.asarray(value, type_.dtype)[()]
-    trace = current_trace.get()
+    trace = innermost_trace()
     x = scalar if trace is None else trace.lift(scalar)
     if not type_.shape:
         return x
@@ -513,5 +513,5 @@ def zeros_like(x: Any) -> Any:
 def iota(shape: Shape, dtype: Any, axis: int = 0) -> Any:
     """Return 0, 1, 2, ... along an axis: recorded in the innermost open trace if there is one."""
     counting = Iota(shape, np.dtype(dtype), axis)
-    trace = current_trace.get()
+    trace = innermost_trace()
     return counting() if trace is None else trace.record(counting, ())

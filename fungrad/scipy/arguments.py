@@ -8,7 +8,8 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.errors import LostDerivativeError, here
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.state import innermost_trace
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, has_tracer, strong
 from fungrad.primitives.elementwise import Cast
@@ -40,7 +41,7 @@ def double(x: Any) -> Any:
 
 def is_plain(*arguments: Any) -> bool:
     """Whether nothing here can be traced: no argument is, and no trace is open to be closed over."""
-    return current_trace.get() is None and not has_tracer(tree.leaves(arguments))
+    return innermost_trace() is None and not has_tracer(tree.leaves(arguments))
 
 
 def untraced(value: Any, what: str) -> Any:

@@ -25,7 +25,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.snapshot import is_writeable
-from fungrad.core.state import put_back
+from fungrad.core.state import innermost_trace, put_back
 from fungrad.core.trace import Trace, bind, stage
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.transformed import Portable, resemble
@@ -86,7 +86,7 @@ class Entry:
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
         traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
-        if traced or (self.effect and current_trace.get() is not None):
+        if traced or (self.effect and innermost_trace() is not None):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
             if traced:  # Python numbers are weak in the program, so they are where it is recorded
                 weak = [False] * len(self.captured) + [t.weak for t in self.in_types]

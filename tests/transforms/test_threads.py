@@ -221,6 +221,79 @@ def test_threads_started_inside_a_traced_function():
     assert fg.grad(f)(2.0) == 6
 
 
+@pytest.mark.parametrize("looking", [False, True])
+def test_threads_that_record_in_one_trace_at_once(looking):
+    def sum_of_powers(x, k):
+        y = x
+        for i in range(60):
+            y = y + fnp.sin(x) * float(k)
+            if looking and i % 20 == 0:
+                assert float(y) == pytest.approx(2 + (i + 1) * k * np.sin(2.0))
+        return y
+
+    def f(x):
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            return sum(pool.map(lambda k: sum_of_powers(x, k), range(WORKERS)))
+
+    n = 60 * sum(range(WORKERS))
+    for _ in range(10):
+        with fg.checking():
+            value, derivative = fg.value_and_grad(f)(2.0)
+        np.testing.assert_allclose(value, 2 * WORKERS + n * np.sin(2.0), rtol=1e-12)
+        np.testing.assert_allclose(derivative, WORKERS + n * np.cos(2.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap])
+def test_contexts_copied_while_a_function_is_traced(transform):
+    """Tasks made there have them, and where threads inherit contexts, threads of pools that start there."""
+    contexts = []
+
+    def f(x):
+        contexts.append(contextvars.copy_context())
+        return fg.lax.cond(
+            x > 0, lambda: contexts.append(contextvars.copy_context()) or x, lambda: x
+        )
+
+    transform(f)(np.ones(2) if transform is fg.vmap else 1.0)
+    assert len(contexts) > 1
+    for context in contexts:
+        assert type(context.run(fnp.zeros, 2)) is np.ndarray
+        assert context.run(fg.grad(lambda x: fnp.sum(fnp.ones(3) * x)), 1.0) == 3
+        assert context.run(fg.jit(lambda x: fnp.sum(fnp.ones(3) * x)), 1.0) == 3
+        assert context.run(fg.checkpoint(lambda x: x), 1.0) == 1
+        np.testing.assert_array_equal(
+            context.run(fg.vmap(lambda x: fnp.arange(2) + x), np.zeros(1)), [[0, 1]]
+        )
+
+
+def test_a_pool_that_starts_while_a_function_is_traced():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+
+        def f(x):
+            assert pool.submit(lambda: 1).result() == 1
+            return x * x
+
+        assert fg.grad(f)(2.0) == 4
+        assert type(pool.submit(fnp.zeros, 2).result()) is np.ndarray
+
+
+def test_tasks_made_while_a_function_is_traced():
+    async def later():
+        return fnp.ones(2)
+
+    async def run():
+        tasks = []
+
+        def f(x):
+            tasks.append(asyncio.ensure_future(later()))
+            return x * x
+
+        assert fg.grad(f)(2.0) == 4
+        return await tasks[0]
+
+    assert type(asyncio.run(run())) is np.ndarray
+
+
 def test_settings_belong_to_a_task():
     async def checked(x):
         with fg.checking():

@@ -13,7 +13,7 @@ from fungrad.control import ode
 from fungrad.control.programs import Closure, close, shared
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.tracer import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.scipy.arguments import cast, operand
@@ -207,7 +207,7 @@ def solve_ivp(
         )
 
     explicit = has_tracer(tree.leaves((t_span, y0, t_eval, extra)))
-    if not explicit and current_trace.get() is None:
+    if not explicit and innermost_trace() is None:
         return scipys()
     start, stop = t_span
     times = None if t_eval is None else as_array(t_eval)

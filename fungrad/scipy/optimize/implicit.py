@@ -14,7 +14,7 @@ from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
 from fungrad.control.solver import HostSolver, Solver
 from fungrad.core.backend import to_device, to_host
-from fungrad.core.tracer import current_trace
+from fungrad.core.state import innermost_trace
 from fungrad.core.types import ArrayType, array_type
 from fungrad.numpy.promotion import has_tracer
 
@@ -33,7 +33,7 @@ def traced(
 ) -> Closure | None:
     """Return `function` as a program; None if neither it nor `start` has anything to do with a trace."""
     explicit = has_tracer(start)
-    if current_trace.get() is None and not explicit:
+    if innermost_trace() is None and not explicit:
         return None
     found = try_to_close(label, function, *types)
     if isinstance(found, NotTraced):
