@@ -33,9 +33,14 @@ class Leaves(NamedTuple):
 
 
 def leaves_of(x: Any, label: str) -> Leaves:
-    """Take `x` apart; raise a TypeError that starts with `label` if a leaf is no array or number."""
+    """Take `x` apart; raise a TypeError that starts with `label`, and says which it is, if a leaf is no array or number."""
     leaves, structure = tree.flatten(x)
-    return Leaves(leaves, structure, [argument_type(leaf, label) for leaf in leaves])
+    try:
+        return Leaves(leaves, structure, [type_of(leaf) for leaf in leaves])
+    except TypeError:
+        for path, leaf in tree.leaves_with_paths(x):
+            argument_type(leaf, label + path)
+        raise
 
 
 def traced(x: Any) -> bool:

@@ -17,7 +17,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.core.types import ArrayType, how_to_register, is_array, type_of
 from fungrad.transforms.argnums import names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.jit import exactly
@@ -219,6 +219,8 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         moved = tuple([args[i] for i in positions])
         leaves, structure = tree.flatten(moved)
         at = tuple([i for i, x in enumerate(leaves) if is_operand(x)])
+        if len(at) < len(leaves):
+            self._check_hidden(positions, moved)
         operands = [as_operand(leaves[i]) for i in at]
         for i, x in zip(at, operands, strict=True):
             leaves[i] = tangent_type(type_of(x))
@@ -227,6 +229,16 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         order = tree.key_order(moved)
         site = Site(static, positions, structure, tuple(leaves), at, perturbed, exact, order)
         return site, operands
+
+    def _check_hidden(self, positions: Sequence[int], args: Sequence[Any]) -> None:
+        """Raise a TypeError if a leaf of the arguments is a dataclass with traced arrays."""
+        for position, argument in zip(positions, args, strict=True):
+            for path, x in tree.leaves_with_paths(argument):
+                if tree.hides_tracers(x):
+                    raise TypeError(
+                        f"{self.label}: {self.argument_name(position)}{path}: {x!r} of type {type(x).__name__} is not an "
+                        f"array or a number. {how_to_register(x)}"
+                    )
 
     def closed(self, site: Site) -> Closure:
         """Trace the function, without its rules, for a call."""

@@ -243,8 +243,15 @@ def _add_hint(error: BaseException) -> None:
         return
     message = str(error)
     hint = next((hint for part, hint in _HINTS.items() if part in message), None)
-    if hint is not None and "\nat " not in message and not raised_inside(error):
+    if hint is None or "\nat " in message or hasattr(error, _OURS):
+        return
+    if raised_inside(error):
+        setattr(error, _OURS, True)  # which its traceback will not tell beyond this call
+    else:
         error.add_note(hint)
+
+
+_OURS = "_raised_by_fungrad"
 
 
 _OF_FLAT = "Error setting single item of array."

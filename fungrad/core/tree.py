@@ -336,3 +336,11 @@ def _fields(
             f"fields {names}{left_out}, each once"
         )
     return data, meta
+
+
+def hides_tracers(x: Any) -> bool:
+    """Whether a leaf of a pytree is a dataclass with traced arrays, which a transform does not see."""
+    if not hasattr(type(x), "__dataclass_fields__"):
+        return False
+    fields = [getattr(x, name, None) for name in type(x).__dataclass_fields__]
+    return any(type(leaf) is Tracer for leaf in leaves(fields))

@@ -29,6 +29,7 @@ from fungrad.transforms.call import (
     argument_types,
     as_operand,
     at_places,
+    check_aux,
     check_callable,
     name_of,
     output_variables,
@@ -62,6 +63,7 @@ class Traced:
             place = lambda i: argument_place(i, args)
             check_dependence(trace, self.outputs, self.moving, label, place)
         self.aux_leaves, self.aux_structure = tree.flatten(aux)
+        check_aux(self.aux_leaves, label)
         self.aux_at = [i for i, x in enumerate(self.aux_leaves) if type(x) is Tracer]
         self.variables = [
             *self.outputs,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,14 +174,27 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             continue
         if type(x) is not Tracer and not is_array(x):
             advice = how_to_register(x)
-            advice = f"{advice} Or: r" if advice else "R"
+            if not dataclasses.is_dataclass(x):
+                advice = (
+                    (f"{advice} Or: return" if advice else "Return")
+                    + " it outside of the transformed function, or with has_aux=True where the transform has it."
+                )
             raise TypeError(
                 f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
-                f"results is {x!r} of type {type(x).__name__}. {advice}eturn it outside of the "
-                "transformed function, or with has_aux=True where the transform has it."
+                f"results is {x!r} of type {type(x).__name__}. {advice}"
             )
         variables.append(trace.lift(x).variable)
     return variables
+
+
+def check_aux(leaves: Iterable[Any], label: str) -> None:
+    """Raise a TypeError if auxiliary data hold traced arrays that are not seen, in a dataclass that is no pytree."""
+    for x in leaves:
+        if tree.hides_tracers(x):
+            raise TypeError(
+                f"at {here()}\n{label}: the auxiliary data hold {x!r} of type {type(x).__name__}, with traced arrays that "
+                f"would be of no use outside. {how_to_register(x)}"
+            )
 
 
 def split_aux(result: Any, label: str) -> tuple[Any, Any]:

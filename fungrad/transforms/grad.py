@@ -24,6 +24,7 @@ from fungrad.transforms.call import (
     argument_type,
     argument_types,
     as_operand,
+    check_aux,
     check_callable,
     name_of,
     output_variables,
@@ -151,6 +152,7 @@ def _transformed(
             if has_aux:
                 value, aux = split_aux(value, label)
                 aux_leaves, aux_structure = tree.flatten(aux)
+                check_aux(aux_leaves, label)
                 aux_at = [i for i, x in enumerate(aux_leaves) if type(x) is Tracer]
                 results = [value, *[aux_leaves[i] for i in aux_at]]
             check_scalar(value, holomorphic, label)
@@ -261,7 +263,7 @@ def check_scalar(value: Any, holomorphic: bool, label: str) -> None:
                 f"{type(value).__name__} {value!r}. If it returns auxiliary data as well, pass "
                 "has_aux=True and return a pair."
             )
-        type_ = argument_type(value, label)
+        type_ = argument_type(value, f"{label} needs a function that returns a scalar")
     if type_.shape == () and kind_of(type_.dtype) == "f":
         return
     if type_.shape != ():

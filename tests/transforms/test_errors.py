@@ -991,6 +991,70 @@ def test_dataclasses_are_told_how_to_become_pytrees():
     assert "register" not in str(info.value)
 
 
+@dataclasses.dataclass
+class Box:
+    w: object
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenBox:
+    w: object
+
+
+ruled = fg.custom_jvp(lambda p: p.w)
+ruled.defjvp(lambda primals, tangents: (ruled(*primals), tangents[0].w))
+OF_DATACLASSES = {  # what is done with a dataclass, and the words of the message before its advice
+    "argument": (lambda c: fg.jit(lambda p: p.w)(c(1.0)), "argument 0: "),
+    "argument in a list": (lambda c: fg.grad(lambda p: p[0].w)([c(1.0)]), r"argument 0\[0\]: "),
+    "result": (lambda c: fg.jit(c)(1.0), "one of its results is "),
+    "result in a list": (lambda c: fg.vmap(lambda x: [c(x)])(np.ones(2)), "one of its results is "),
+    "result of grad": (lambda c: fg.grad(c)(1.0), "needs a function that returns a scalar: "),
+    "auxiliary data": (
+        lambda c: fg.grad(lambda x: (x, [c(x)]), has_aux=True)(1.0),
+        "the auxiliary data hold ",
+    ),
+    "auxiliary data of vjp": (
+        lambda c: fg.vjp(lambda x: (x, c([x])), 1.0, has_aux=True),
+        "the auxiliary data hold ",
+    ),
+    "carry": (
+        lambda c: fg.jit(lambda x: fg.lax.scan(lambda p, _: (p, None), c(x), None, 2)[0].w)(1.0),
+        "init: ",
+    ),
+    "carry in a list": (
+        lambda c: fg.lax.scan(lambda p, _: (p, None), [c(1.0)], None, 2),
+        r"init\[0\]: ",
+    ),
+    "row": (
+        lambda c: fg.lax.scan(lambda s, _: (s, c(s)), 1.0, None, 2),
+        "the result of a step: ",
+    ),
+    "operand of a branch": (
+        lambda c: fg.jit(lambda x: fg.lax.cond(x > 0, lambda p: p.w, lambda p: p.w, c(x)))(1.0),
+        r"operands\[0\]: ",
+    ),
+    "argument of a function with a rule": (
+        lambda c: fg.grad(lambda x: ruled(c(x)))(1.0),
+        "custom_jvp function <lambda>: `p`: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [Box, FrozenBox])
+@pytest.mark.parametrize("name", OF_DATACLASSES)
+def test_dataclasses_are_told_so_wherever_they_are(name, kind):
+    call, words = OF_DATACLASSES[name]
+    advice = rf"{words}{kind.__name__}\(w=(.|\n)*register_dataclass\({kind.__name__}\) once, below the class"
+    with pytest.raises(TypeError, match=advice) as error:
+        call(kind)
+    assert not hasattr(error.value, "__notes__")
+    assert "has_aux=True where" not in str(error.value)
+
+
+def test_auxiliary_data_may_be_any_object_without_tracers():
+    assert fg.grad(lambda x: (x, Box("text")), has_aux=True)(1.0) == (1.0, Box("text"))
+
+
 def test_the_lines_for_dataclasses_work():
     @dataclasses.dataclass
     class Other(Layer):
