@@ -28,6 +28,22 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
+class Hashed:
+    """A key whose hash is computed once. For long ones, such as whole programs: Python looks through a tuple each time."""
+
+    __slots__ = ("_hash", "key")
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hashed) and self.key == other.key
+
+
 @dataclasses.dataclass(slots=True)
 class _Entry(Generic[V]):
     value: V

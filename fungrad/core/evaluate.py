@@ -44,7 +44,9 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     for v, x in given:
         # What is made of scalars alone is recorded too: run at once, a broadcast would be an array. Within a
         # branch, so is what is made of constants: it may never run.
-        scalar = isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
+        scalar = trace is not None and (
+            isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim == 0)
+        )
         values[v] = trace.lift(x) if trace is not None and (scalar or staged) else x
     last = last_uses(expr)
     # What a derivative rule runs, such as the user's own backward rule, is part of the derivative.
@@ -63,13 +65,15 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
         else:
             at = home(primitive.axis_names, trace) or trace
             results = at.record(primitive, (), source)
-        if not primitive.multiple_results:
-            results = (results,)
-        for v, result in zip(outputs, results, strict=True):
-            if last[v] >= 0:
-                values[v] = result
+        if primitive.multiple_results:
+            for v, result in zip(outputs, results, strict=True):
+                if last[v] >= 0:
+                    values[v] = result
+        elif last[v := outputs[0]] >= 0:
+            values[v] = results
         if watch is not None:
-            watch.see(number, equation, source, operands, results)
+            found = results if primitive.multiple_results else (results,)
+            watch.see(number, equation, source, operands, found)
         for v in inputs:
             if last[v] == number:
                 values[v] = None

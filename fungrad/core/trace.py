@@ -264,7 +264,7 @@ class Trace:
                         _own_files.add(file)
                 frame = frame.f_back
             source = frame and (frame.f_code, frame.f_lasti)
-        elif type(source) is not tuple and not self.rewriting:
+        elif not self.rewriting and type(source) is not tuple:
             source = resolve_source(source)
         types, equations, free = self.types, self.equations, self.turn.free
         try:

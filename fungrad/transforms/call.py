@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.cache import LRUCache
+from fungrad.compile.cache import Hashed, LRUCache
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
 from fungrad.core import tree
@@ -33,6 +33,9 @@ from fungrad.core.types import PYTHON_SCALARS, ArrayType, how_to_register, is_ar
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
+
+LONG = 256
+"""Equations from which on hashing the structure of a program once saves more than it costs."""
 
 BYTES_PER_EQUATION = 512
 """What constants weigh that a program holds on to through the jitted functions it calls."""
@@ -238,7 +241,9 @@ def rewrite(
         yield kind
         yield from primitives()
 
-    key = (kind, check_exprs.get(), trace.structure(outputs))
+    key: Hashable = (kind, check_exprs.get(), trace.structure(outputs))
+    if len(trace.equations) > LONG:
+        key = Hashed(key)
     return keep(programs, key, parts(), make, weigh)
 
 

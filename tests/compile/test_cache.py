@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fungrad.compile.cache import LRUCache
+from fungrad.compile.cache import Hashed, LRUCache
 
 
 def fill(cache, keys):
@@ -27,6 +27,22 @@ def test_it_builds_once():
     assert cache.get("a") == "A"
     assert cache.get("b") is None
     assert cache.info() == (3, 1, 4, 1)
+
+
+def test_a_long_key_is_hashed_once():
+    class Part:
+        hashed = 0
+
+        def __hash__(self):
+            Part.hashed += 1
+            return 1
+
+    part, cache = Part(), LRUCache(4)
+    key = Hashed((part, "a"))
+    assert cache.get_or_build(key, lambda: "A") == cache.get(key) == "A"
+    assert Part.hashed == 1
+    assert cache.get(Hashed((part, "a"))) == "A"
+    assert cache.get(Hashed((part, "b"))) is None
 
 
 def test_the_number_is_bounded():
