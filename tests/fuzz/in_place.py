@@ -35,6 +35,8 @@ np.fliplr({w}); np.flipud({w}); {w}[0:1, ..., 0]; {w}.diagonal(); np.hsplit({w},
 {w}[:1].reshape(()); {w}.flat[{k}:]; np.reshape({w}, (-1, 1)); {w}.squeeze(0); np.rollaxis({w}, -1); {w}[np.newaxis, ..., {k}]
 np.asanyarray({w}); np.unstack({w})[{k}]; list({w})[{k}]; next(iter({w})); np.split({w}, [1])[{k}]; np.positive({w}); +{w}
 {w}.ravel('F'); {w}.reshape(-1, order='F'); np.reshape({w}.T, (2, -1)); {w}.T.ravel(); np.asarray({w}, order='F'); np.asfortranarray({w}); np.ascontiguousarray({w}.T)
+{w}[t]; {w}[t, ...]; {w}[..., t]; {w}[:, t]; {w}.reshape(-1, 2, order='F'); {w}[:1].squeeze()
+numpy.lib.stride_tricks.sliding_window_view({w}, 2, axis=0); {w}[np.array({k})]; {w}
 np.conj({w}); np.copy({w}); np.meshgrid({w}, {w2})[{k}]; np.array({w}); np.vstack([{w}, {w2}]); np.permute_dims({w})
 """.replace("\n", ";")
 COPIES = """
@@ -65,6 +67,8 @@ np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
 {w}[:1, ...] *= {x}; np.nan_to_num({w}, copy=False); {w}[{n}] = {x}; {w}[np.argmax({w})] = {x}; np.dot({w}, {w2}, out={c}) if '{c}'[0] == 'v' else None
 {w}[1:] = {w}[:-1]; {w}[:-1] += {w}[1:]; {w}[::2], {w}[1::2] = {w}[1::2].copy(), {w}[::2].copy(); np.logaddexp({w}, {x}, out={w})
 {w} //= 0.5; {w} %= 0.7; {w}[{k}][...] = {x}; {w}[{i}:][0] = {x}; {w}[{i}:][0, ...] += {x}; {w}.reshape(-1)[{k}] = {x}; {w}[:, {k}][{i}] = {x}
+{w}[t] += {x}; {w}[t] = {x}; {w}[t][{k}] = {x}; {w}[t, ...] *= {x}; {w}[..., t] -= {x}; np.add({w}, {x}, out={w}[{i}, ...]); np.sum({b}, out={w})
+np.add.at({w}, t, {x}); {w}[[t, {k}]] = {x}; inc({w}[t, ...], {x}); {w}.sort(axis=-1); {w}[::2] *= {x}
 np.add({w}, {w2}, {w}[...]); np.add.accumulate({w}, out={w}); np.subtract(1.0, {w}, out={w}); {w}.cumprod(axis=0, out={w}); {w}.mean(0, out={w2})
 """.replace("\n", ";")
 BLOCKS = [
@@ -132,6 +136,8 @@ def generate(seed: int) -> Program:
         for i in range(rng.randrange(1, 3))
     ]
     arguments.append(f"s = draw({seed % 1000 + 9}, (), 'f8')")
+    if rng.random() < 0.5:
+        arguments.append(f"t = draw({seed % 1000 + 10}, (), 'i8') % 2")
     captured = []
     if rng.random() < 0.4:
         captured.append(f"b0 = draw(3, ({rng.choice([3, 3, 6000])},), 'f8')")

@@ -344,7 +344,7 @@ class Runner:
         f = self.f()
         axes, batched = [], []
         for i, column in enumerate(zip(*lanes)):
-            if i not in self.case.moving or (self.rng.random() < 0.2 and len(axes) > 0):
+            if self.rng.random() < (0.2 if i in self.case.moving else 0.6):
                 axes.append(None)
                 batched.append(column[0])
                 results = [self.case.run(xs) for xs in self._unmoved(lanes, i)]

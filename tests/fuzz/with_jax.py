@@ -30,7 +30,7 @@ RATED = "compared"
 DTYPES = ["f8"] * 8 + ["c16", "c16", "i8", "b1"]
 """Those that JAX promotes as NumPy does."""
 
-NONE_IN_JAX = ("np.unique(",)
+NONE_IN_JAX = ("np.unique(", "np.setdiff1d(")
 """Functions whose values JAX computes, but with derivatives zero."""
 AT_KINKS = (
     "abs(",
