@@ -85,6 +85,9 @@ def rearranged(program: Program, inputs: Sequence[int], outputs: Sequence[int]) 
 
     Inputs left out must not be needed for the outputs that are kept.
     """
+    expr = program.expr
+    if [*inputs] == [*range(len(expr.inputs))] and [*outputs] == [*range(len(expr.outputs))]:
+        return program
     return shared(_rearranged, program, tuple(inputs), tuple(outputs))
 
 
@@ -110,10 +113,12 @@ def carries_for(
     The carries are the first outputs of `body`, and its inputs from `first` on. With them come flags of the inputs
     that are read.
     """
-    inputs = range(len(body.expr.inputs))
+    every = tuple(range(len(body.expr.inputs)))
     carries = [i for i, flag in enumerate(used) if flag]
     while True:
-        read = reads(_rearranged(body, tuple(inputs), (*carries, *others)).expr)
+        wanted = (*carries, *others)
+        whole = len(wanted) == len(body.expr.outputs)
+        read = reads((body if whole else _rearranged(body, every, wanted)).expr)
         known = set(carries)
         more = [i for i in range(len(used)) if i in known or read[first + i]]
         if more == carries:
