@@ -72,6 +72,7 @@ def _names() -> dict[str, Any]:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("XLA_FLAGS", FLAGS)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # failures are counted
     import jax
     import jax.numpy as jnp
 
