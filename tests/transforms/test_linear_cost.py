@@ -113,7 +113,8 @@ def test_a_leaf_of_a_gradient_takes_few_instructions():
         programs.clear()
         call = functools.partial(fg.grad(total), numbers(n))
         counts.append(instructions(call))
-    assert (counts[1] - counts[0]) / 40 <= 7000  # about eleven equations are recorded, and five run
+    # Pythons cut the same work into more or fewer instructions: 3.14 into a sixth more than 3.11.
+    assert (counts[1] - counts[0]) / 40 <= 8300  # about eleven equations are recorded, and five run
 
 
 def chain(x, n):
