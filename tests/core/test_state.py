@@ -11,40 +11,23 @@ import pytest
 import fungrad as fg
 from fungrad.core.config import checking, settings
 from fungrad.core.state import chosen, state_variable
+from tests.stepping import step_through, traced
 
 variable = state_variable("of_a_test", 0)
 
 
 def at_each_instruction(function, act, call):
     """Make a call, and one of `act` before each instruction of `function`."""
-    if sys.version_info < (3, 12):
 
-        def step(frame, event, _):
-            if event == "opcode":
-                act(frame.f_code, frame.f_lasti)
-            return step
+    def step(frame, event, _):
+        if event == "opcode":
+            act(frame.f_code, frame.f_lasti)
+        return step
 
-        def enter(frame, event, _):
-            frame.f_trace_opcodes = frame.f_code is function.__code__
-            return step if frame.f_trace_opcodes else None
+    def enter(frame, *_):
+        return step_through(frame, step) if frame.f_code is function.__code__ else None
 
-        sys.settrace(enter)
-        try:
-            call()
-        finally:
-            sys.settrace(None)
-        return
-    watching, tool = sys.monitoring, 4
-    event = watching.events.INSTRUCTION
-    watching.use_tool_id(tool, "tests")
-    watching.register_callback(tool, event, act)
-    watching.set_local_events(tool, function.__code__, event)
-    try:
-        call()
-    finally:
-        watching.set_local_events(tool, function.__code__, 0)
-        watching.register_callback(tool, event, None)
-        watching.free_tool_id(tool)
+    traced(enter, call)
 
 
 def cut_at(n, function, call):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextvars
 import os
 import signal
-import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from fungrad.core.float_warnings import ORIGINS
+from tests.stepping import step_through, traced
 
 STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
 """Modules, beside fungrad's own, that count as part of it: it chose to use them."""
@@ -43,15 +43,6 @@ def counts(frame: FrameType) -> bool:
     )
 
 
-def traced(trace: Callable[..., Any], call: Callable[[], Any]) -> Any:
-    """Make a call under a trace function."""
-    sys.settrace(trace)
-    try:
-        return call()
-    finally:
-        sys.settrace(None)
-
-
 class Entered(NamedTuple):
     """A function that a call enters and may be cut off in."""
 
@@ -78,14 +69,13 @@ def functions(call: Callable[[], Any], instructions: bool) -> list[Entered]:
         found.append(entered)
         if not instructions:
             return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
 
         def step(frame: FrameType, event: str, _: Any) -> Any:
             if event == "opcode":
                 entered.offsets.append(frame.f_lasti)
             return step
 
-        return step
+        return step_through(frame, step)
 
     contextvars.copy_context().run(traced, enter, call)
     return found
@@ -145,8 +135,7 @@ class AtInstruction(Cut):
                 return None
             if self.raised is not None or not counts(frame):
                 return None
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
-            return step
+            return step_through(frame, step)
 
         return traced(enter, call)
 
