@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.axes import home
+from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.trace import bind, run, trace_of
+from fungrad.core.trace import bind, note_place, run, trace_of
 from fungrad.core.watch import Watch
 
 
@@ -39,7 +39,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     values: list[Any] = [None] * len(expr.types)
     arguments = list(arguments)
     trace = trace_of(arguments)
-    given = itertools.chain(expr.constants.items(), zip(expr.inputs, arguments, strict=True))
+    given = [*expr.constants.items(), *zip(expr.inputs, arguments, strict=True)]
     staged = trace is not None and trace.staged
     for v, x in given:
         # What is made of scalars alone is recorded too: run at once, a broadcast would be an array. Within a
@@ -53,13 +53,25 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     around = None if trace is None else trace.source
     around = around if isinstance(around, InDerivative) else None
     value_of = values.__getitem__
+    on_numpy = trace is None and namespace([x for _, x in given]) is np
     for number, (equation, source) in enumerate(expr.located()):
         if around is not None:
             source = in_derivative(source, around.backward)
         primitive, inputs, outputs = equation
         operands = list(map(value_of, inputs))
         if trace is None and not (primitive.effect or primitive.axis_names):
-            results = run(primitive, operands, source)
+            if on_numpy and source is not None:  # what `run` comes to
+                try:
+                    results = primitive.impl(np, *operands)
+                except Exception as error:
+                    note_place(error, primitive, source)
+                    raise
+                if primitive.multiple_results:
+                    results = tuple(map(as_result, results))
+                elif type(results) is np.ndarray and not results.ndim:
+                    results = results[()]
+            else:
+                results = run(primitive, operands, source)
         elif inputs or trace is None or primitive.effect:
             results = bind(primitive, operands, source)
         else:

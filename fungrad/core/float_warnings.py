@@ -92,8 +92,9 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
         origins = frame.f_globals.get(ORIGINS)
         if origins is not None:
             found = origins.at(frame.f_code, frame.f_lasti)
-        elif frame.f_code.co_name == "run" and frame.f_globals.get("__name__") == _TRACE:
-            found = frame.f_locals["primitive"], frame.f_locals["source"]
+        elif (frame.f_globals.get("__name__"), frame.f_code.co_name) in _RUNNERS:
+            local = frame.f_locals
+            found = (local["primitive"], local["source"]) if "primitive" in local else None
         elif not is_internal(frame) and package_of(frame) not in ("numpy", "scipy"):
             break
         if found is not None:
@@ -110,7 +111,8 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
     return name, known
 
 
-_TRACE = "fungrad.core.trace"
+_RUNNERS = frozenset([("fungrad.core.trace", "run"), ("fungrad.core.evaluate", "evaluate")])
+"""The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""
 
 
 def _with_calls(**modes: Any) -> contextvars.Context:

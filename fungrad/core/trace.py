@@ -608,8 +608,13 @@ def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) ->
         return execute(primitive, operands)
     except Exception as error:
         if source is not None:
-            error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
+            note_place(error, primitive, source)
         raise
+
+
+def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
+    """Leave on an error that a primitive raised a note with the line that recorded it."""
+    error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
 
 
 def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:

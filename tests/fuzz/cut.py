@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from fungrad.core.float_warnings import ORIGINS
+from fungrad.core.frames import at_store, is_internal
 from tests.stepping import step_through, traced
 
 STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
@@ -88,13 +89,19 @@ def where(frame: FrameType) -> str:
     return f"{path}:{frame.f_lineno} in {code.co_qualname}, offset {frame.f_lasti}"
 
 
-def asked_as_index(frame: FrameType) -> bool:
-    """Whether NumPy asks a tracer whether it is an integer: NumPy drops whatever exception that raises."""
+def asked_by_numpy(frame: FrameType) -> bool:
+    """Whether NumPy asks a tracer whether it is an integer, or stores one as a number: it drops whatever exception that raises."""
     here: FrameType | None = frame
     while here is not None:
-        asked = here.f_locals.get("function") if here.f_code.co_name == "wrapper" else None
-        if here.f_code.co_name == "__index__" or getattr(asked, "__name__", "") == "__index__":
+        function = here.f_locals.get("function") if here.f_code.co_name == "wrapper" else None
+        asked = getattr(function, "__name__", here.f_code.co_name)
+        if asked == "__index__":
             return True
+        if asked in ("__array__", "__complex__", "__float__"):
+            user = here.f_back
+            while user is not None and is_internal(user):
+                user = user.f_back
+            return user is not None and at_store(user)
         here = here.f_back
     return False
 
@@ -113,7 +120,7 @@ class Cut:
     def interrupt(self, frame: FrameType) -> None:
         """Raise it."""
         self.place = where(frame)
-        self.dropped_by_numpy = asked_as_index(frame)
+        self.dropped_by_numpy = asked_by_numpy(frame)
         self.raised = KeyboardInterrupt()
         raise self.raised
 

@@ -213,7 +213,8 @@ def _interrupted(cut: Cut, state: Warm, before: clean.Surroundings) -> clean.Dir
     caught: BaseException | None = None
     try:
         result = cut.run(state.call)
-        if cut.raised is not None and not ignored and not cut.dropped_by_numpy:
+        ignored += [cut.raised] * cut.dropped_by_numpy
+        if cut.raised is not None and not ignored:
             trouble = "the interrupt is lost", "the call returned"
         elif not (ignored or clean.same(result, state.expected)):
             trouble = "a call not cut off is wrong", f"{result} and not {state.expected}"
