@@ -404,7 +404,7 @@ def instead_of_numpy() -> str:
     ours: Any = sys.modules.get("fungrad")
     for part in (*module.split("."), name):
         ours = getattr(ours, part, None)
-    if ours is None:
+    if ours is None or ours is function:
         return ""
     return f"NumPy does not hand what `{written}` is given here on to fungrad. Write fungrad.{module}.{name}(...)."
 
