@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
 import itertools
 import os
 from collections.abc import Callable, Hashable, Sequence
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -150,7 +152,12 @@ class Program(Keeper):
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:
     """Return the function that `source` defines, for arrays of the library `xp`."""
     origins = Origins()
-    bindings = {"np": xp, ORIGINS: origins, **source.bindings}
+    bindings = {
+        "__builtins__": builtins,
+        "np": xp,
+        ORIGINS: origins,
+        **source.bindings,
+    }
     if xp is not np:
         bindings |= {
             name: xp.asarray(value)
@@ -159,7 +166,7 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
         }
     name_of_file = _file(source)
     for name, text, recorded in source.functions:
-        exec(compile(text, name_of_file, "exec"), bindings)
+        bindings[name] = _defined(text, name_of_file, bindings)
         origins.place(bindings[name], recorded, bindings)
     file = origins.file
     if file is not None:
@@ -184,6 +191,17 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             float_modes.set(before)
 
     return run_with_calls if origins.indirect and xp is np else run
+
+
+def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:
+    """Return the function that `text` defines; `bindings` are its globals.
+
+    Marked as one that is nested in another: a free-threaded Python 3.13 never frees others, nor what their globals
+    hold, once there has been a second thread.
+    """
+    module = compile(text, file, "exec")
+    code = next(x for x in module.co_consts if isinstance(x, CodeType))
+    return FunctionType(code.replace(co_flags=code.co_flags | inspect.CO_NESTED), bindings)
 
 
 def _file(source: PythonSource) -> str:

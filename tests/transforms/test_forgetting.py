@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -20,6 +21,14 @@ from fungrad.transforms.call import programs
 
 SCALAR = fg.ShapeDtypeStruct((), np.float64)
 X = np.linspace(0.5, 1.0, 3)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _after_a_thread():
+    """From the first thread on, free-threaded Python 3.13 keeps for good what it takes for long-lived."""
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
 
 
 def of_jvp(b, asks=False):
