@@ -258,10 +258,23 @@ _OF_FLAT = "Error setting single item of array."
 """What NumPy says of ``array.flat[i] = x``, whatever error setting the element has raised."""
 
 
+def _interrupt_behind(error: BaseException) -> BaseException | None:
+    """Return the `KeyboardInterrupt`, say, of which compiled code has taken no notice: Python makes a SystemError of it.
+
+    NumPy's dispatch does so with one that comes while a tracer is asked for its class.
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return None if isinstance(cause, Exception) else cause
+
+
 def _refusal(error: BaseException) -> BaseException | None:
     """Return the error of ours that NumPy or SciPy turned into this one; or note on this what it was."""
     if isinstance(error, FungradError):
         return None
+    if (interrupt := _interrupt_behind(error)) is not None:
+        return interrupt
     frame = raising_frame(error.__traceback__)
     of_library = frame is not None and package_of(frame) in ("numpy", "scipy")
     if of_library or isinstance(error, (ValueError, SystemError)):
@@ -286,7 +299,7 @@ def hide_internals(error: BaseException) -> BaseException | None:
 
     Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
     place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence", and
-    SciPy's compiled code into a SystemError.
+    compiled code of both ours and interrupts into a SystemError.
     """
     _add_hint(error)
     cause = _refusal(error)

@@ -275,6 +275,25 @@ def test_errors_that_scipy_raises_in_place_of_ours_carry_it(name, wrap, capfd):
     assert not hasattr(other.value, "__notes__")
 
 
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("transform", [fg.vmap, fg.grad, fg.jit])
+def test_an_interrupt_that_compiled_code_takes_no_notice_of_arrives(transform, interrupt):
+    # NumPy's dispatch is such code while it asks a tracer for its class; this is what Python then makes of it.
+    raised = interrupt()
+
+    def f(x):
+        try:
+            raise SystemError("<f> returned a result with an exception set") from raised
+        except SystemError as error:
+            raise SystemError("<g> returned a result with an exception set") from error
+
+    with pytest.raises(interrupt) as caught:
+        transform(f)(np.ones(1))
+    assert caught.value is raised
+    with pytest.raises(SystemError, match="mine"):
+        transform(lambda x: (_ for _ in ()).throw(SystemError("mine")))(np.ones(1))
+
+
 def test_where_fungrad_has_no_such_function_rules_are_named():
     def f(x):
         return optimize.differential_evolution(lambda y: (y[0] - x) ** 2, [(0, 1)]).fun
