@@ -13,6 +13,7 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.trace import bind, note_place, run, trace_of
+from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
 
@@ -68,12 +69,16 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
                     raise
                 if primitive.multiple_results:
                     results = tuple(map(as_result, results))
+                    on_numpy = Tracer not in map(type, results)
                 elif type(results) is np.ndarray and not results.ndim:
                     results = results[()]
+                else:
+                    on_numpy = type(results) is not Tracer
             else:
                 results = run(primitive, operands, source)
         elif inputs or trace is None or primitive.effect:
             results = bind(primitive, operands, source)
+            on_numpy = False  # it may be of an enclosing trace, as an index along a mapped axis is
         else:
             at = home(primitive.axis_names, trace) or trace
             results = at.record(primitive, (), source)
