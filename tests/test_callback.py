@@ -1,6 +1,8 @@
 """`pure_callback` and `io_callback`."""
 
+import contextvars
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -372,3 +374,47 @@ def test_where_the_calls_would_have_to_be_repeated_is_an_error():
                 transform(f)(1.5)
     unused = lambda x: lax.while_loop(lambda c: c < 3, lambda c: (drawn(), c * c)[1], x)
     assert fg.jvp(fg.jit(unused), (2.0,), (1.0,)) == (4.0, 4.0)
+
+
+def at_once(run):
+    run()
+    return lambda: None
+
+
+def in_a_thread_that_goes_on(run):
+    """With the context of the callback, as threads of free-threaded Python and tasks have it."""
+    go = threading.Event()
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=lambda: (go.wait(), context.run(run)))
+    thread.start()
+    return lambda: (go.set(), thread.join())
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap])
+@pytest.mark.parametrize("start", [at_once, in_a_thread_that_goes_on])
+def test_loops_without_steps_call_nothing_in_what_a_callback_starts(start, transform):
+    calls, results, ends = [], [], []
+
+    def body(x):
+        def step(c, _):
+            called = pure_callback(
+                lambda y: calls.append(y) or y,
+                SCALAR,
+                lax.stop_gradient(x),
+                vmap_method="sequential",
+            )
+            return c + called, None
+
+        return lax.scan(step, x * 3.0, length=0)[0]
+
+    def run():
+        results.append(transform(body)(np.ones(2) if transform is fg.vmap else 1.0))
+
+    def f(x):
+        return x * io_callback(lambda y: ends.append(start(run)) or y, SCALAR, lax.stop_gradient(x))
+
+    assert fg.grad(f)(2.0) == 2.0
+    (end,) = ends
+    end()
+    np.testing.assert_array_equal(results, [[3.0, 3.0] if transform is fg.vmap else 3.0])
+    assert calls == []

@@ -48,8 +48,12 @@ _own_files: set[str] = set()
 _new: Callable[[type[Tracer]], Tracer] = object.__new__
 _levels = itertools.count(1)  # never reused, so a later trace is always above an earlier one
 
-_evaluating = state_variable("evaluating", sys.maxsize)
-"""The level of the trace that is being evaluated: branches opened later do not record what it computes."""
+_evaluating = state_variable("evaluating", (sys.maxsize, sys.maxsize))
+"""The level of the trace that is being evaluated, and one between those of the traces opened before and since.
+
+Branches that were opened after that trace, but before its evaluation, do not record what this computes. Others do: those
+of functions that are called back from it, and of the threads and tasks that these start, which keep its value for good.
+"""
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -199,7 +203,7 @@ class Trace:
     def recorder(self) -> Trace:
         """Return the trace that records what is computed here: this one, or an open branch."""
         into = self.into
-        if into is None or into.level > _evaluating.get():
+        if into is None or _passed_over(into):
             return self
         return into.recorder()
 
@@ -390,7 +394,7 @@ class Trace:
         The results of equations inside calls are kept too, so that a transform which puts them in the
         place of the call finds them known.
         """
-        with holding(_evaluating, self.level), at_users_lines():
+        with holding(_evaluating, (self.level, next(_levels))), at_users_lines():
             while (number := len(self.known)) < len(self.equations):
                 # Another thread may have been faster.
                 self.known[number : number + 1] = (self._evaluated(number),)
@@ -523,9 +527,15 @@ def stage() -> Trace | None:
     It is recorded within branches, which may never run. Traces with values take no part: they run what they record.
     """
     trace = without_values()
-    if trace is None or not trace.staged or trace.level > _evaluating.get():
+    if trace is None or not trace.staged or _passed_over(trace):
         return None
     return trace
+
+
+def _passed_over(branch: Trace) -> bool:
+    """Whether what is computed now is of an evaluation that an open branch is not part of."""
+    evaluated, since = _evaluating.get()
+    return evaluated < branch.level < since
 
 
 def lifted(value: Any) -> Any:
