@@ -306,13 +306,12 @@ class Jitted(Portable):
         if open_axes():
             key = (key, open_sizes())
         entry = self._entries.get(key)
-        if entry is not None and entry.layouts is not None:
+        if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
-            if layouts != entry.layouts:
+            if entry is not None and layouts != entry.layouts:
                 key = (key, layouts)
                 entry = self._entries.get(key)
         if entry is None:
-            layouts = tuple([layout_of(x) for x in leaves])
 
             def build() -> Entry:
                 donated = self._donated(args, kwargs)
@@ -332,7 +331,7 @@ class Jitted(Portable):
                 self._plain = False  # the shortest way does not ask whether a trace is open, nor how arrays lie
             if entry.layouts not in (None, layouts):  # another thread has built it
                 return self._entry(args, kwargs)
-        if entry.layouts is not None and (trace := current_trace.get()) is not None:
+        if entry.layouts is not None and (trace := innermost_trace()) is not None:
             trace.reshaped = trace.assigned = True
         return entry, leaves
 
