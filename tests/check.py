@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad.compile import python_source
 from fungrad.compile.lower import Program
 from fungrad.core.backend import execute
@@ -56,7 +57,7 @@ def checks_of(sample: Sample) -> list[str]:
     results = outputs(sample, sample.operands)
     if "jvp" not in sample.gaps and moving(sample):
         reverse = "transpose" not in sample.gaps
-        names += ["jvp", "vjp"] if reverse else ["jvp"]
+        names += ["jvp", "vjp", "grad"] if reverse else ["jvp"]
         if sample.primitive.differentiable and any(map(is_inexact, results)):
             names += ["jvp2", "vjp2"] if reverse else ["jvp2"]
     if "transpose" not in sample.gaps:
@@ -229,6 +230,23 @@ def check_vjp(sample: Sample) -> None:
         tolerance = precision([*xs, *value], 1e-11)
         assert_pairing(pairing(cts, tangents), pairing(pulled, ts), tolerance, cts, tangents)
         assert_same(pull(cts), pulled, "the pullback called again")
+
+
+@check
+def check_grad(sample: Sample) -> None:
+    """`grad`, which asks a primitive for cotangents first, gives what transposing its derivative gives."""
+    for f, xs in functions(sample):
+        cts = directions(f(*xs), 2)
+
+        def paired(*xs: Any, f: Function = f, cts: Arrays = cts) -> Any:
+            pairs = zip(f(*xs), cts, strict=True)
+            return sum([fnp.sum(fnp.real(y * ct)) for y, ct in pairs if is_inexact(ct)], 0.0)
+
+        found = fg.grad(paired, tuple(range(len(xs))))(*xs)
+        assert_tangents(found, xs)
+        value, pull = fg.vjp(paired, *xs)
+        pulled = pull(np.ones_like(value))
+        assert_close(found, pulled, precision(xs, 1e-12), "the gradient")
 
 
 @check

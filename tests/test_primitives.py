@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import itertools
 import pkgutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -9,8 +10,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pytest
 
+import fungrad as fg
+import fungrad.numpy as fnp
 import fungrad.primitives
 from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.ufunc import Elementwise, Function
 from tests.backends.fake_cupy import make_module
@@ -196,3 +200,44 @@ def test_rules_that_are_missing_are_noticed_by_the_checks():
 def test_the_registry_finds_new_primitives(monkeypatch):
     monkeypatch.setattr("fungrad.primitives.sorting.Shy", Shy, raising=False)
     assert "Shy has no row in tests/samples" in problems(registered(), ROWS)
+
+
+# `pull`
+
+
+def complex_calls() -> list[tuple[Function, tuple[ArrayType, ...]]]:
+    """Return the entries of the elementwise table that take complex numbers, with what else they take then.
+
+    Some serve functions of `fungrad.numpy` and `fungrad.scipy`, which promote, and do not check that themselves.
+    """
+    kinds = [array_type((), np.dtype(d)) for d in (complex, float)]
+    found = []
+    for declared in registered():
+        if not isinstance(declared, Function) or not declared.differentiable:
+            continue
+        for types in itertools.product(kinds, repeat=len(declared.partials or declared.transposes)):
+            try:
+                results = declared.infer(types)
+                halves = [np.full((), 0.5, t.dtype) for t in types]
+                with np.errstate(all="ignore"):
+                    fg.jvp(declared, halves, halves)
+            except (TypeError, fg.MissingRuleError):
+                continue
+            if kinds[0] in (*types, *results):
+                found.append((declared, types))
+    return found
+
+
+@pytest.mark.parametrize(("function", "types"), complex_calls(), ids=str)
+def test_complex_functions_pull_what_their_derivative_transposed_gives(function, types):
+    """Whether the derivative is a product with a complex number is declared: `holomorphic`."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        xs = [
+            rng.uniform(0.1, 0.9) + (1j * rng.normal() if t.dtype == complex else 0) for t in types
+        ]
+        paired = lambda *xs: fnp.real(function(*xs) * (1.3 - 0.7j))
+        with np.errstate(all="ignore"):
+            expected = fg.vjp(paired, *xs)[1](1.0)
+            found = fg.grad(paired, tuple(range(len(xs))))(*xs)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)

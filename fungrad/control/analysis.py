@@ -16,8 +16,8 @@ from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import place_of_use
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType
-from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
+from fungrad.core.types import ArrayType, tangent_type
+from fungrad.transforms.linearize import linearize_expr, or_zeros
 from fungrad.transforms.taylor import jet_expr
 from fungrad.transforms.transpose import pull_back
 from fungrad.transforms.vmap import with_batch

@@ -26,9 +26,9 @@ from fungrad.core.paths import NAMESPACE
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0, type_of
+from fungrad.core.types import ArrayType, float0, tangent_type, type_of
 from fungrad.primitives.shaping import expand
-from fungrad.transforms.linearize import or_zeros, tangent_type
+from fungrad.transforms.linearize import or_zeros
 
 
 @dataclasses.dataclass(frozen=True)

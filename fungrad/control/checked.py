@@ -14,8 +14,7 @@ from fungrad.control.programs import OfPrograms, tangent
 from fungrad.core.checks import collecting
 from fungrad.core.config import setting, settings
 from fungrad.core.primitive import primitive
-from fungrad.core.types import ArrayType, array_type
-from fungrad.transforms.linearize import tangent_type
+from fungrad.core.types import ArrayType, array_type, tangent_type
 
 LENGTH = 512
 """Bytes of a message: an array has a length that is known beforehand."""

@@ -33,17 +33,12 @@ from fungrad.core.state import innermost_trace
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
 from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
-from fungrad.transforms.linearize import (
-    linearize_expr,
-    or_zeros,
-    push_forward,
-    tangent_type,
-)
+from fungrad.transforms.linearize import linearize_expr, or_zeros, push_forward
 
 
 @primitive

@@ -39,12 +39,12 @@ from fungrad.core.errors import api_boundary, called_with
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, clamp, equal, logical_not, select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
-from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import linearize_expr, or_zeros
 
 
 @primitive

@@ -52,10 +52,10 @@ from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import check_callable, name_of
-from fungrad.transforms.linearize import or_zeros, tangent_type
+from fungrad.transforms.linearize import or_zeros
 from fungrad.transforms.stop import stop_gradient
 
 

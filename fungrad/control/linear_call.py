@@ -10,11 +10,11 @@ from fungrad.control.programs import OfPrograms, close, mapped, record, shared, 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.types import ArrayType, type_list, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import as_operand, name_of
-from fungrad.transforms.linearize import or_zeros, tangent_type
+from fungrad.transforms.linearize import or_zeros
 
 
 @primitive

@@ -23,11 +23,10 @@ from fungrad.control.solver import HostSolver, Solver, aux_types, for_tangents, 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import neg, sub
 from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import as_operand, check_callable
-from fungrad.transforms.linearize import tangent_type
 
 
 @primitive

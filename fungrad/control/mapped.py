@@ -9,9 +9,8 @@ from fungrad.compile.lower import Program
 from fungrad.control.programs import OfPrograms, shared
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import ReduceSum, zeros_like
-from fungrad.transforms.linearize import tangent_type
 from fungrad.transforms.vmap import batch_expr
 
 

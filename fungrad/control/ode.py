@@ -25,7 +25,7 @@ from fungrad.core.backend import to_device, to_host
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
 from fungrad.primitives.shaping import (
     Broadcast,
@@ -36,7 +36,7 @@ from fungrad.primitives.shaping import (
     slice_axis,
     zeros_like,
 )
-from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import jvp_expr, linearize_expr, or_zeros
 from fungrad.transforms.transpose import transpose_expr
 
 METHODS = {

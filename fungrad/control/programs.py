@@ -29,9 +29,9 @@ from fungrad.core.layout import layout_of
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, bind, stage, trace_of
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.transforms.call import as_operand, output_variables, programs, rewrite
-from fungrad.transforms.linearize import jvp_expr, tangent_type
+from fungrad.transforms.linearize import jvp_expr
 from fungrad.transforms.transpose import transpose_expr
 from fungrad.transforms.vmap import batch_expr
 

@@ -14,10 +14,9 @@ from fungrad.control.mapped import one_by_one
 from fungrad.control.programs import OfPrograms, shared, tangent, transposed
 from fungrad.core.backend import to_device, to_host
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.types import ArrayType, array_type, type_of
+from fungrad.core.types import ArrayType, array_type, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg
 from fungrad.primitives.shaping import Broadcast, full
-from fungrad.transforms.linearize import tangent_type
 
 ERROR = array_type((), np.dtype(float))
 

@@ -31,10 +31,9 @@ from fungrad.control.solver import (
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import primitive
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import neg
 from fungrad.transforms.call import check_callable
-from fungrad.transforms.linearize import tangent_type
 
 
 @primitive

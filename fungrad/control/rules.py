@@ -29,12 +29,12 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import Trace, record_expr, trace_of
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0, is_array, type_list, type_of
+from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
 from fungrad.core.watch import Watch
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.transforms.call import as_operand
-from fungrad.transforms.linearize import or_zeros, push_forward, tangent_type
+from fungrad.transforms.linearize import or_zeros, push_forward
 from fungrad.transforms.transpose import pull_back
 
 

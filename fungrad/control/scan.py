@@ -34,10 +34,10 @@ from fungrad.core.backend import as_result, to_device
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand, full, move_axis
-from fungrad.transforms.linearize import linearize_expr, or_zeros, tangent_type
+from fungrad.transforms.linearize import linearize_expr, or_zeros
 from fungrad.transforms.transpose import pull_back
 
 KEEP_BELOW = 2

@@ -17,11 +17,10 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace, trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, how_to_register, is_array, type_of
+from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_type, type_of
 from fungrad.transforms.argnums import names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
 from fungrad.transforms.jit import exactly
-from fungrad.transforms.linearize import tangent_type
 
 
 @dataclasses.dataclass(frozen=True)

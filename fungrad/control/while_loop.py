@@ -44,12 +44,11 @@ from fungrad.core.primitive import Primitive, place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.tree import TreeDef
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand
 from fungrad.transforms.call import check_callable, name_of
-from fungrad.transforms.linearize import tangent_type
 
 
 @primitive

@@ -10,7 +10,7 @@ from fungrad.core.annotations import annotated
 from fungrad.core.errors import MissingRuleError, describe_source, here
 from fungrad.core.interned import InternedValue, interned_dataclass
 from fungrad.core.trace import bind, current_trace, infer
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, tangent_type, type_of
 
 if TYPE_CHECKING:
     from fungrad.core.expr import Expr
@@ -187,6 +187,30 @@ class Primitive(InternedValue):
         Where values are known it is run in place of this one. None if there is nothing to save.
         """
         return None
+
+    def pull(
+        self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]
+    ) -> Sequence[Any] | None:
+        """Return the cotangents of the operands in `flags`, given that of the only result `out`.
+
+        For the others there may be anything. None stands for a cotangent that is zero, and in place of all of them if
+        they are to be found by `jvp` and `transpose`.
+        """
+        if type(self).jvp is not Primitive.jvp:
+            return None
+        standing = [
+            Linear(tangent_type(type_of(x))) if moves else x
+            for x, moves in zip(operands, flags, strict=True)
+        ]
+        if self.multilinear:
+            return [
+                self.transpose(ct, *operands[:i], x, *operands[i + 1 :])[i] if moves else None
+                for i, (x, moves) in enumerate(zip(standing, flags, strict=True))
+            ]
+        linear = self.linear
+        if linear is None or (linear and not any(flags[i] for i in linear)):
+            return None
+        return self.transpose(ct, *standing)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         """Return the cotangents of the operands, given that of the result.

@@ -16,6 +16,7 @@ import contextvars
 import functools
 import itertools
 import sys
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -396,8 +397,16 @@ class Trace:
         """
         with holding(_evaluating, (self.level, next(_levels))), at_users_lines():
             while (number := len(self.known)) < len(self.equations):
+                if self.equations[number][0].effect and not self.turn.claim(number):
+                    time.sleep(0.001)
+                    continue
+                try:
+                    evaluated = self._evaluated(number)
+                except BaseException:
+                    self.turn.performing = None
+                    raise
                 # Another thread may have been faster.
-                self.known[number : number + 1] = (self._evaluated(number),)
+                self.known[number : number + 1] = (evaluated,)
 
     def _evaluated(self, number: int) -> tuple[int, list[Any]]:
         """Run an equation; return how many it stands for, and their results."""

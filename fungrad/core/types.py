@@ -82,6 +82,11 @@ class ArrayType(InternedValue):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
+def tangent_type(type_: ArrayType) -> ArrayType:
+    """Return the type of tangents and cotangents of arrays of `type_`."""
+    return type_.update(weak=False) if type_.weak else type_
+
+
 def type_list(types: Iterable[ArrayType]) -> str:
     """Return types as messages show several of them.
 

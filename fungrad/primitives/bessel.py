@@ -60,12 +60,13 @@ def jve_partial(f: Any) -> Rule:
     return partial
 
 
-jve: Function = special("jve", order("jve"), jve_partial(lambda: jve))
-yve: Function = special("yve", order("yve"), jve_partial(lambda: yve))
+jve: Function = special("jve", order("jve"), jve_partial(lambda: jve), holomorphic=False)
+yve: Function = special("yve", order("yve"), jve_partial(lambda: yve), holomorphic=False)
 ive: Function = special(
     "ive",
     order("ive"),
     lambda t, out, v, x: mul(t, neighbours(ive, v, x, 1)) + decay(t, out, x),
+    holomorphic=False,
 )
 hankel1: Function = special(
     "hankel1", order("hankel1"), lambda t, out, v, x: mul(t, neighbours(hankel1, v, x, -1))

@@ -70,6 +70,7 @@ def special(
     *partials: Rule | None,
     label: str | None = None,
     result: int | None = None,
+    holomorphic: bool = True,
 ) -> Function:
     """Declare the ufunc `name` of `scipy.special`; dtypes are its own.
 
@@ -83,10 +84,13 @@ def special(
         Name of the primitive.
     result
         Which result, of a ufunc that has several.
+    holomorphic
+        As on `Elementwise`.
     """
     function = SpecialFunction(name, result)
     dtype = ufunc_dtype(function.ufunc, result or 0)
-    return elementwise(label or name, *partials, function=function, dtype=dtype)
+    name = label or name
+    return elementwise(name, *partials, function=function, dtype=dtype, holomorphic=holomorphic)
 
 
 class RealFunction(Elementwise):

@@ -6,13 +6,13 @@ import functools
 import importlib
 import operator
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import expand
 
 DType = np.dtype[Any]
@@ -37,6 +37,9 @@ class Elementwise(Primitive):
 
     name: str  # of the subclasses
 
+    holomorphic: ClassVar[bool] = True
+    """Whether the derivative by a complex operand, of a complex result, is a product with a complex number."""
+
     def result_dtype(self, *dtypes: DType) -> DType:
         """Return the dtype of the result; raise TypeError for operands it does not take."""
         raise NotImplementedError
@@ -48,6 +51,23 @@ class Elementwise(Primitive):
         dtype = self.result_dtype(*[t.dtype for t in types])
         numbers = [t.weak for t in types if t.dtype.kind != "b"]  # not the predicate of a select
         return ArrayType(first.shape, dtype, dtype.kind != "b" and bool(numbers) and all(numbers))
+
+    def pull(
+        self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]
+    ) -> Sequence[Any] | None:
+        if self.linear is not None or self.multilinear:
+            return super().pull(ct, flags, out, operands)
+        # The derivative by an operand is a diagonal matrix, which is its own transpose.
+        dtype = type_of(out).dtype
+        if not self.holomorphic and dtype.kind == "c":
+            return None
+        if any(m and type_of(x).dtype != dtype for x, m in zip(operands, flags, strict=True)):
+            return None
+        none = (None,) * len(flags)
+        return [
+            self.jvp((*none[:i], ct, *none[i + 1 :]), out, *operands) if moves else None
+            for i, moves in enumerate(flags)
+        ]
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
@@ -65,6 +85,7 @@ class Function(Elementwise):
     linear: tuple[int, ...] | None  # type: ignore[misc]
     multilinear: bool  # type: ignore[misc]
     view: bool  # type: ignore[misc]
+    holomorphic: bool  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
@@ -112,6 +133,24 @@ class Function(Elementwise):
                 term = partial(t, out, *operands)
                 if term is not None:
                     found = term if found is None else found + term
+        return found
+
+    def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
+        if not self.partials:
+            return None
+        return [any(p for p, f in zip(self.partials, perturbed, strict=True) if f)]
+
+    def pull(
+        self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]
+    ) -> Sequence[Any] | None:
+        rules = self.transposes
+        if rules is None:
+            return super().pull(ct, flags, out, operands)
+        found = []
+        for rule, moves in zip(rules, flags, strict=True):
+            if moves and rule is None:
+                return super().pull(ct, flags, out, operands)
+            found.append(rule(ct, *operands) if moves else None)  # type: ignore[misc]
         return found
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -169,6 +208,7 @@ def elementwise(
     multilinear: bool = False,
     transposes: tuple[Rule | None, ...] | None = None,
     view: bool = False,
+    holomorphic: bool = True,
 ) -> Function:
     """Declare an elementwise primitive.
 
@@ -187,6 +227,8 @@ def elementwise(
         ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule.
     linear, multilinear, view
         As on `Primitive`.
+    holomorphic
+        As on `Elementwise`.
     transposes
         For each operand, ``lambda ct, *operands`` giving its cotangent when it is `Linear`.
     """
@@ -196,4 +238,6 @@ def elementwise(
         if ufunc is None:
             raise TypeError(f"{name} is no ufunc: give its dtype rule")
         dtype = ufunc_dtype(ufunc)
-    return Function(name, function, dtype, partials, transposes, linear, multilinear, view)
+    return Function(
+        name, function, dtype, partials, transposes, linear, multilinear, view, holomorphic
+    )

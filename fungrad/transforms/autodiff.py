@@ -21,7 +21,7 @@ from fungrad.core.paths import keystr, paths_of
 from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0
+from fungrad.core.types import ArrayType, float0, tangent_type
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import (
     argument_place,
@@ -37,7 +37,7 @@ from fungrad.transforms.call import (
     run,
     split_aux,
 )
-from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr, tangent_type
+from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr
 from fungrad.transforms.transpose import transpose_expr
 
 

@@ -32,7 +32,7 @@ from fungrad.transforms.call import (
     run,
     split_aux,
 )
-from fungrad.transforms.transpose import grad_expr
+from fungrad.transforms.reverse import grad_expr
 
 
 @api_boundary

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace, bind, current_trace, rebind, record_expr
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full, zeros_like
 
 
@@ -107,11 +107,6 @@ def known_results(
         found[number] = arguments[start : start + len(types)]
         start += len(types)
     return found
-
-
-def tangent_type(type_: ArrayType) -> ArrayType:
-    """Return the type of tangents and cotangents of arrays of `type_`."""
-    return type_.update(weak=False) if type_.weak else type_
 
 
 def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:

@@ -33,15 +33,10 @@ from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import current_trace, rebind, record_expr
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import add, div, mul, neg, sub
 from fungrad.primitives.shaping import zeros_like
-from fungrad.transforms.linearize import (
-    known_results,
-    or_zeros,
-    results_to_know,
-    tangent_type,
-)
+from fungrad.transforms.linearize import known_results, or_zeros, results_to_know
 
 
 class Series:

@@ -12,16 +12,9 @@ from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear
 from fungrad.core.trace import bind, current_trace, rebind, record_expr
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
-from fungrad.primitives.shaping import full
-from fungrad.transforms.linearize import (
-    known_results,
-    or_zeros,
-    results_to_know,
-    split,
-    tangent_type,
-)
+from fungrad.transforms.linearize import or_zeros
 
 
 def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
@@ -166,24 +159,3 @@ def transpose_expr(expr: Expr, residuals: int) -> Expr:
 
     cotangents = [tangent_type(t) for t in expr.output_types]
     return record_expr("transpose", transposed, [*expr.input_types[:residuals], *cotangents])
-
-
-def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> Expr:
-    """Return the program of the outputs of `expr` and the gradient of the first, in one piece.
-
-    It takes the inputs of `expr` and the results of its first `done` equations; it leaves out the first
-    `skip` outputs.
-    """
-    n = len(expr.inputs)
-    known = results_to_know(expr, done)
-
-    def gradient(*arguments: Any) -> list[Any]:
-        found = known_results(known, arguments[n:])
-        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], found)
-        one = full(tangent_type(expr.output_types[0]), 1)
-        given = [*residuals, *[None] * len(wrt)]
-        cts = pull_back(linear, given, [one if i == 0 else None for i in moving])
-        types = [tangent_type(expr.input_types[i]) for i in wrt]
-        return outs[skip:] + [or_zeros(ct, t) for ct, t in zip(cts, types, strict=True)]
-
-    return record_expr("grad", gradient, [*expr.input_types, *itertools.chain(*known)])

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.experimental import io_callback
 
 WORKERS = 8
 
@@ -241,6 +243,32 @@ def test_threads_that_record_in_one_trace_at_once(looking):
             value, derivative = fg.value_and_grad(f)(2.0)
         np.testing.assert_allclose(value, 2 * WORKERS + n * np.sin(2.0), rtol=1e-12)
         np.testing.assert_allclose(derivative, WORKERS + n * np.cos(2.0), rtol=1e-12)
+
+
+def test_an_effect_happens_once_though_another_thread_looks_at_values_meanwhile():
+    happened, begun = [], threading.Event()
+
+    def effect(y):
+        happened.append(y)
+        begun.set()
+        time.sleep(0.1)
+        return y
+
+    def f(x):
+        y = fnp.sin(x)
+
+        def look():
+            assert begun.wait(10)
+            return float(fnp.cos(y))
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            seen = pool.submit(look)
+            z = io_callback(effect, fg.ShapeDtypeStruct((), float), fg.lax.stop_gradient(y))
+            assert seen.result() == np.cos(np.sin(2.0))
+        return x * z
+
+    assert fg.grad(f)(2.0) == np.sin(2.0)
+    assert happened == [np.sin(2.0)]
 
 
 @pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap])
