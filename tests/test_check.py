@@ -78,6 +78,17 @@ class SineTimes(Primitive):
             return y_term if x_term is None else x_term
         return x_term if self.fault == "jvp: drops a term" else add(x_term, y_term)
 
+    def pull(self, ct, flags, out, operands):
+        if not self.fault.startswith("pull"):
+            return None
+        x, y = operands
+        of_y = Reverse((self.axis,))(mul(sin(x), ct))
+        return ct * cos(x) * Reverse((self.axis,))(y), {
+            "pull: right": of_y,
+            "pull: sign": neg(of_y),
+            "pull: drops an operand": None,
+        }[self.fault]
+
     def transpose(self, ct, x, y):
         if isinstance(x, Linear) and self.fault != "nonlinear: no error":
             raise self.missing("transpose")
@@ -142,6 +153,7 @@ ALL = {
     "jvp2",
     "vjp",
     "vjp2",
+    "grad",
     "transpose",
     "nonlinear",
     "batch",
@@ -176,14 +188,17 @@ def test_all_checks_run():
         # Reverse mode is made of jvp and transpose: it fails with the latter.
         ("transpose: sign", {"transpose", "vjp"}),
         ("transpose: of the wrong operand", {"transpose", "vjp"}),
-        ("transpose: dtype", {"transpose", "vjp", "vjp2"}),
+        ("transpose: dtype", {"transpose", "vjp", "vjp2", "grad"}),
         ("transpose: derivative", {"vjp2"}),
+        ("pull: right", set()),
+        ("pull: sign", {"grad"}),
+        ("pull: drops an operand", {"grad"}),
     ],
 )
 def test_a_fault_is_found(fault, checks):
     found = failing(row(fault))
     if fault.startswith("source"):  # derivatives are compiled when they run a second time
-        found -= {"vjp", "jvp2", "vjp2"}
+        found -= {"vjp", "jvp2", "vjp2", "grad"}
     assert found == checks
 
 

@@ -230,6 +230,8 @@ BODIES = [
 def test_lines_of_what_is_jitted(name, f):
     if f is repeated and "grad" in name:
         return  # it has no reverse mode
+    if f is batched_products and not warned(lambda: np.dot(X * 1e200, X * 1e200)):
+        return  # older versions of NumPy do not look there
     g = JITTED[name](f)
     for _ in range(3):  # traced and compiled, programs inside evaluated first and compiled later
         found = warned(lambda: g(X))
