@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of, type_of
+from fungrad.lax.glossary import public
 from fungrad.lax.operands import (
     ANY,
     BITS,
@@ -102,16 +102,17 @@ def named(
 ) -> Function:
     """Return `function` with its name, and documentation made of what it takes and returns."""
     one = len(names) == 1
+    taken = f"Array or number, {words_of(kinds)}."
+    if not one:
+        taken = f"Arrays or numbers, {words_of(kinds)}; of one dtype and one shape."
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"Return {value}, element by element.\n\n"
-        f"Parameters\n----------\n{', '.join(names)}\n    "
-        f"{'Array or number' if one else 'Arrays or numbers'}, {words_of(kinds)}"
-        f"{'' if one else '; of one dtype and one shape'}.\n\n"
+        f"Parameters\n----------\n{', '.join(names)}\n    {taken}\n\n"
         "Returns\n-------\narray\n    Of the same shape.\n\n"
         f"Raises\n------\nTypeError\n    If {'the dtype is another' if one else 'dtypes or shapes differ'}."
     )
-    return api_boundary(function)
+    return public(function)
 
 
 # Arithmetic
@@ -155,7 +156,7 @@ nextafter = named(
 )
 
 
-@api_boundary
+@public
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """Return ``x * y``, element by element.
 
@@ -179,8 +180,6 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x = np.array([200], np.uint8)
     >>> lax.mul(x, x), lax.mul(x, x, out_dtype=np.uint16)
     (array([64], dtype=uint8), array([40000], dtype=uint16))
@@ -195,7 +194,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 # Powers and roots
 
 
-@api_boundary
+@public
 def pow(x: Any, y: Any) -> Any:
     """Return ``x`` to the power ``y``, element by element.
 
@@ -219,8 +218,6 @@ def pow(x: Any, y: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.pow(np.array([2.0, 3.0]), 2), lax.pow(2.0, np.array([0, 1, 2]))
     (array([4., 9.]), array([1., 2., 4.]))
     """
@@ -234,7 +231,7 @@ def pow(x: Any, y: Any) -> Any:
     return e.power(*aligned("pow", INEXACT, (x, y), names))
 
 
-@api_boundary
+@public
 def integer_pow(x: Any, y: int) -> Any:
     """Return ``x`` to the power of a Python integer, element by element.
 
@@ -257,8 +254,6 @@ def integer_pow(x: Any, y: int) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.integer_pow(np.array([1, 2, 3]), 3)
     array([ 1,  8, 27])
     """

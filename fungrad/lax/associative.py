@@ -7,10 +7,10 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.paths import difference, flatten_with_path, keystr, paths_of
 from fungrad.core.types import ArrayType, type_of
 from fungrad.lax.arguments import axis_of
+from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
 
 __all__ = ["associative_scan"]
@@ -18,7 +18,7 @@ __all__ = ["associative_scan"]
 Leaves = list[Any]
 
 
-@api_boundary
+@public
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:
@@ -62,8 +62,6 @@ def associative_scan(
     --------
     Sums, and the affine recurrence ``h[k] = a[k] * h[k-1] + b[k]``:
 
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.associative_scan(np.add, np.arange(5))
     array([ 0,  1,  3,  6, 10])
     >>> def compose(first, second):

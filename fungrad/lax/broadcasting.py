@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, integers_of, no_such_option
+from fungrad.lax.glossary import public
 
 __all__ = [
     "broadcast",
@@ -21,18 +21,14 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Repeat an array along new leading axes of lengths `sizes`.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     sizes
         The lengths of the new axes.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -41,8 +37,6 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.broadcast(np.array([1, 2]), (2,))
     array([[1, 2],
            [1, 2]])
@@ -52,7 +46,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     return fnp.broadcast_to(x, (*integers_of("broadcast", "sizes", sizes), *np.shape(x)))
 
 
-@api_boundary
+@public
 def broadcast_in_dim(
     operand: Any,
     shape: Sequence[int],
@@ -64,14 +58,10 @@ def broadcast_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     shape
         The shape of the result.
     broadcast_dimensions
         Where the axes of the operand go, in ascending order. Their lengths are those of the result, or 1.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -85,8 +75,6 @@ def broadcast_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
     array([[1, 1, 1],
            [2, 2, 2]])
@@ -112,7 +100,7 @@ def broadcast_in_dim(
     )
 
 
-@api_boundary
+@public
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """Repeat an array to the shape of another, by NumPy's rules of broadcasting.
 
@@ -130,8 +118,6 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.broadcast_like(1.0, np.zeros(3))
     array([1., 1., 1.])
     """
@@ -139,7 +125,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     return fnp.broadcast_to(x, np.shape(array_of("broadcast_like", "like_arr", like_arr)))
 
 
-@api_boundary
+@public
 def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     """Return the shape that arrays of these shapes are broadcast to.
 
@@ -155,14 +141,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.broadcast_shapes((3, 1), (2,))
     (3, 2)
     """
     return np.broadcast_shapes(*[tuple(s) for s in shapes])
 
 
-@api_boundary
+@public
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """Put axes of length 1 in front of an array until it has `rank` axes.
 
@@ -180,8 +165,6 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.broadcast_to_rank(np.zeros(3), 3).shape
     (1, 1, 3)
     """

@@ -14,11 +14,11 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.state import innermost_trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, kind_of
 from fungrad.lax.arguments import axis_of, integer_of
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import (
     AxisName,
     Groups,
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
     """Return the sum of `x` over the calls.
 
@@ -70,8 +70,6 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
         A number or an array, or a pytree of them. Booleans are summed as int64; other dtypes are kept.
     axis_name
         The name of the axis to sum over, or a tuple of names.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
 
     Returns
     -------
@@ -79,16 +77,8 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
         The sums, of the shapes of `x` and equal in all calls. What is not traced is multiplied by the size
         of the axis at once: ``psum(1, axis_name)`` is the size, a Python integer.
 
-    Raises
-    ------
-    NameError
-        If no axis of that name is open.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 2.0, 5.0]))
     array([0.125, 0.25 , 0.625])
     """
@@ -107,7 +97,7 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     return tree.map(summed, x)
 
 
-@api_boundary
+@public
 def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
     """Return the mean of `x` over the calls.
 
@@ -115,10 +105,6 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
     ----------
     x
         A number or an array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
 
     Returns
     -------
@@ -127,9 +113,6 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 2.0, 6.0]))
     array([-2., -1.,  3.])
     """
@@ -143,20 +126,11 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
     return tree.map(mean, x)
 
 
-@api_boundary
+@public_like(pmean)
 def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
     """Return the maximum of `x` over the calls, elementwise.
 
     Calls that tie share the derivative equally, as elements do in `fungrad.numpy.max`.
-
-    Parameters
-    ----------
-    x
-        A number or an array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
 
     Returns
     -------
@@ -165,9 +139,6 @@ def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(np.array([1.0, 2.0, 4.0]))
     array([0.25, 0.5 , 1.  ])
     """
@@ -175,15 +146,19 @@ def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     return tree.map(lambda leaf: across(traced(leaf, "pmax"), axes, PMax), x)
 
 
-@api_boundary
+@public_like(pmax)
 def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
-    """Return the minimum of `x` over the calls, elementwise. Everything else is as in `pmax`.
+    """Return the minimum of `x` over the calls, elementwise.
+
+    Calls that tie share the derivative equally, as elements do in `fungrad.numpy.min`.
+
+    Returns
+    -------
+    pytree
+        The minima, of the shapes and dtypes of `x` and equal in all calls.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(np.array([3, 5, 4]))
     array([0, 2, 1])
     """
@@ -191,7 +166,7 @@ def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     return tree.map(lambda leaf: across(traced(leaf, "pmin"), axes, PMin), x)
 
 
-@api_boundary
+@public_like(pmean)
 def all_gather(
     x: Any,
     axis_name: AxisName,
@@ -205,10 +180,6 @@ def all_gather(
 
     Parameters
     ----------
-    x
-        A number or an array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
     axis_index_groups, to
         Accepted for JAX's sake; must be None and "varying".
     axis
@@ -223,9 +194,6 @@ def all_gather(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 2, 3]))
     array([[1, 2, 3],
            [1, 2, 3],
@@ -246,7 +214,7 @@ def all_gather(
     return tree.map(gathered, x)
 
 
-@api_boundary
+@public
 def psum_scatter(
     x: Any,
     axis_name: AxisName,
@@ -261,12 +229,8 @@ def psum_scatter(
     ----------
     x
         An array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
     scatter_dimension
         The axis of `x` of which call i gets element i; it is as long as the named axis.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
     tiled
         Whether call i gets the i-th of as many slices as there are calls, instead of an element.
 
@@ -277,9 +241,6 @@ def psum_scatter(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(np.array([[1, 2], [30, 40]]))
     array([31, 42])
     """
@@ -297,7 +258,7 @@ def psum_scatter(
     return tree.map(scattered, x)
 
 
-@api_boundary
+@public_like(psum_scatter)
 def all_to_all(
     x: Any,
     axis_name: AxisName,
@@ -311,16 +272,10 @@ def all_to_all(
 
     Parameters
     ----------
-    x
-        An array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
     split_axis
         The axis of `x` of which call i gets element i; it is as long as the named axis.
     concat_axis
         The axis of the result along which these are stacked.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
     tiled
         Whether call i gets the i-th of as many slices as there are calls, which are joined along
         `concat_axis`.
@@ -332,9 +287,6 @@ def all_to_all(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> x = np.array([[1, 2], [3, 4]])
     >>> fg.vmap(lambda row: lax.all_to_all(row, "i", 0, 0), axis_name="i")(x)
     array([[1, 3],
@@ -354,20 +306,14 @@ def all_to_all(
     return tree.map(exchanged, x)
 
 
-@api_boundary
+@public_like(psum_scatter)
 def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Any:
     """Exchange an axis of `x` with the named one: ``all_to_all(x, axis_name, axis, axis)``.
 
     Parameters
     ----------
-    x
-        An array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
     axis
         The axis of `x`; it is as long as the named one.
-    axis_index_groups
-        Accepted for JAX's sake; must be None.
 
     Returns
     -------
@@ -376,9 +322,6 @@ def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Grou
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda row: lax.pswapaxes(row, "i", 0), axis_name="i")(np.array([[1, 2], [3, 4]]))
     array([[1, 3],
            [2, 4]])
@@ -386,14 +329,12 @@ def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Grou
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-@api_boundary
+@public_like(pmean)
 def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Any:
     """Send `x` from call to call.
 
     Parameters
     ----------
-    x
-        A number or an array, or a pytree of them.
     axis_name
         The name of the axis: one, no tuple.
     perm
@@ -412,9 +353,6 @@ def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([1, 2, 3]))
     array([0, 1, 2])
     """
@@ -433,16 +371,12 @@ def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> An
     return _permuted(x, PPermute(name, size, tuple(sources)), "ppermute")
 
 
-@api_boundary
+@public_like(ppermute)
 def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
     """Return the operand of call ``perm[i]`` in call i.
 
     Parameters
     ----------
-    x
-        A number or an array, or a pytree of them.
-    axis_name
-        The name of the axis: one, no tuple.
     perm
         A permutation of the indices along the axis.
 
@@ -458,9 +392,6 @@ def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(np.array([1, 2, 3]))
     array([3, 1, 2])
     """
@@ -479,16 +410,12 @@ def _permuted(x: Any, move: PPermute, function: str) -> Any:
     return tree.map(lambda leaf: move(traced(leaf, function)), x)
 
 
-@api_boundary
+@public_like(pmean)
 def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     """Return the operand of call `source` in all calls.
 
     Parameters
     ----------
-    x
-        A number or an array, or a pytree of them.
-    axis_name
-        The name of the axis, or a tuple of names.
     source
         Index of the call along the axis.
 
@@ -504,9 +431,6 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(np.array([1, 2, 3]))
     array([2, 2, 2])
     """
@@ -526,7 +450,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     return tree.map(sent, x)
 
 
-@api_boundary
+@public
 def axis_index(axis_name: AxisName) -> Any:
     """Return which of the calls this is: an int64, from 0.
 
@@ -535,16 +459,8 @@ def axis_index(axis_name: AxisName) -> Any:
     axis_name
         The name of the axis, or a tuple of names: the last then counts fastest.
 
-    Raises
-    ------
-    NameError
-        If no axis of that name is open.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x * lax.axis_index("i"), axis_name="i")(np.array([5, 5, 5]))
     array([ 0,  5, 10])
     """
@@ -559,7 +475,7 @@ def axis_index(axis_name: AxisName) -> Any:
     return found
 
 
-@api_boundary
+@public
 def axis_size(axis_name: AxisName) -> int:
     """Return how many calls there are, a Python integer.
 
@@ -568,16 +484,8 @@ def axis_size(axis_name: AxisName) -> int:
     axis_name
         The name of the axis, or a tuple of names: the product of their sizes.
 
-    Raises
-    ------
-    NameError
-        If no axis of that name is open.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> fg.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.array([3.0, 6.0]))
     array([1.5, 3. ])
     """

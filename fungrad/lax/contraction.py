@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, axes_of, no_such_option
+from fungrad.lax.glossary import public
 from fungrad.lax.places import positions_along
 from fungrad.primitives import contraction
 from fungrad.primitives.elementwise import Cast
@@ -52,7 +52,7 @@ class Precision(enum.Enum):
 PrecisionLike = str | Precision | tuple[str, str] | tuple[Precision, Precision] | None
 
 
-@api_boundary
+@public
 def dot_general(
     lhs: Any,
     rhs: Any,
@@ -71,12 +71,8 @@ def dot_general(
     dimension_numbers
         ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``: the axes to sum over and those to go
         along with, as sequences; paired axes have equal lengths.
-    precision
-        Makes no difference: NumPy computes in the precision of the operands.
     preferred_element_type
         The dtype of the result; if it holds more than those of the operands, sums are computed in it.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -90,8 +86,6 @@ def dot_general(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x, y = np.ones((5, 2, 3)), np.ones((5, 3, 4))
     >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
@@ -131,7 +125,7 @@ def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
     return x if type_of(x).dtype == dtype else Cast(dtype)(x)
 
 
-@api_boundary
+@public
 def dot(
     lhs: Any,
     rhs: Any,
@@ -150,12 +144,6 @@ def dot(
     dimension_numbers
         The axes to sum over and those to go along with, see `dot_general`. By default the last axis of
         `lhs` and the first of `rhs` are summed over.
-    precision
-        Makes no difference: NumPy computes in the precision of the operands.
-    preferred_element_type
-        The dtype of the result.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -169,8 +157,6 @@ def dot(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dot(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
     array([3, 7])
     """
@@ -187,7 +173,7 @@ def dot(
     return _product("dot", x, y, dimension_numbers, preferred_element_type)
 
 
-@api_boundary
+@public
 def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     """Multiply the matrices of two stacks; the leading axes must be equal.
 
@@ -195,8 +181,6 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     ----------
     lhs, rhs
         Arrays of shapes ``(..., m, k)`` and ``(..., k, n)``.
-    precision
-        Makes no difference: NumPy computes in the precision of the operands.
 
     Returns
     -------
@@ -210,8 +194,6 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
@@ -226,7 +208,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     return _product("batch_matmul", x, y, (((n - 1,), (n - 2,)), (stack, stack)), None)
 
 
-@api_boundary
+@public
 def ragged_dot(
     lhs: Any,
     rhs: Any,
@@ -246,10 +228,6 @@ def ragged_dot(
         An array of shape ``(g, k, n)``: a matrix for each group.
     group_sizes
         ``g`` integers: how many rows each group has. What is left of the rows is multiplied by 0.
-    precision
-        Makes no difference: NumPy computes in the precision of the operands.
-    preferred_element_type
-        The dtype of the result.
     group_offset, out_sharding
         Must be None.
 
@@ -265,8 +243,6 @@ def ragged_dot(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> matrices = np.array([[[1.0]], [[10.0]]])
     >>> lax.ragged_dot(np.ones((3, 1)), matrices, np.array([2, 1])).ravel()
     array([ 1.,  1., 10.])

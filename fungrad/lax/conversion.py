@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.lax.arguments import integer_of
 from fungrad.lax.arithmetic import unary
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import (
     FLOAT,
     INEXACT,
@@ -53,7 +53,7 @@ def _dtype(function: str, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-@api_boundary
+@public
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """Return an array in another dtype.
 
@@ -77,8 +77,6 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.convert_element_type(np.array([1.7, -1.7]), np.int32)
     array([ 1, -1], dtype=int32)
     """
@@ -86,7 +84,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     return e.Cast(_dtype("convert_element_type", new_dtype))(operand)
 
 
-@api_boundary
+@public
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """Return the numbers of another dtype that have the same bits.
 
@@ -112,8 +110,6 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.bitcast_convert_type(np.array([1.0, -2.0], np.float32), np.uint32)
     array([1065353216, 3221225472], dtype=uint32)
     """
@@ -134,7 +130,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return own_result(Bitcast(dtype)(operand))
 
 
-@api_boundary
+@public
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """Return numbers rounded to those of a floating-point format with fewer bits.
 
@@ -160,8 +156,6 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.reduce_precision(np.array([3.14159, 1e5]), exponent_bits=5, mantissa_bits=10)
     array([3.140625,      inf])
     """
@@ -191,7 +185,7 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-@api_boundary
+@public
 def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """Return the nearest whole numbers.
 
@@ -216,8 +210,6 @@ def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.round(np.array([0.5, 1.5, -2.4]))
     array([ 1.,  2., -2.])
     """
@@ -234,7 +226,7 @@ def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
 # Complex numbers
 
 
-@api_boundary
+@public
 def complex(x: Any, y: Any) -> Any:
     """Return ``x + 1j * y``, which keeps infinities and signs of zeros.
 
@@ -255,8 +247,6 @@ def complex(x: Any, y: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.complex(np.array([1.0, 2.0]), np.array([0.5, -1.0]))
     array([1.+0.5j, 2.-1.j ])
     """
@@ -277,7 +267,7 @@ conj = unary("conj", _conj, INEXACT, "the conjugate, as a complex number")
 # Choices
 
 
-@api_boundary
+@public
 def clamp(min: Any, x: Any, max: Any) -> Any:
     """Return `x` with `min` in place of what is below it, and `max` of what is above.
 
@@ -301,8 +291,6 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.clamp(0.0, np.array([-1.0, 0.5, 3.0]), 1.0)
     array([0. , 0.5, 1. ])
     """
@@ -345,7 +333,7 @@ def _choose(function: str, which: Any, cases: Sequence[Any]) -> Any:
     return own_result(chosen)
 
 
-@api_boundary
+@public
 def select_n(which: Any, *cases: Any) -> Any:
     """Return for each element that of one of several arrays.
 
@@ -369,8 +357,6 @@ def select_n(which: Any, *cases: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.select_n(np.array([0, 2, 1]), np.zeros(3), np.ones(3), np.full(3, 2.0))
     array([0., 2., 1.])
     """
@@ -386,7 +372,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return _choose("select_n", which, cases)
 
 
-@api_boundary
+@public_like(select_n)
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """Return the elements of one array where a condition holds, and else those of another.
 
@@ -397,11 +383,6 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     on_true, on_false
         Arrays of one shape and dtype.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype of the cases.
-
     Raises
     ------
     TypeError
@@ -409,8 +390,6 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.select(np.array([True, False]), np.array([1, 2]), np.array([3, 4]))
     array([1, 4])
     """

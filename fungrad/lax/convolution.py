@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.core.errors import api_boundary
 from fungrad.lax.arguments import array_of, integer_of, no_such_option
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from fungrad.lax.spatial import (
     ConvDimensionNumbers,
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def conv_general_dilated(
     lhs: Any,
     rhs: Any,
@@ -96,8 +96,6 @@ def conv_general_dilated(
         Ignored: sums are computed in the precision of the dtype, those of float16 in float32.
     preferred_element_type : dtype, optional
         A dtype of the result, not narrower than that of the operands, in which sums are computed.
-    out_sharding
-        There is only None.
 
     Returns
     -------
@@ -111,8 +109,6 @@ def conv_general_dilated(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x = np.arange(6.0).reshape(1, 6, 1)
     >>> w = np.array([1.0, 0.0, -1.0]).reshape(3, 1, 1)
     >>> layout = ("NWC", "WIO", "NWC")
@@ -213,7 +209,7 @@ def _dilated(
     return y
 
 
-@api_boundary
+@public_like(conv_general_dilated)
 def conv(
     lhs: Any,
     rhs: Any,
@@ -232,23 +228,14 @@ def conv(
         Steps between windows.
     padding : str
         "VALID" or "SAME".
-    precision, preferred_element_type
-        As of `conv_general_dilated`.
 
     Returns
     -------
     array
         Of shape (n, o, ...).
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `conv_general_dilated`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.conv(np.ones((8, 3, 32, 32)), np.ones((16, 3, 5, 5)), (2, 2), "SAME").shape
     (8, 16, 16, 16)
     """
@@ -257,7 +244,7 @@ def conv(
     )
 
 
-@api_boundary
+@public_like(conv_general_dilated)
 def conv_with_general_padding(
     lhs: Any,
     rhs: Any,
@@ -274,23 +261,14 @@ def conv_with_general_padding(
     ----------
     lhs, rhs : array
         Input of shape (n, c, ...) and kernels of shape (o, c, ...), of one dtype.
-    window_strides, padding, lhs_dilation, rhs_dilation, precision, preferred_element_type
-        As of `conv_general_dilated`.
 
     Returns
     -------
     array
         Of shape (n, o, ...).
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `conv_general_dilated`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x, w = np.ones((1, 1, 3)), np.ones((1, 1, 2))
     >>> lax.conv_with_general_padding(x, w, (1,), [(1, 0)], (2,), None)
     array([[[1., 1., 1., 1., 1.]]])
@@ -315,7 +293,7 @@ DEFAULT_NUMBERS = {
 """The dimension numbers of `conv_transpose` where none are given, by the number of axes."""
 
 
-@api_boundary
+@public_like(conv_general_dilated)
 def conv_transpose(
     lhs: Any,
     rhs: Any,
@@ -334,8 +312,6 @@ def conv_transpose(
     ----------
     lhs : array
         Input, with a batch axis, a channel axis and d spatial axes.
-    rhs : array
-        Kernels, of the same dtype, with axes of output channels, input channels and d spatial ones.
     strides : sequence of d int
         Strides of the convolution that this is the transpose of: the spatial axes grow by these factors.
     padding : str or sequence of d (int, int)
@@ -347,8 +323,6 @@ def conv_transpose(
     transpose_kernel : bool
         Whether the kernels are those of the convolution, so that this is its exact transpose: their spatial
         axes are reversed here, and input and output channels exchanged.
-    precision, preferred_element_type
-        As of `conv_general_dilated`.
     use_consistent_padding : bool
         Whether pairs of integers are the padding of that convolution, too.
 
@@ -357,15 +331,8 @@ def conv_transpose(
     array
         With the axes of `dimension_numbers`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `conv_general_dilated`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x, w = np.array([1.0, 2.0]).reshape(1, 2, 1), np.array([1.0, 10.0]).reshape(2, 1, 1)
     >>> lax.conv_transpose(x, w, (2,), "SAME").ravel()
     array([10., 1., 20., 2.])

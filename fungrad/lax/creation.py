@@ -9,9 +9,9 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.backend import namespace
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of, no_such_option
+from fungrad.lax.glossary import public, public_like
 from fungrad.primitives import shaping
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def iota(dtype: Any, size: int) -> Any:
     """Return the numbers 0, 1, 2, ... as an array.
 
@@ -43,14 +43,13 @@ def iota(dtype: Any, size: int) -> Any:
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.iota(int, 3)
     array([0, 1, 2])
     """
     return broadcasted_iota(dtype, (integer_of("iota", "size", size),), 0)
 
 
-@api_boundary
+@public_like(iota)
 def broadcasted_iota(
     dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
 ) -> Any:
@@ -58,14 +57,8 @@ def broadcasted_iota(
 
     Parameters
     ----------
-    dtype
-        The dtype of the numbers: integer, real or complex.
-    shape
-        The shape of the array.
     dimension
         The axis along which they count.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -74,7 +67,6 @@ def broadcasted_iota(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.broadcasted_iota(int, (2, 3), 1)
     array([[0, 1, 2],
            [0, 1, 2]])
@@ -85,20 +77,14 @@ def broadcasted_iota(
     return shaping.iota(lengths, dtype, axis_of(name, "dimension", dimension, len(lengths)))
 
 
-@api_boundary
+@public
 def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
     """Return an array of one value.
 
     Parameters
     ----------
-    shape
-        The shape of the array.
-    fill_value
-        The value, a scalar; it may be traced.
     dtype
         The dtype of the array, by default that of the value.
-    sharding
-        Must be None.
 
     Returns
     -------
@@ -107,7 +93,6 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.full((2,), 3.0)
     array([3., 3.])
     """
@@ -124,7 +109,7 @@ def _filled(name: str, shape: Shape, value: Any, dtype: Any, near: Any) -> Any:
     return (fnp if xp is np else xp).full(shape, value, dtype)
 
 
-@api_boundary
+@public
 def full_like(
     x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None
 ) -> Any:
@@ -134,12 +119,8 @@ def full_like(
     ----------
     x
         An array, or anything with a shape and a dtype.
-    fill_value
-        The value, a scalar; it may be traced.
     dtype, shape
         Where they are to be others than those of `x`.
-    sharding
-        Must be None.
 
     Returns
     -------
@@ -148,8 +129,6 @@ def full_like(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.full_like(np.zeros(2, int), 3)
     array([3, 3])
     """
@@ -160,18 +139,14 @@ def full_like(
     return _filled("full_like", lengths, value, like.dtype if dtype is None else dtype, x)
 
 
-@api_boundary
+@public
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     """Return an array whose elements are not to be read before they are set.
 
     Parameters
     ----------
-    shape
-        The shape of the array.
     dtype
         Its dtype.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -180,7 +155,6 @@ def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.empty((2, 3), float).shape
     (2, 3)
     """
@@ -188,7 +162,7 @@ def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     return fnp.empty(integers_of("empty", "shape", shape), dtype)
 
 
-@api_boundary
+@public
 def dtype(x: Any) -> np.dtype[Any]:
     """Return the dtype of an array, a tracer, a number, or what names a dtype.
 
@@ -204,14 +178,13 @@ def dtype(x: Any) -> np.dtype[Any]:
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.dtype(1.0), lax.dtype("float32")
     (dtype('float64'), dtype('float32'))
     """
     return np.dtype(x) if isinstance(x, (type, str, np.dtype)) else type_of(x).dtype
 
 
-@api_boundary
+@public
 def shape_as_value(shape: Sequence[int]) -> Any:
     """Return a shape as an array of integers.
 
@@ -227,7 +200,6 @@ def shape_as_value(shape: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.shape_as_value((2, 3))
     array([2, 3])
     """

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import integers_of
+from fungrad.lax.glossary import public
 from fungrad.lax.operands import aligned, own_result
 from fungrad.numpy import fft as numpy_fft
 
@@ -40,7 +40,7 @@ _FUNCTIONS: dict[FftType, tuple[str, Any]] = {
 """For each kind, the numbers it takes, and NumPy's function."""
 
 
-@api_boundary
+@public
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """Return the Fourier transform over the last axes.
 
@@ -67,8 +67,6 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.fft(np.array([1.0, 2.0, 3.0, 4.0]), "RFFT", (4,))
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """

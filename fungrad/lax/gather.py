@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_list, type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of
+from fungrad.lax.glossary import public
 from fungrad.lax.places import Axes, GatherScatterMode, layout_of, windows_at
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Gather
@@ -53,7 +53,7 @@ class GatherDimensionNumbers(NamedTuple):
     start_indices_batching_dims: Axes = ()
 
 
-@api_boundary
+@public
 def gather(
     operand: Any,
     start_indices: Any,
@@ -69,8 +69,6 @@ def gather(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     start_indices
         Integers; along the last axis lies an index, the place of the first element of a window.
     dimension_numbers
@@ -79,8 +77,6 @@ def gather(
         The shape of the windows.
     unique_indices
         A promise that no element is read twice, which can make derivatives faster.
-    indices_are_sorted
-        A promise of which no use is made.
     mode
         What becomes of windows that are not inside; by default they are moved inside. See `GatherScatterMode`.
     fill_value
@@ -101,8 +97,6 @@ def gather(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> rows = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     >>> lax.gather(np.array([[1, 2], [3, 4]]), np.array([[1], [0], [1]]), rows, (1, 2))
     array([[3, 4],
@@ -149,7 +143,7 @@ def _fill(value: Any, dtype: np.dtype[Any]) -> Any:
     return Cast(dtype)(value) if type(value) is Tracer else np.asarray(value).astype(dtype)[()]
 
 
-@api_boundary
+@public
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     """Take what is at index arrays along some axes.
 
@@ -170,8 +164,6 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.index_take(np.array([[1, 2], [3, 4]]), (np.array([0, -1]),), (1,))
     array([[1, 3],
            [2, 4]])

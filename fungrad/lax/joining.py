@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, axis_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.glossary import public
 from fungrad.primitives.shaping import Pad
 
 __all__ = [
@@ -32,7 +32,7 @@ def _operands(name: str, operands: Any) -> list[Any]:
     return xs
 
 
-@api_boundary
+@public
 def concatenate(operands: Any, dimension: int) -> Any:
     """Join arrays along an axis they have.
 
@@ -40,8 +40,6 @@ def concatenate(operands: Any, dimension: int) -> Any:
     ----------
     operands
         Arrays of one dtype, and of one shape but along the axis.
-    dimension
-        The axis.
 
     Returns
     -------
@@ -55,8 +53,6 @@ def concatenate(operands: Any, dimension: int) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.concatenate([np.array([1, 2]), np.array([3])], 0)
     array([1, 2, 3])
     """
@@ -64,7 +60,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     return fnp.concatenate(xs, axis_of("concatenate", "dimension", dimension, np.ndim(xs[0])))
 
 
-@api_boundary
+@public
 def stack(operands: Any, axis: int = 0) -> Any:
     """Join arrays along a new axis.
 
@@ -82,8 +78,6 @@ def stack(operands: Any, axis: int = 0) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.stack([np.array([1, 2]), np.array([3, 4])], axis=1)
     array([[1, 3],
            [2, 4]])
@@ -92,7 +86,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     return fnp.stack(xs, axis_of("stack", "axis", axis, np.ndim(xs[0]) + 1))
 
 
-@api_boundary
+@public
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Take an array apart along an axis.
 
@@ -100,8 +94,6 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     ----------
     x
         An array of any dtype.
-    axis
-        The axis.
 
     Returns
     -------
@@ -110,8 +102,6 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.unstack(np.array([[1, 2], [3, 4]]), axis=1)
     (array([1, 3]), array([2, 4]))
     """
@@ -120,18 +110,14 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     return tuple([moved[i] for i in range(np.shape(moved)[0])])
 
 
-@api_boundary
+@public
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     """Cut an array along an axis into pieces of given lengths.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     sizes
         The lengths of the pieces, whose sum is that of the axis.
-    axis
-        The axis.
 
     Returns
     -------
@@ -145,8 +131,6 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.split(np.array([1, 2, 3]), (1, 2))
     [array([1]), array([2, 3])]
     """
@@ -162,14 +146,12 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     return [x[(*index, slice(stop - n, stop))] for stop, n in zip(stops, lengths, strict=True)]
 
 
-@api_boundary
+@public
 def tile(operand: Any, reps: Sequence[int]) -> Any:
     """Repeat an array as a whole along each of its axes.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     reps
         How many times, for each axis.
 
@@ -180,8 +162,6 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.tile(np.array([1, 2]), (2,))
     array([1, 2, 1, 2])
     """
@@ -195,14 +175,12 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     return fnp.tile(x, times)
 
 
-@api_boundary
+@public
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Put elements of one value around and between those of an array, or crop it.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     padding_value
         The value, a scalar of the same dtype; Python's numbers take it.
     padding_config
@@ -223,8 +201,6 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.pad(np.array([1, 2, 3]), 0, [(1, -1, 1)])
     array([0, 1, 0, 2, 0])
     """

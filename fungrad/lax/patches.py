@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.core.errors import api_boundary
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import own_result
 from fungrad.lax.spatial import (
     ConvGeneralDilatedDimensionNumbers,
@@ -30,7 +30,7 @@ from fungrad.primitives.shaping import (
 from fungrad.primitives.windows import every
 
 
-@api_boundary
+@public
 def conv_general_dilated_patches(
     lhs: Any,
     filter_shape: Sequence[int],
@@ -67,8 +67,6 @@ def conv_general_dilated_patches(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.conv_general_dilated_patches(np.arange(4.0).reshape(1, 1, 4), (2,), (1,), "VALID")
     array([[[0., 1., 2.],
             [1., 2., 3.]]])
@@ -103,7 +101,7 @@ def conv_general_dilated_patches(
     return permuted(y, inverse_permutation(numbers.out_spec))
 
 
-@api_boundary
+@public_like(conv_general_dilated_patches)
 def conv_general_dilated_local(
     lhs: Any,
     rhs: Any,
@@ -119,30 +117,17 @@ def conv_general_dilated_local(
 
     Parameters
     ----------
-    lhs : array
-        Input, with a batch axis, c channels and d spatial axes.
     rhs : array
         Kernels, of the same dtype: spatial axes are the places of the result, input channels the elements of
         a window as `conv_general_dilated_patches` orders them.
-    window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision
-        As of `conv_general_dilated`.
-    filter_shape : sequence of d int
-        Lengths of the windows.
 
     Returns
     -------
     array
         With the batch, output channels and places, in the order of `dimension_numbers`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `conv_general_dilated`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x, w = np.arange(3.0).reshape(1, 1, 3), np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> lax.conv_general_dilated_local(x, w, (1,), "VALID", (2,))
     array([[[0., 2.]]])

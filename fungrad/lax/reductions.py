@@ -14,10 +14,10 @@ import numpy as np
 
 from fungrad.control.programs import Closure, mapped
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import type_list, type_of
 from fungrad.lax.arguments import axes_of, axis_of, no_such_option
+from fungrad.lax.glossary import public
 from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
 from fungrad.lax.operands import (
     ANY,
@@ -107,9 +107,7 @@ def _reduction(name: str, rule: Function, kinds: str, value: str, example: str) 
         (x,) = aligned(name, kinds, (operand,), ("operand",))
         return rule(x, axes_of(name, "axes", axes, type_of(x).ndim))
 
-    return _named(
-        function, name, kinds, value, example, "axes\n    The axes, a sequence of integers."
-    )
+    return _named(function, name, kinds, value, example)
 
 
 def _named(
@@ -118,25 +116,21 @@ def _named(
     kinds: str,
     value: str,
     example: str,
-    parameters: str,
     dtype: str = "the dtype of `operand`",
 ) -> Function:
-    """Return `function` with its name and documentation; `parameters` are those besides `operand`."""
+    """Return `function` with its name and documentation."""
     call, _, result = example.partition(" -> ")
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"Return {value}.\n\n"
-        f"Parameters\n----------\noperand\n    Array, {words_of(kinds)}.\n{parameters}\n\n"
+        f"Return {value}.\n\nParameters\n----------\noperand\n    Array, {words_of(kinds)}.\n\n"
         f"Returns\n-------\narray\n    Of {dtype}.\n\n"
-        "Raises\n------\nTypeError\n    If the dtype is another.\n"
-        "ValueError\n    If `operand` has no such axis.\n\n"
-        "Examples\n--------\n>>> import numpy as np\n>>> from fungrad import lax\n"
-        f">>> lax.{call}\n{result}"
+        "Raises\n------\nTypeError\n    If the dtype is another.\n\n"
+        f"Examples\n--------\n>>> lax.{call}\n{result}"
     )
-    return api_boundary(function)
+    return public(function)
 
 
-@api_boundary
+@public
 def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) -> Any:
     """Return the sum over axes.
 
@@ -144,10 +138,6 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) 
     ----------
     operand
         Array, integer, floating-point or complex.
-    axes
-        The axes, a sequence of integers.
-    out_sharding
-        Of no use here: None.
 
     Returns
     -------
@@ -163,8 +153,6 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) 
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.reduce_sum(np.ones((2, 3)), (0,))
     array([2., 2., 2.])
     """
@@ -233,7 +221,7 @@ REDUCTIONS: dict[Primitive, Function] = {
 """For each operation of `IDENTITIES`, the reduction by it."""
 
 
-@api_boundary
+@public
 def reduce(
     operands: Any,
     init_values: Any,
@@ -256,8 +244,6 @@ def reduce(
         multiplication, maximum, minimum and the bitwise operations, that reduction of NumPy is used.
     dimensions
         The axes, of which the elements are taken in row-major order.
-    out_sharding
-        Of no use here: None.
 
     Returns
     -------
@@ -273,8 +259,6 @@ def reduce(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> lax.reduce(x, 0.0, lax.add, (0,))
     array([4., 6.])
@@ -377,7 +361,6 @@ def _position(name: str, primitive: Callable[[int], Primitive], what: str) -> Fu
         f"the position of the {what} along an axis: the first one, or that of the first NaN",
         f"{name}(np.array([[1, 5], [4, 2]]), 1, np.int32) -> "
         + ("array([1, 0], dtype=int32)" if what == "maximum" else "array([0, 1], dtype=int32)"),
-        "axis\n    The axis.\nindex_dtype\n    The dtype of the result, one of integers.",
         "dtype `index_dtype`",
     )
 
@@ -402,7 +385,6 @@ def _cumulative(
         kinds,
         f"the {value} of all elements up to each along an axis",
         f"{name}({example}",
-        "axis\n    The axis.\nreverse\n    Whether to begin at the end.",
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.places import GatherScatterMode, Windows, layout_of, windows_at
 from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.primitives.shaping import inverse_permutation, pad
@@ -147,7 +147,7 @@ def _written(kind: str, x: Any, updates: Any, windows: Windows, unique: bool) ->
     return Scatter(kind)(more, updates, first, *places[1:])[:n]
 
 
-@api_boundary
+@public
 def scatter_apply(
     operand: Any,
     scatter_indices: Any,
@@ -163,8 +163,6 @@ def scatter_apply(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     scatter_indices
         Integers; along the last axis lies an index, the place of the first element of a window. No
         element may be in two windows.
@@ -174,8 +172,6 @@ def scatter_apply(
         Which axes belong together: a `ScatterDimensionNumbers`.
     update_shape
         The shape that updates would have: what axes windows and indices have.
-    indices_are_sorted
-        A promise of which no use is made.
     unique_indices
         A promise that no element is in two windows; needed if indices have no known values.
     mode
@@ -193,8 +189,6 @@ def scatter_apply(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> lax.scatter_apply(np.array([1.0, 2.0]), np.array([[1]]), np.square, elements, update_shape=(1,))
     array([1., 4.])
@@ -263,20 +257,12 @@ _DOC = """{summary}
 
 Parameters
 ----------
-operand
-    An array of any shape and dtype.
 scatter_indices
     Integers; along the last axis lies an index, the place of the first element of a window.
 updates
     An array of the same dtype: a window for each index.
-dimension_numbers
-    Which axes belong together: a `ScatterDimensionNumbers`.
-indices_are_sorted
-    A promise of which no use is made.
 unique_indices
     A promise that no element is in two windows, which can make it faster.
-mode
-    What becomes of windows that are not inside; by default they are left out. See `GatherScatterMode`.
 
 Returns
 -------
@@ -292,8 +278,6 @@ ValueError
 
 Examples
 --------
->>> import numpy as np
->>> from fungrad import lax
 >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
 >>> lax.{name}(np.array([1.0, 2.0, 3.0]), np.array([[2], [0]]), np.array([4.0, 2.0]), elements)
 {result}
@@ -320,7 +304,7 @@ def _scatter(name: str) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _DOC.format(name=name, summary=summary, result=result)
-    return api_boundary(function)
+    return public_like(scatter_apply)(function)
 
 
 scatter = _scatter("scatter")

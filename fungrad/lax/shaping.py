@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of, no_such_option
+from fungrad.lax.glossary import public
 
 __all__ = [
     "collapse",
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def reshape(
     operand: Any,
     new_sizes: Sequence[int],
@@ -35,14 +35,10 @@ def reshape(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     new_sizes
         The new shape; no length in it can be left open.
     dimensions
         An order of the operand's axes in which to take them, by default their own.
-    out_sharding
-        Must be None.
 
     Returns
     -------
@@ -56,8 +52,6 @@ def reshape(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.reshape(np.array([[1, 2, 3], [4, 5, 6]]), (3, 2), dimensions=(1, 0))
     array([[1, 4],
            [2, 5],
@@ -74,14 +68,12 @@ def reshape(
     return fnp.reshape(x if dimensions is None else transpose(x, dimensions), shape)
 
 
-@api_boundary
+@public
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Join neighbouring axes into one.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     start_dimension, stop_dimension
         The first of the axes and the one after the last, by default the number of axes.
 
@@ -92,8 +84,6 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.collapse(np.zeros((2, 3, 4)), 1).shape
     (2, 12)
     """
@@ -107,14 +97,12 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     return fnp.reshape(x, (*shape[:first], math.prod(shape[first:stop]), *shape[stop:]))
 
 
-@api_boundary
+@public
 def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """Reorder the axes: axis ``i`` of the result is axis ``permutation[i]`` of the operand.
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     permutation
         All axes of the operand in their new order.
 
@@ -125,8 +113,6 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -139,16 +125,9 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     return fnp.transpose(x, axes)
 
 
-@api_boundary
+@public
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """Reverse the order of elements along axes.
-
-    Parameters
-    ----------
-    operand
-        An array of any shape and dtype.
-    dimensions
-        The axes.
 
     Returns
     -------
@@ -157,8 +136,6 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.rev(np.array([1, 2, 3]), (0,))
     array([3, 2, 1])
     """
@@ -166,7 +143,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     return fnp.flip(x, axes_of("rev", "dimensions", dimensions, np.ndim(x)))
 
 
-@api_boundary
+@public
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     """Insert axes of length 1.
 
@@ -184,8 +161,6 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.expand_dims(np.zeros(3), (0, 2)).shape
     (1, 3, 1)
     """
@@ -194,7 +169,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return fnp.expand_dims(x, axes_of("expand_dims", "dimensions", new, np.ndim(x) + len(new)))
 
 
-@api_boundary
+@public
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """Remove axes of length 1.
 
@@ -202,8 +177,6 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     ----------
     array
         An array of any shape and dtype.
-    dimensions
-        The axes.
 
     Returns
     -------
@@ -212,8 +185,6 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.squeeze(np.zeros((1, 3, 1)), (0,)).shape
     (3, 1)
     """

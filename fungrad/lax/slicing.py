@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import (
     array_of,
@@ -23,6 +22,7 @@ from fungrad.lax.arguments import (
     integers_of,
     number_of,
 )
+from fungrad.lax.glossary import public, public_like
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def slice(
     operand: Any,
     start_indices: Sequence[int],
@@ -49,8 +49,6 @@ def slice(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     start_indices, limit_indices
         For each axis the first place and the one where the slice ends, which it does not contain.
     strides
@@ -68,8 +66,6 @@ def slice(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.slice(np.arange(10), (2,), (9,), (3,))
     array([2, 5, 8])
     """
@@ -89,7 +85,7 @@ def slice(
     return x[tuple([Bounds(*bounds) for bounds in zip(start, limit, step, strict=True)])]
 
 
-@api_boundary
+@public
 def slice_in_dim(
     operand: Any,
     start_index: int | None,
@@ -101,15 +97,11 @@ def slice_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     start_index, limit_index
         The first place and the one where the slice ends. None stands for the ends of the axis;
         negative ones count from the last.
     stride
         The distance between elements.
-    axis
-        The axis.
 
     Returns
     -------
@@ -118,8 +110,6 @@ def slice_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.slice_in_dim(np.arange(5), 1, -1)
     array([1, 2, 3])
     """
@@ -148,20 +138,14 @@ def _from_start(place: int, n: int) -> int:
     return place + n if place < 0 else place
 
 
-@api_boundary
+@public
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """Return what is at one place of an axis; the place is known.
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     index
         The place; negative ones count from the last.
-    axis
-        The axis.
-    keepdims
-        Whether the result has the axis, with length 1.
 
     Returns
     -------
@@ -175,8 +159,6 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.index_in_dim(np.array([[1, 2], [3, 4]]), 1, axis=1, keepdims=False)
     array([2, 4])
     """
@@ -234,7 +216,7 @@ def _check_fits(name: str, what: str, sizes: Sequence[int], x: Any) -> None:
         raise ValueError(f"lax.{name}: {what} {tuple(sizes)} does not fit into {type_of(x)}")
 
 
-@api_boundary
+@public
 def dynamic_slice(
     operand: Any,
     start_indices: Any,
@@ -246,8 +228,6 @@ def dynamic_slice(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     start_indices
         An integer for each axis, as a sequence or an array of shape ``(operand.ndim,)``. Where the slice would
         not fit, the start is moved.
@@ -268,8 +248,6 @@ def dynamic_slice(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_slice(np.arange(5), (2,), (2,))
     array([2, 3])
     >>> lax.dynamic_slice(np.arange(5), (9,), (2,))
@@ -285,7 +263,7 @@ def dynamic_slice(
     return DynamicSlice(axes, lengths, limits)(x, *[starts[a] for a in axes])
 
 
-@api_boundary
+@public_like(dynamic_slice)
 def dynamic_update_slice(
     operand: Any,
     update: Any,
@@ -299,14 +277,8 @@ def dynamic_update_slice(
 
     Parameters
     ----------
-    operand
-        An array of any shape and dtype.
     update
         What replaces the slice: an array of as many axes and the same dtype, nowhere longer.
-    start_indices
-        An integer for each axis, as in `dynamic_slice`.
-    allow_negative_indices
-        Whether negative starts count from the end, for all axes or for each; otherwise they are 0.
 
     Returns
     -------
@@ -322,8 +294,6 @@ def dynamic_update_slice(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_update_slice(np.zeros(4), np.array([1.0, 2.0]), (1,))
     array([0., 1., 2., 0.])
     """
@@ -339,7 +309,7 @@ def dynamic_update_slice(
     return DynamicUpdateSlice(axes, lengths, limits)(x, new, *[starts[a] for a in axes])
 
 
-@api_boundary
+@public
 def dynamic_slice_in_dim(
     operand: Any,
     start_index: Any,
@@ -352,16 +322,10 @@ def dynamic_slice_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     start_index
         An integer. Where the slice would not fit, it is moved.
     slice_size
         How many elements.
-    axis
-        The axis.
-    allow_negative_indices
-        Whether negative starts count from the end; otherwise they are 0.
 
     Returns
     -------
@@ -370,8 +334,6 @@ def dynamic_slice_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_slice_in_dim(np.arange(5), -2, 2)
     array([3, 4])
     """
@@ -386,7 +348,7 @@ def dynamic_slice_in_dim(
     return DynamicSlice(axes, lengths, limits)(x, *[start for _ in axes])
 
 
-@api_boundary
+@public
 def dynamic_index_in_dim(
     operand: Any,
     index: Any,
@@ -399,16 +361,8 @@ def dynamic_index_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     index
         The place, an integer; where it is out of range, the next that is not.
-    axis
-        The axis.
-    keepdims
-        Whether the result has the axis, with length 1.
-    allow_negative_indices
-        Whether negative places count from the end; otherwise they are 0.
 
     Returns
     -------
@@ -417,8 +371,6 @@ def dynamic_index_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_index_in_dim(np.array([[1, 2], [3, 4]]), 1, keepdims=False)
     array([3, 4])
     """
@@ -428,7 +380,7 @@ def dynamic_index_in_dim(
     return taken if keepdims else fnp.squeeze(taken, axis)
 
 
-@api_boundary
+@public
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -436,16 +388,10 @@ def dynamic_update_slice_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     update
         What replaces the slice: an array of the same dtype and, but along the axis, the same shape.
     start_index
         An integer. Where the update would not fit, it is moved.
-    axis
-        The axis.
-    allow_negative_indices
-        Whether negative starts count from the end; otherwise they are 0.
 
     Returns
     -------
@@ -454,8 +400,6 @@ def dynamic_update_slice_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_update_slice_in_dim(np.zeros(4), np.ones(2), 9, axis=0)
     array([0., 0., 1., 1.])
     """
@@ -468,7 +412,7 @@ def dynamic_update_slice_in_dim(
     )
 
 
-@api_boundary
+@public_like(dynamic_index_in_dim)
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -476,17 +420,9 @@ def dynamic_update_index_in_dim(
 
     Parameters
     ----------
-    operand
-        An array of any dtype.
     update
         What is put there: an array of the same dtype with all axes of the operand but this one, or
         with this one of length 1.
-    index
-        The place, an integer; where it is out of range, the next that is not.
-    axis
-        The axis.
-    allow_negative_indices
-        Whether negative places count from the end; otherwise they are 0.
 
     Returns
     -------
@@ -495,8 +431,6 @@ def dynamic_update_index_in_dim(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.dynamic_update_index_in_dim(np.zeros(3), 5.0, 1, axis=0)
     array([0., 5., 0.])
     """

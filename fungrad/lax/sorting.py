@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import ArrayType, type_of
 from fungrad.lax.arguments import axis_of, integer_of
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import ANY, FLOAT, ORDERED, aligned, array_type_of, described
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import take_along_axis
@@ -19,7 +19,7 @@ from fungrad.primitives.sorting import ArgSort, Sort
 __all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]
 
 
-@api_boundary
+@public
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Return arrays sorted along an axis, by the first of them.
 
@@ -27,8 +27,6 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     ----------
     operand
         An array, or a sequence of arrays of one shape, all of which are put in the same order.
-    dimension
-        The axis.
     is_stable
         Whether elements with equal keys keep their order.
     num_keys
@@ -49,8 +47,6 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.sort(np.array([3.0, 1.0, 2.0]))
     array([1., 2., 3.])
     >>> lax.sort((np.array([2, 1, 1]), np.array([1.0, 2.0, 3.0])))
@@ -75,7 +71,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return results if several else results[0]
 
 
-@api_boundary
+@public_like(sort)
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
     """Return `keys` sorted along an axis, and `values` in the same order.
 
@@ -83,8 +79,6 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     ----------
     keys, values
         Arrays of one shape.
-    dimension, is_stable
-        As for `sort`.
 
     Returns
     -------
@@ -95,13 +89,9 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     ------
     TypeError
         If shapes differ.
-    ValueError
-        If there is no such axis.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.sort_key_val(np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2]))
     (array([1, 2, 3]), array([0.1, 0.2, 0.3]))
     """
@@ -130,7 +120,7 @@ def _extreme(x: Any, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     return take_along_axis(x, order, axis, unique=True), Cast(np.dtype(np.int32))(order)
 
 
-@api_boundary
+@public
 def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """Return the greatest elements along an axis, from the greatest on, and their positions.
 
@@ -140,8 +130,6 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
         Array that is not complex. NaNs count as the greatest.
     k
         How many.
-    axis
-        The axis.
 
     Returns
     -------
@@ -158,8 +146,6 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.top_k(np.array([1.0, 5.0, 3.0, 5.0]), 3)
     (array([5., 5., 3.]), array([1, 3, 2], dtype=int32))
     """
@@ -180,7 +166,7 @@ def _approximate(
     return _extreme(x, _counted(name, k, type_of(x), axis), axis, largest)
 
 
-@api_boundary
+@public_like(top_k)
 def approx_max_k(
     operand: Any,
     k: int,
@@ -195,19 +181,12 @@ def approx_max_k(
     ----------
     operand
         Array, floating-point.
-    k
-        How many.
     reduction_dimension
         The axis.
     recall_target, reduction_input_size_override
         How good an approximation has to be; the result is exact whatever they are.
     aggregate_to_topk
         True: there are no partial results.
-
-    Returns
-    -------
-    values, indices
-        As of `top_k`.
 
     Raises
     ------
@@ -218,8 +197,6 @@ def approx_max_k(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.approx_max_k(np.array([1.0, 5.0, 3.0]), 2)
     (array([5., 3.]), array([1, 2], dtype=int32))
     """
@@ -228,7 +205,7 @@ def approx_max_k(
     )
 
 
-@api_boundary
+@public_like(approx_max_k)
 def approx_min_k(
     operand: Any,
     k: int,
@@ -239,27 +216,13 @@ def approx_min_k(
 ) -> tuple[Any, Any]:
     """Return the least elements along an axis, from the least on, and their positions: here it is exact.
 
-    Parameters
-    ----------
-    operand, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk
-        As for `approx_max_k`.
-
     Returns
     -------
     values, indices
         As of `top_k`; NaNs count as the greatest numbers.
 
-    Raises
-    ------
-    TypeError
-        If `operand` is not floating-point.
-    ValueError
-        If there is no such axis, or there are not as many elements.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.approx_min_k(np.array([1.0, 5.0, 3.0]), 2)
     (array([1., 3.]), array([0, 2], dtype=int32))
     """

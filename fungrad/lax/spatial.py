@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of
 from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of
+from fungrad.lax.glossary import public, public_like
 from fungrad.primitives.convolution import fitting
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import inverse_permutation
@@ -53,7 +53,7 @@ LETTERS = (("lhs_spec", "NC"), ("rhs_spec", "OI"), ("out_spec", "NC"))
 """The letters of the axes that are not spatial, in canonical order."""
 
 
-@api_boundary
+@public
 def conv_dimension_numbers(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
@@ -83,7 +83,6 @@ def conv_dimension_numbers(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.conv_dimension_numbers((1, 3, 9), (2, 3, 3), None).rhs_spec
     (0, 1, 2)
     """
@@ -137,7 +136,7 @@ def _checked(numbers: ConvDimensionNumbers, ndim: int) -> ConvDimensionNumbers:
     return ConvDimensionNumbers(*map(tuple, numbers))
 
 
-@api_boundary
+@public
 def conv_general_permutations(
     dimension_numbers: tuple[str, str, str],
 ) -> tuple[tuple[int, ...], ...]:
@@ -155,7 +154,6 @@ def conv_general_permutations(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "CNHW"))
     ((0, 3, 1, 2), (3, 2, 0, 1), (1, 0, 2, 3))
     """
@@ -163,7 +161,7 @@ def conv_general_permutations(
     return tuple(map(tuple, conv_dimension_numbers(shape, shape, dimension_numbers)))
 
 
-@api_boundary
+@public
 def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
@@ -192,7 +190,6 @@ def padtype_to_pads(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.padtype_to_pads((5, 6), (2, 3), (1, 1), "SAME")
     [(0, 1), (1, 1)]
     """
@@ -290,7 +287,7 @@ def windows_of(
     return tuple(map(fitting, padded(name, lengths, pads), window, strides, dilation))
 
 
-@api_boundary
+@public
 def conv_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
@@ -318,7 +315,6 @@ def conv_shape_tuple(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.conv_shape_tuple((8, 3, 32, 32), (16, 3, 5, 5), (2, 2), "SAME")
     (8, 16, 16, 16)
     """
@@ -344,7 +340,7 @@ def _general_shape(
     return tuple([shape[i] for i in inverse_permutation(numbers.out_spec)])
 
 
-@api_boundary
+@public
 def conv_general_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
@@ -368,7 +364,6 @@ def conv_general_shape_tuple(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> layout = ("NHWC", "HWIO", "NHWC")
     >>> lax.conv_general_shape_tuple((8, 32, 32, 3), (5, 5, 3, 16), (2, 2), "SAME", layout)
     (8, 16, 16, 16)
@@ -378,7 +373,7 @@ def conv_general_shape_tuple(
     return _general_shape(name, lhs_shape, rhs_shape, numbers, None, window_strides, padding)
 
 
-@api_boundary
+@public_like(conv_general_shape_tuple)
 def conv_transpose_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
@@ -390,19 +385,11 @@ def conv_transpose_shape_tuple(
 
     Parameters
     ----------
-    lhs_shape, rhs_shape : sequence of int
-        Shapes of the input and the kernels.
     window_strides, padding, dimension_numbers
         The strides, the padding and the dimension numbers of `conv_transpose`.
 
-    Returns
-    -------
-    tuple of int
-        Shape of the result.
-
     Examples
     --------
-    >>> from fungrad import lax
     >>> layout = ("NHWC", "HWIO", "NHWC")
     >>> lax.conv_transpose_shape_tuple((8, 16, 16, 3), (5, 5, 3, 16), (2, 2), "SAME", layout)
     (8, 32, 32, 16)

@@ -10,11 +10,11 @@ import numpy as np
 
 from fungrad.control.programs import Closure, mapped
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, kind_of, type_list, type_of
 from fungrad.lax.arguments import array_of
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
 from fungrad.lax.operands import brought_to, own_result
 from fungrad.lax.spatial import Padding, dilated, factors_of, pads_of, windows_of
@@ -38,7 +38,7 @@ RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 NAME = "reduce_window"
 
 
-@api_boundary
+@public
 def reduce_window(
     operand: Any,
     init_value: Any,
@@ -92,9 +92,6 @@ def reduce_window(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> x = np.array([[1.0, 3.0, 2.0, 0.0], [4.0, 0.0, 1.0, 5.0]])
     >>> def pooled(x):
     ...     return lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2))
@@ -235,7 +232,7 @@ def _general(
     return combine(starts, xs)
 
 
-@api_boundary
+@public_like(reduce_window)
 def reduce_window_shape_tuple(
     operand_shape: Sequence[int],
     window_dimensions: Sequence[int],
@@ -250,17 +247,19 @@ def reduce_window_shape_tuple(
     ----------
     operand_shape : sequence of int
         Shape of the arrays.
-    window_dimensions, window_strides, padding, base_dilation, window_dilation
-        As of `reduce_window`.
 
     Returns
     -------
     tuple of int
         Shape of the result.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If windows, strides, dilations or padding are none of such an array.
+
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.reduce_window_shape_tuple((5, 6), (2, 2), (1, 2), "VALID")
     (4, 3)
     """

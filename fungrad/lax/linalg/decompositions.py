@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, no_such_option
+from fungrad.lax.glossary import public, public_like
 from fungrad.lax.linalg.operands import arrays_of, check, matrices_of
 from fungrad.primitives.decompositions import Eig
 from fungrad.primitives.elementwise import Cast
@@ -44,7 +44,7 @@ def _of_subset(name: str, subset: Any) -> None:
         )
 
 
-@api_boundary
+@public
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """Return the lower triangular L with ``L L^H = x``, of positive definite matrices.
 
@@ -67,8 +67,6 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]]))
     array([[2., 0.],
            [1., 1.]])
@@ -77,7 +75,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     return fnp.linalg.cholesky(_symmetrized(a) if symmetrize_input else a)
 
 
-@api_boundary
+@public
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     """Return the Cholesky factor of ``R^H R + w w^H``, upper triangular like R.
 
@@ -97,8 +95,6 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.cholesky_update(np.array([[3.0]]), np.array([4.0]))
     array([[5.]])
     """
@@ -114,7 +110,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     return factor * fnp.expand_dims(sign, -1)
 
 
-@api_boundary
+@public
 def eig(
     x: Any,
     *,
@@ -144,8 +140,6 @@ def eig(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.eig(np.diag([1.0, 2.0]))[0]
     array([1.+0.j, 2.+0.j])
     """
@@ -160,7 +154,7 @@ def eig(
     return results
 
 
-@api_boundary
+@public
 def eigh(
     x: Any,
     *,
@@ -192,8 +186,6 @@ def eigh(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.eigh(np.diag([2.0, 1.0]))[1]
     array([1., 2.])
     """
@@ -204,7 +196,7 @@ def eigh(
     return v, w
 
 
-@api_boundary
+@public
 def lu(x: Any) -> tuple[Any, Any, Any]:
     """Return the LU decomposition of matrices with rows interchanged.
 
@@ -221,8 +213,6 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.lu(np.array([[1.0, 2.0], [2.0, 2.0]]))
     (array([[2. , 2. ],
            [0.5, 1. ]]), array([1, 1], dtype=int32), array([1, 0], dtype=int32))
@@ -232,7 +222,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return triangles, pivots, lu_pivots_to_permutation(pivots, np.shape(a)[-2])
 
 
-@api_boundary
+@public
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """Return the order that interchanging item i with item ``pivots[i]``, for each i in turn, makes.
 
@@ -250,8 +240,6 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.lu_pivots_to_permutation(np.array([1, 1]), 3)
     array([1, 0, 2], dtype=int32)
     """
@@ -265,7 +253,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return Cast(np.dtype(np.int32))(Permutation(permutation_size)(found))
 
 
-@api_boundary
+@public
 def qr(
     x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: Any = None
 ) -> tuple[Any, ...]:
@@ -279,8 +267,6 @@ def qr(
         Whether to take the columns in the order of what is left of them.
     full_matrices
         Whether Q is square, or has as many columns as R has rows at least.
-    use_magma
-        Must be None.
 
     Returns
     -------
@@ -289,8 +275,6 @@ def qr(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> q, r = linalg.qr(np.ones((3, 2)), full_matrices=False)
     >>> q.shape, r.shape
     ((3, 2), (2, 2))
@@ -306,7 +290,7 @@ def qr(
     return (*fnp.linalg.qr(moved, mode), order)
 
 
-@api_boundary
+@public
 def schur(
     x: Any,
     *,
@@ -332,8 +316,6 @@ def schur(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.schur(np.array([[1.0, 2.0], [0.0, 3.0]]))[0]
     array([[1., 2.],
            [0., 3.]])
@@ -346,7 +328,7 @@ def schur(
     return results if compute_schur_vectors else results[:1]
 
 
-@api_boundary
+@public_like(qr)
 def svd(
     x: Any,
     *,
@@ -359,8 +341,6 @@ def svd(
 
     Parameters
     ----------
-    x
-        An array of shape ``(..., m, n)``.
     full_matrices
         Whether U and V are square.
     compute_uv
@@ -375,8 +355,6 @@ def svd(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.svd(np.diag([1.0, 2.0]), compute_uv=False)
     array([2., 1.])
     """

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.core.types import type_of
+from fungrad.lax.glossary import public
 from fungrad.lax.linalg.operands import arrays_of, check, matrices_of
 from fungrad.primitives.linalg import TriangularSolve
 from fungrad.primitives.stacks import (
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def hessenberg(a: Any) -> tuple[Any, Any]:
     """Return the Hessenberg form of square matrices and the reflections that lead to it. No derivative.
 
@@ -46,8 +46,6 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> form, factors = linalg.hessenberg(np.ones((3, 3)))
     >>> factors.shape
     (2,)
@@ -56,7 +54,7 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
     return form, factors
 
 
-@api_boundary
+@public
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     """Return the tridiagonal form of Hermitian matrices and the reflections that lead to it. No derivative.
 
@@ -75,8 +73,6 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.tridiagonal(np.eye(3))[1]
     array([1., 1., 1.])
     """
@@ -113,7 +109,7 @@ def _check_reflections(name: str, a: Any, taus: Any) -> None:
     check(name, fits, "arrays of shapes (..., m, n) and (..., k) with k <= n <= m", a, taus)
 
 
-@api_boundary
+@public
 def householder_product(a: Any, taus: Any) -> Any:
     """Return the product of reflections, a matrix with orthonormal columns.
 
@@ -131,8 +127,6 @@ def householder_product(a: Any, taus: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.householder_product(np.array([[0.0], [0.0]]), np.array([2.0]))
     array([[-1.],
            [ 0.]])
@@ -144,7 +138,7 @@ def householder_product(a: Any, taus: Any) -> Any:
     return one - matmul(v, matmul(t, matmul(adjoint(v), one)))
 
 
-@api_boundary
+@public
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
     """Multiply by the product Q of reflections, which is not formed.
 
@@ -166,8 +160,6 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.ormqr(np.array([[0.0], [0.0]]), np.array([2.0]), np.eye(2))
     array([[-1.,  0.],
            [ 0.,  1.]])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.errors import api_boundary
 from fungrad.lax.arguments import no_such_option
+from fungrad.lax.glossary import public
 from fungrad.lax.linalg.operands import arrays_of, check
 from fungrad.primitives.linalg import TriangularSolve
 from fungrad.primitives.stacks import Triangle, conjugated, matmul, transposed
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@api_boundary
+@public
 def symmetric_product(
     a_matrix: Any,
     c_matrix: Any,
@@ -50,8 +50,6 @@ def symmetric_product(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> linalg.symmetric_product(np.array([[1.0], [2.0]]), np.eye(2), beta=1.0)
     array([[2., 2.],
            [2., 5.]])
@@ -67,7 +65,7 @@ def symmetric_product(
     return Triangle(True)(result) + transposed(Triangle(True, -1)(result))
 
 
-@api_boundary
+@public
 def triangular_solve(
     a: Any,
     b: Any,
@@ -107,8 +105,6 @@ def triangular_solve(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> a = np.array([[2.0, 0.0], [1.0, 4.0]])
     >>> linalg.triangular_solve(a, np.array([[2.0], [9.0]]), left_side=True, lower=True)
     array([[1.],
@@ -140,7 +136,7 @@ def triangular_solve(
     return solution if left_side else transposed(solution)
 
 
-@api_boundary
+@public
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
     """Solve systems with tridiagonal matrices, whose row i is ``dl[i], d[i], du[i]``.
 
@@ -165,8 +161,6 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.lax import linalg
     >>> one = np.ones(3)
     >>> linalg.tridiagonal_solve(0 * one, 2 * one, 0 * one, np.array([[2.0], [4.0], [6.0]])).ravel()
     array([1., 2., 3.])
