@@ -143,18 +143,42 @@ def test_modules_can_be_imported_first_while_a_function_is_traced():
     assert output_of(program) == ["0"]
 
 
-@pytest.mark.parametrize("package", ["fungrad", "fungrad.numpy"])
-def test_type_checkers_see_the_names_that_are_imported_late(package):
-    module = importlib.import_module(package)
+def imports_for_type_checkers(module):
     body = ast.parse(Path(module.__file__).read_text("utf-8")).body
     (block,) = [s for s in body if isinstance(s, ast.If) and ast.unparse(s.test) == "TYPE_CHECKING"]
-    seen = {(s.module, alias.name) for s in block.body for alias in s.names}
-    prefix = "" if package == "fungrad" else f"{package}."
-    late = {(prefix + home, name) for home, names in module._LAZY.items() for name in names}
-    whole = {name for home, name in seen if home == package}
-    assert seen - {(package, name) for name in whole} == late
-    assert {name for _, name in late} | whole <= set(module.__all__)
+    return {(s.module, alias.name) for s in block.body for alias in s.names}
+
+
+def test_type_checkers_see_the_names_that_are_imported_late():
+    seen = imports_for_type_checkers(fungrad)
+    late = {(home, name) for home, names in fungrad._LAZY.items() for name in names}
+    whole = {name for home, name in seen if home == "fungrad"}
+    assert seen - {("fungrad", name) for name in whole} == late
+    assert {name for _, name in late} | whole <= set(fungrad.__all__)
     for home, name in late:
-        assert getattr(module, name) is getattr(importlib.import_module(home), name)
+        assert getattr(fungrad, name) is getattr(importlib.import_module(home), name)
     for name in whole:
-        assert getattr(module, name) is importlib.import_module(f"{package}.{name}")
+        assert getattr(fungrad, name) is importlib.import_module(f"fungrad.{name}")
+
+
+def test_type_checkers_see_the_names_of_fungrad_numpy():
+    """They know the names in `__all__`, which is a plain list, that a module defines of which all is imported."""
+    fnp = fungrad.numpy
+    modules = {*fnp._HOME.values()} - {"fft", "linalg"}
+    whole = {("fungrad.numpy", "fft"), ("fungrad.numpy", "linalg")}
+    assert imports_for_type_checkers(fnp) == {(f"fungrad.numpy.{m}", "*") for m in modules} | whole
+    for name, home in fnp._HOME.items():
+        module = importlib.import_module(f"fungrad.numpy.{home}")
+        assert getattr(fnp, name) is (module if name == home else getattr(module, name))
+        assert name == home or name in defined(module)
+
+
+def defined(module):
+    """The names that a module defines where a type checker sees it."""
+    found = set()
+    for statement in ast.parse(Path(module.__file__).read_text("utf-8")).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            found.add(statement.name)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            found |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    return found
