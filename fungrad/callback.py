@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.trace import trace_of, without_values
+from fungrad.core.nesting import trace_of, without_values
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback

@@ -12,8 +12,8 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result, to_host
 from fungrad.core.errors import api_boundary, here
-from fungrad.core.state import chosen, current_trace
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.state import chosen
+from fungrad.core.tracer import Tracer, current_trace, known_value
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array
 from fungrad.transforms.call import check_callable

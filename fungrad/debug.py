@@ -20,8 +20,7 @@ from fungrad.callback import split_arguments
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.frames import is_internal
-from fungrad.core.state import innermost_trace
-from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.tracer import Tracer, innermost_trace, resolve
 from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
 from fungrad.transforms.call import check_callable

@@ -29,8 +29,7 @@ import numpy as np
 
 from fungrad.core.backend import namespace
 from fungrad.core.errors import MissingRuleError, api_boundary
-from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import bind
+from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import ufunc as _public
 from fungrad.primitives.shaping import expand, zeros_like

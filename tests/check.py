@@ -20,10 +20,9 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import python_source
 from fungrad.compile.lower import Program
-from fungrad.core.backend import execute
 from fungrad.core.config import checking
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
+from fungrad.core.primitive import Primitive, execute
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import Elementwise

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import fungrad as fg
 from fungrad.core.errors import ConcretizationError
-from fungrad.core.trace import Trace, trace_of
+from fungrad.core.nesting import trace_of
+from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.indexing import COMBINE, getitem, setitem_functional

@@ -17,8 +17,7 @@ import numpy as np
 from fungrad.compile.pieces import Definition, Line, Listing, Origin, lay_out
 from fungrad.core.errors import Source
 from fungrad.core.evaluate import last_uses
-from fungrad.core.expr import Expr
-from fungrad.core.pretty import variable_names
+from fungrad.core.expr import Expr, variable_names
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice

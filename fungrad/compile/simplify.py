@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import execute
 from fungrad.core.config import check_exprs
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
+from fungrad.core.primitive import Primitive, execute
 from fungrad.core.types import array_type
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import add, mul, neg

@@ -29,9 +29,8 @@ from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.state import innermost_trace
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.naming import Named

@@ -51,7 +51,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
-from fungrad.core.trace import Trace
+from fungrad.core.tracer import Recorder
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.call import check_callable, name_of
@@ -289,7 +289,7 @@ class custom_jvp(CustomFunction):
                 return self._at_values(trace, args)
             return result_at_values_below(self, trace, args)
 
-    def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Run the rule on the values that the arguments have in `trace`."""
         check_not_running(self, trace)
         site, operands = self.site(args, of_trace(trace), moved_by(trace))
@@ -320,7 +320,7 @@ class custom_jvp(CustomFunction):
         )
         return tree.unflatten(structure[0], found)
 
-    def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)

@@ -38,8 +38,8 @@ from fungrad.core.errors import api_boundary, called_with
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.trace import Trace, record_expr
-from fungrad.core.tracer import Tracer
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import Call, check_callable, name_of
@@ -293,7 +293,7 @@ class custom_vjp(CustomFunction):
                 return self._at_values(trace, args)
             return result_at_values_below(self, trace, args)
 
-    def _at_values(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Run the forward pass on the values that the arguments have in `trace`."""
         check_not_running(self, trace)
         site, operands = self.site(args, of_trace(trace), moved_by(trace))
@@ -309,7 +309,7 @@ class custom_vjp(CustomFunction):
         found = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
         return tree.unflatten(structures[0], found)
 
-    def _as_program(self, trace: Trace, args: tuple[Any, ...]) -> Any:
+    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)

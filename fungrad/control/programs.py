@@ -26,8 +26,9 @@ from fungrad.core.errors import (
 )
 from fungrad.core.expr import Expr
 from fungrad.core.layout import layout_of
-from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, bind, stage, trace_of
+from fungrad.core.nesting import stage, trace_of
+from fungrad.core.primitive import Primitive, bind
+from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.transforms.call import as_operand, output_variables, programs, rewrite

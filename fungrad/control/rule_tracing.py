@@ -25,8 +25,7 @@ from fungrad.core.errors import ConcretizationError, LeakedTracerError, here
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use
 from fungrad.core.state import holding, state_variable
-from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.types import ArrayType
 from fungrad.transforms.call import name_of
 
@@ -37,12 +36,12 @@ _Call = tuple[Any, Any]
 _running: contextvars.ContextVar[tuple[_Call, ...]] = state_variable("running_rules", ())
 
 
-def running_rule(owner: Any, trace: Trace) -> holding[tuple[_Call, ...]]:
+def running_rule(owner: Any, trace: Recorder) -> holding[tuple[_Call, ...]]:
     """Context in which the rule of `owner` is run for a call that is recorded in `trace`."""
     return holding(_running, (*_running.get(), (owner, trace)))
 
 
-def check_not_running(owner: Any, trace: Trace) -> None:
+def check_not_running(owner: Any, trace: Recorder) -> None:
     """Raise an error if the rule of `owner` is being run for a call in `trace`.
 
     It gets what tracers of `trace` stand for, so it calls the function with one only if it closes over it.
@@ -60,7 +59,9 @@ def tracing_rule() -> holding[int]:
     return holding(_depth, _depth.get() + 1)
 
 
-def rule_at_call(owner: Any, rules: Sequence[Any], trace: Trace, operands: Sequence[Any]) -> bool:
+def rule_at_call(
+    owner: Any, rules: Sequence[Any], trace: Recorder, operands: Sequence[Any]
+) -> bool:
     """Whether the rule of a call that is recorded in `trace` has to be traced at once.
 
     It has to if it closes over tracers, which become operands of the call, or may work across named axes that are open
@@ -70,7 +71,7 @@ def rule_at_call(owner: Any, rules: Sequence[Any], trace: Trace, operands: Seque
     """
     if _deep_enough(trace):
         return False
-    outer: Trace | None = trace
+    outer: Recorder | None = trace
     while outer is not None and not outer.bake and outer.values is None:
         outer = outer.outer
     if outer is not None and not outer.bake and any(map(may_move, operands)):
@@ -78,22 +79,22 @@ def rule_at_call(owner: Any, rules: Sequence[Any], trace: Trace, operands: Seque
     return bool(open_axes()) or any(map(reaches_tracer, rules))
 
 
-def kept_with(trace: Trace) -> int:
+def kept_with(trace: Recorder) -> int:
     """Return the level of the trace whose program is kept with what is recorded in `trace`; 0 if there is none."""
-    outer: Trace | None = trace
+    outer: Recorder | None = trace
     while outer is not None and not outer.bake:
         outer = outer.outer
     return 0 if outer is None else outer.level
 
 
-def _deep_enough(trace: Trace) -> bool:
+def _deep_enough(trace: Recorder) -> bool:
     """Whether no transform can differentiate a call that is recorded in `trace` as often as rules are nested.
 
     Those that can are open around it and have values. What is recorded can still be differentiated more often
     later, if it becomes part of a jitted function.
     """
     count = 0
-    outer: Trace | None = trace
+    outer: Recorder | None = trace
     while outer is not None:
         count += outer.values is not None
         outer = outer.outer

@@ -26,11 +26,11 @@ from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.config import settings
 from fungrad.core.expr import Expr
+from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import Trace, record_expr, trace_of
-from fungrad.core.tracer import Tracer
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
-from fungrad.core.watch import Watch
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.transforms.call import as_operand
@@ -84,7 +84,7 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval})"
 
 
-def values_below(trace: Trace, operands: Sequence[Tracer]) -> list[Any]:
+def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
     """Return what tracers of `trace`, which has values, stand for one level down.
 
     Arrays become read-only: the trace itself goes on with them.
@@ -98,14 +98,14 @@ def values_below(trace: Trace, operands: Sequence[Tracer]) -> list[Any]:
     return found
 
 
-def result_at_values_below(owner: Any, trace: Trace, args: tuple[Any, ...]) -> Any:
+def result_at_values_below(owner: Any, trace: Recorder, args: tuple[Any, ...]) -> Any:
     """Return the result of a call that `trace` does not differentiate: that of what its arguments stand for."""
     site, operands = owner.site(args, of_trace(trace), moved_by(trace))
     result = owner(*site.call(site.arguments(values_below(trace, operands))))
     return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
 
 
-def trace_above(trace: Trace, values: Iterable[Any]) -> Trace | None:
+def trace_above(trace: Recorder, values: Iterable[Any]) -> Recorder | None:
     """Return the innermost trace of `values` if it is within `trace`; what closes over its tracers belongs there."""
     return trace_of([x for x in values if type(x) is Tracer and x.owner.level > trace.level])
 
@@ -313,7 +313,7 @@ class AtValues(OfPrograms):
 
 
 def record_at_values(
-    trace: Trace,
+    trace: Recorder,
     name: str,
     rule: Any,
     outs: Sequence[Any],
@@ -322,18 +322,10 @@ def record_at_values(
 ) -> Sequence[Any]:
     """Record `AtValues` in a trace with values; return its results."""
     trace.evaluate()
-    values: Any = trace.values
     applied = shared(AtValues, name, rule, len(outs), len(held), settings.get().watched)
     results: Sequence[Any] = trace.record(applied, [*outs, *held, *operands])
     # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
-    found = [values[v] for v in trace.equations[-1][1][: len(outs)]]
-    values.update(zip([x.variable for x in results], found, strict=True))
-    if settings.get().watched:
-        watch = Watch()
-        arguments = [values[x.variable] for x in operands]
-        watch.see(0, trace.equations[-1], trace.sources[-1], arguments, found)
-        watch.conclude([x.variable for x in results])
-    trace.known.append((1, found))
+    trace.settle(len(operands))
     return results
 
 

@@ -14,8 +14,8 @@ from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
-from fungrad.core.trace import Trace, trace_of
-from fungrad.core.tracer import Tracer
+from fungrad.core.nesting import trace_of
+from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_type, type_of
 from fungrad.transforms.argnums import names_in, positions_in
@@ -260,17 +260,17 @@ def _with_rules(
     return made
 
 
-def top_trace(args: Any) -> Trace | None:
+def top_trace(args: Any) -> Recorder | None:
     """Return the innermost trace that leaves of `args` belong to; None if there is none."""
     return trace_of(tree.leaves(args))
 
 
-def of_trace(trace: Trace) -> Callable[[Any], bool]:
+def of_trace(trace: Recorder) -> Callable[[Any], bool]:
     """Return the test for tracers of `trace`."""
     return lambda x: type(x) is Tracer and x.owner is trace
 
 
-def moved_by(trace: Trace) -> Callable[[Any], bool]:
+def moved_by(trace: Recorder) -> Callable[[Any], bool]:
     """Return the test for what `trace` itself may differentiate by."""
     return lambda x: type(x) is Tracer and x.owner is trace and trace.moves(x.variable, True)
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from fungrad.core.state import current_trace, holding, state_variable
-
-if TYPE_CHECKING:
-    from fungrad.core.trace import Trace
+from fungrad.core.state import holding, state_variable
+from fungrad.core.tracer import Recorder, current_trace
 
 
 class NamedAxis(NamedTuple):
     """The length of an open axis, and the trace of the function that is mapped over it."""
 
     size: int
-    trace: Trace
+    trace: Recorder
 
 
 _NONE: Mapping[Hashable, NamedAxis] = MappingProxyType({})
@@ -36,7 +34,7 @@ name_in_batch = state_variable("name_in_batch", _UNNAMED)
 """The name of the axis for which batch rules are running; None if it has none."""
 
 
-def opened(name: Hashable, size: int, trace: Trace) -> AbstractContextManager[None]:
+def opened(name: Hashable, size: int, trace: Recorder) -> AbstractContextManager[None]:
     """Context in which an axis can be named; an outer one of the same name cannot. None is no name."""
     axes = _open.get()
     if name is not None:
@@ -68,7 +66,7 @@ def open_sizes() -> tuple[tuple[Hashable, int], ...]:
     return tuple([(name, axis.size) for name, axis in _open.get().items()])
 
 
-def home(names: frozenset[Hashable], top: Trace | None) -> Trace | None:
+def home(names: frozenset[Hashable], top: Recorder | None) -> Recorder | None:
     """Return the trace for an operation across the axes `names` on tracers of which `top` is the highest.
 
     While rules are run on another program's equations it is their trace, where equations are put for

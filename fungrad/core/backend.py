@@ -5,12 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from fungrad.core.primitive import Primitive
 
 
 def namespace(operands: Sequence[Any]) -> ModuleType:
@@ -36,14 +33,6 @@ def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
     if xp is np:
         return list(arrays)
     return [xp.asarray(x) if type(x) is np.ndarray else x for x in arrays]
-
-
-def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """Run a primitive on arrays. 0-d NumPy results become scalars, as NumPy's functions give."""
-    result = primitive.impl(namespace(operands), *operands)
-    if primitive.multiple_results:
-        return tuple([as_result(x) for x in result])
-    return result[()] if type(result) is np.ndarray and not result.ndim else result
 
 
 def as_result(x: Any) -> Any:

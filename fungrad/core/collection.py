@@ -31,10 +31,12 @@ def no_collection() -> Iterator[None]:
         resume()
 
 
-@repair
 def resume() -> None:
     """Let the collector run if it was paused here."""
     global _paused
     if _paused:
         gc.enable()
         _paused = False
+
+
+repair(lambda before: resume())

@@ -7,12 +7,11 @@ computed from arrays the function closes over, does. Nothing is computed unless 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fungrad.core.pending import computed
+from fungrad.core.recording import Recording
 from fungrad.core.tracer import Tracer, resolve
-
-if TYPE_CHECKING:
-    from fungrad.core.trace import Trace
 
 
 class Constants:
@@ -28,7 +27,7 @@ class Constants:
         self._captures = 0  # how many of the trace's have been taken up
         self._constants = 0
 
-    def value(self, trace: Trace, variable: int) -> Any:
+    def value(self, trace: Recording, variable: int) -> Any:
         """Return the value of a variable; None if it depends on an input."""
         with trace.turn:
             self._scan(trace)
@@ -49,13 +48,13 @@ class Constants:
                 missing = [w for w in inputs if w not in values]
                 pending += missing
                 if not missing:
-                    results = trace.computed(number, [values[w] for w in inputs])
+                    results = computed(trace, number, [values[w] for w in inputs])
                     values.update(zip(outputs, results, strict=True))
             else:
                 return None
         return values[variable]
 
-    def _scan(self, trace: Trace) -> None:
+    def _scan(self, trace: Recording) -> None:
         """Take up what was captured and recorded since the last time."""
         values, outer, makers = self._values, self._outer, self._makers
         for v, x in itertools.islice(trace.constants.items(), self._constants, None):

@@ -11,8 +11,9 @@ import numpy as np
 from fungrad.core.axes import home
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import InDerivative, in_derivative
-from fungrad.core.expr import Equation, Expr
-from fungrad.core.trace import bind, note_place, run, trace_of
+from fungrad.core.expr import Calling, Equation, Expr
+from fungrad.core.nesting import trace_of
+from fungrad.core.primitive import bind, note_place, run
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
@@ -99,7 +100,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
 
 def inline(expr: Expr) -> Expr:
     """Return `expr` with every call replaced by the equations of what it calls."""
-    if all(equation.primitive.callee is None for equation in expr.equations):
+    if not any(isinstance(equation.primitive, Calling) for equation in expr.equations):
         return expr
     types = list(expr.types)
     constants = dict(expr.constants)
@@ -107,11 +108,11 @@ def inline(expr: Expr) -> Expr:
     equations, sources = [], []
     for (primitive, ins, outputs), source in expr.located():
         inputs = tuple([names.get(v, v) for v in ins])
-        called = primitive.callee
-        if called is None:
+        if not isinstance(primitive, Calling):
             equations.append(Equation(primitive, inputs, outputs))
             sources.append(source)
             continue
+        called = primitive.callee
         own = dict(zip(called.inputs, inputs, strict=True))
         for v, type_ in enumerate(called.types):
             if v not in own:

@@ -1,18 +1,20 @@
-"""The program that tracing records and transforms rewrite."""
+"""The program that tracing records and transforms rewrite, and how it is shown to people."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError, Source
+from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, type_of
-
-if TYPE_CHECKING:
-    from fungrad.core.primitive import Primitive
 
 
 class Equation(NamedTuple):
@@ -135,8 +137,67 @@ class Expr:
 
     def __str__(self) -> str:
         """Show the program, one equation a line."""
-        from fungrad.core.pretty import format_expr
-
         return format_expr(self)
 
     __repr__ = __str__
+
+
+class Calling(Primitive):
+    """A primitive that calls a program, which rewriting may put in its place."""
+
+    @property
+    def callee(self) -> Expr:
+        """The program, itself free of calls."""
+        raise NotImplementedError
+
+
+def variable_names() -> Iterator[str]:
+    """Yield a, b, ..., z, aa, ab, ..."""
+    for length in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=length):
+            yield "".join(letters)
+
+
+def format_value(value: Any) -> str | None:
+    """Return a scalar as Python would write it; None for an array."""
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        value = value.item()
+    return repr(value) if isinstance(value, (bool, int, float, complex)) else None
+
+
+def format_expr(expr: Expr) -> str:
+    """Return the text of `expr`: inputs (captured arrays before the `;`), equations, outputs.
+
+    Scalar constants are written where they are used. A type that ends in `*` is weak. The programs that
+    an equation runs stand below it.
+    """
+    fresh = variable_names()
+    names: dict[int, str] = {}
+    arrays = []
+    for v, value in expr.constants.items():
+        text = format_value(value)
+        if text is None:
+            text = next(fresh)
+            arrays.append(f"  {text}:{expr.types[v]!r} = constant")
+        names[v] = text
+
+    def binder(v: int) -> str:
+        if v not in names:
+            names[v] = next(fresh)
+        return f"{names[v]}:{expr.types[v]!r}"
+
+    captured = [binder(v) for v in expr.inputs[: expr.captured]]
+    inputs = [binder(v) for v in expr.inputs[expr.captured :]]
+    head = " ".join([*captured, *([";"] if captured else []), *inputs])
+    lines = [f"{{ lambda {head} ."] if head else ["{ lambda ."]
+    lines += arrays
+    for primitive, ins, outs in expr.equations:
+        left = " ".join(binder(v) for v in outs)
+        right = " ".join([str(primitive), *(names[v] for v in ins)])
+        lines.append(f"  {left} = {right}" if outs else f"  {right}")
+        for name, program in primitive.parts.items():
+            head, *rest = format_expr(program.expr).splitlines()
+            lines += [f"      {name}: {head}", *[f"      {line}" for line in rest]]
+    results = ", ".join(names[v] for v in expr.outputs)
+    lines.append(f"  return ({results}{',' if len(expr.outputs) == 1 else ''}) }}")
+    return "\n".join(lines)

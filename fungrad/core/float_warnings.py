@@ -111,7 +111,7 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
     return name, known
 
 
-_RUNNERS = frozenset([("fungrad.core.trace", "run"), ("fungrad.core.evaluate", "evaluate")])
+_RUNNERS = frozenset([("fungrad.core.primitive", "run"), ("fungrad.core.evaluate", "evaluate")])
 """The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""
 
 

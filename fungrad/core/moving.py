@@ -6,12 +6,10 @@ known of what they are made. From there tangents spread over what is recorded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fungrad.core.recording import Recording
 from fungrad.core.tracer import Tracer
-
-if TYPE_CHECKING:
-    from fungrad.core.trace import Trace
 
 
 class Moving:
@@ -24,12 +22,12 @@ class Moving:
         self._by_any: set[int] = set()  # also by those of enclosing ones
         self._inputs = self._captures = self._equations = 0  # how many have been taken up
 
-    def has(self, trace: Trace, variable: int, by_this: bool) -> bool:
+    def has(self, trace: Recording, variable: int, by_this: bool) -> bool:
         """Whether a variable can have a tangent, because of the inputs of the trace or of any."""
         self._update(trace)
         return variable in (self._by_this if by_this else self._by_any)
 
-    def _update(self, trace: Trace) -> None:
+    def _update(self, trace: Recording) -> None:
         types, both = trace.types, (self._by_this, self._by_any)
         inputs = trace.inputs[self._inputs :]
         for marked in both:

@@ -1,19 +1,23 @@
-"""What a primitive operation declares: everything fungrad knows of it, in one class."""
+"""What a primitive operation declares: everything fungrad knows of it, in one class; and how it is applied."""
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from fungrad.core.annotations import annotated
-from fungrad.core.errors import MissingRuleError, describe_source, here
+from fungrad.core.axes import home
+from fungrad.core.backend import as_result, namespace
+from fungrad.core.errors import MissingRuleError, Source, describe_source, here
+from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass
-from fungrad.core.trace import bind, current_trace, infer
+from fungrad.core.tracer import Recorder, Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
-
-if TYPE_CHECKING:
-    from fungrad.core.expr import Expr
 
 primitive = interned_dataclass
 """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
@@ -46,6 +50,13 @@ def place_of_use() -> str:
     trace = current_trace.get()
     source = trace.source if trace else None  # of the equation that is being rewritten
     return here() if source is None else describe_source(source)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+    """Return the types of the results of a primitive, remembered from earlier calls."""
+    result = primitive.abstract_eval(*types)
+    return result if primitive.multiple_results else (result,)
 
 
 class Primitive(InternedValue):
@@ -114,11 +125,6 @@ class Primitive(InternedValue):
 
     infer: ClassVar[Callable[[Any, tuple[ArrayType, ...]], tuple[ArrayType, ...]]] = infer
     """A method that takes the types of the operands and returns those of the results, remembered from earlier calls."""
-
-    @property
-    def callee(self) -> Expr | None:
-        """The program that the primitive calls, itself free of calls; None if it calls none."""
-        return None
 
     @property
     def parts(self) -> Mapping[str, Any]:
@@ -284,3 +290,78 @@ class Primitive(InternedValue):
         fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
         params = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields)
         return f"{self.name}[{params}]" if params else self.name
+
+
+def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = None) -> Any:
+    """Apply a primitive: at once to arrays, by recording an equation to tracers."""
+    top = None
+    for x in operands:
+        if type(x) is Tracer:
+            trace = x.owner
+            if trace is not top and (top is None or trace.level > top.level):
+                top = trace
+    if primitive.axis_names:
+        top = home(primitive.axis_names, top)
+    if primitive.effect:
+        return perform(primitive, operands, source, top)
+    if top is None:
+        return run(primitive, operands, source)
+    return top.record(primitive, operands, source)
+
+
+def perform(
+    primitive: Primitive, operands: Sequence[Any], source: Source | None, top: Recorder | None
+) -> Any:
+    """Apply a primitive with an effect in the order in which the user's Python runs.
+
+    Inside of a trace without values it is recorded there, whatever its operands are, and happens when
+    that is run. A trace with values records it only if an operand is of that trace, and then runs it
+    at once. `top` is the highest trace of the operands.
+    """
+    trace = current_trace.get()
+    while trace is not None and trace.values is not None:
+        if any(type(x) is Tracer and x.owner is trace for x in operands):
+            break
+        trace = trace.outer
+    if top is not None and (trace is None or top.level > trace.level):
+        trace = top
+    if trace is None:
+        return run(primitive, operands, source)
+    return trace.record(primitive, operands, source)
+
+
+def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
+    """Apply a primitive; an error it raises on values names the line that recorded it."""
+    if Tracer in map(type, operands):
+        return bind(primitive, operands, source)
+    try:
+        if (
+            source is None
+            and not primitive.effect
+            and (modes := modes_with_calls()) is not float_modes.get()
+        ):
+            return contextvars.copy_context().run(_execute, modes, primitive, operands)
+        return execute(primitive, operands)
+    except Exception as error:
+        if source is not None:
+            note_place(error, primitive, source)
+        raise
+
+
+def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
+    """Leave on an error that a primitive raised a note with the line that recorded it."""
+    error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
+
+
+def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:
+    """Run a primitive; for a context of its own, of which nothing has to be put back."""
+    float_modes.set(modes)
+    return execute(primitive, operands)
+
+
+def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:
+    """Run a primitive on arrays. 0-d NumPy results become scalars, as NumPy's functions give."""
+    result = primitive.impl(namespace(operands), *operands)
+    if primitive.multiple_results:
+        return tuple([as_result(x) for x in result])
+    return result[()] if type(result) is np.ndarray and not result.ndim else result

@@ -12,16 +12,13 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from fungrad.core.trace import Trace
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 _variables: list[tuple[contextvars.ContextVar[Any], Any]] = []
 _borrowed: list[tuple[contextvars.ContextVar[Any], Any, Callable[[], bool]]] = []
-_repairs: list[Callable[[], None]] = []
+_repairs: list[Callable[[contextvars.Context], None]] = []
 
 
 def state_variable(name: str, default: T) -> contextvars.ContextVar[T]:
@@ -41,26 +38,12 @@ def borrow(
     _borrowed.append((variable, default, is_ours))
 
 
-def repair(function: Callable[[], None]) -> Callable[[], None]:
-    """Decorate what `put_back` is to call as well: it mends what is no context variable."""
+def repair(
+    function: Callable[[contextvars.Context], None],
+) -> Callable[[contextvars.Context], None]:
+    """Decorate what `put_back` is to call first, with the context before: it mends what is no context variable."""
     _repairs.append(function)
     return function
-
-
-current_trace: contextvars.ContextVar[Trace | None] = state_variable("current_trace", None)
-"""The trace opened last in this thread or task; see `innermost_trace`."""
-
-
-def innermost_trace() -> Trace | None:
-    """Return the innermost open trace: where values made from nothing are recorded.
-
-    That in `current_trace` may be closed. A task, and on free-threaded Python a thread, starts with a copy of the context it
-    was made in: that of a function that was being traced, say, and no longer is.
-    """
-    trace = current_trace.get()
-    while trace is not None and not trace.open:
-        trace = trace.outer
-    return trace
 
 
 class holding(Generic[T]):
@@ -121,14 +104,9 @@ class chosen(contextlib.ContextDecorator, Generic[T]):
 
 
 def put_back(before: contextvars.Context) -> None:
-    """Make the state what it was in a context; close the traces that were opened since.
-
-    It may be called any number of times.
-    """
-    trace, outer = current_trace.get(), before.get(current_trace)
-    while trace is not None and (outer is None or trace.level > outer.level):
-        trace.close()
-        trace = trace.outer
+    """Make the state what it was in a context. It may be called any number of times."""
+    for function in _repairs:
+        function(before)
     for variable, default in _variables:
         value = before.get(variable, default)
         if variable.get() is not value:
@@ -137,5 +115,3 @@ def put_back(before: contextvars.Context) -> None:
         value = before.get(variable, default)
         if variable.get() is not value and is_ours():
             variable.set(value)
-    for function in _repairs:
-        function()

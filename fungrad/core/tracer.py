@@ -1,37 +1,126 @@
-"""What stands for an array while a function is traced."""
+"""What stands for an array while a function is traced, and what it asks of its trace."""
 
 from __future__ import annotations
 
+import contextvars
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 
+from fungrad.core import refusals
 from fungrad.core.config import settings
 from fungrad.core.errors import (
     ConcretizationError,
     LostDerivativeError,
+    Source,
     api_boundary,
     here,
 )
 from fungrad.core.frames import (
     asks_for_number,
-    at_store,
-    called_in,
     compares,
-    innermost_frame,
     is_internal,
-    names_in,
-    package_of,
-    user_frame,
 )
-from fungrad.core.scipys import instead_of_scipy, note_refusal
-from fungrad.core.state import current_trace as current_trace
+from fungrad.core.scipys import instead_of_scipy
+from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
-if TYPE_CHECKING:
-    from fungrad.core.trace import Trace
+
+class Recorder(Protocol):
+    """What is asked of a trace by its tracers, and by the functions that are applied to them.
+
+    The trace itself (`core/trace.py`) stands above primitives, and these above tracers; so of the primitives that
+    it records nothing is known here.
+    """
+
+    label: str
+    level: int
+    open: bool
+    outer: Recorder | None
+    into: Recorder | None
+    bake: bool
+    rewriting: bool
+    staged: bool
+    order: int
+    depends_on: int
+    values: dict[int, Any] | None
+    types: list[ArrayType]
+    inputs: list[int]
+    captures: list[tuple[int, Any]]
+    constants: dict[int, Any]
+    sizes: dict[int, int]
+    source: Source | None
+    on_host: bool
+    layouts: dict[int, tuple[int, ...] | Literal["C"] | None]
+    reshaped: bool
+    assigned: bool
+
+    def close(self) -> None:
+        """Record no more."""
+
+    def recorder(self) -> Recorder:
+        """Return the trace that records what is computed here: this one, or an open branch."""
+
+    def record(self, primitive: Any, operands: Sequence[Any], source: Source | None = None) -> Any:
+        """Append the equation that applies a primitive and return the tracers of its results."""
+
+    def lift(self, value: Any) -> Tracer:
+        """Return `value` as a tracer of this trace, or of the branch that records instead."""
+
+    def capture(self, value: Any) -> int:
+        """Return the variable that stands for `value`, an array or a tracer of another trace."""
+
+    def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Tracer:
+        """Return a new input of `type_` whose elements all are `value`, a 0-d array."""
+
+    def evaluate(self) -> None:
+        """Run the equations that are pending; values must be known."""
+
+    def settle(self, called_with: int) -> None:
+        """Take the first operands of the equation recorded last for its results: nothing is computed."""
+
+    def constant(self, variable: int) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None."""
+
+    def moves(self, variable: int, by_this: bool = False) -> bool:
+        """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
+
+    def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]:
+        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+
+    def origin(self, variable: int) -> str:
+        """Say where a variable was made."""
+
+    def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
+        """Raise the error for the use of a tracer of this trace after it was closed."""
+
+
+current_trace: contextvars.ContextVar[Recorder | None] = state_variable("current_trace", None)
+"""The trace opened last in this thread or task; see `innermost_trace`."""
+
+
+def innermost_trace() -> Recorder | None:
+    """Return the innermost open trace: where values made from nothing are recorded.
+
+    That in `current_trace` may be closed. A task, and on free-threaded Python a thread, starts with a copy of the context it
+    was made in: that of a function that was being traced, say, and no longer is.
+    """
+    trace = current_trace.get()
+    while trace is not None and not trace.open:
+        trace = trace.outer
+    return trace
+
+
+@repair
+def close_traces(before: contextvars.Context) -> None:
+    """Close the traces that were opened since."""
+    trace, outer = current_trace.get(), before.get(current_trace)
+    while trace is not None and (outer is None or trace.level > outer.level):
+        trace.close()
+        trace = trace.outer
 
 
 ARGUMENT = object()
@@ -58,12 +147,12 @@ class Tracer:
 
     __slots__ = ("__weakref__", "memory", "owner", "type", "variable")
 
-    owner: Trace
+    owner: Recorder
     variable: int  # what it stands for now; an assignment to elements makes it another one
     type: ArrayType
     memory: Any  # None for an array of its own that nothing views; see fungrad.numpy.views
 
-    def __init__(self, owner: Trace, variable: int, type_: ArrayType) -> None:
+    def __init__(self, owner: Recorder, variable: int, type_: ArrayType) -> None:
         self.owner = owner
         self.variable = variable
         self.type = type_
@@ -104,7 +193,7 @@ class Tracer:
         if settings.get().conversions_checked:
             from fungrad.core.strict import report_isinstance  # few programs need it
 
-            report_isinstance(self, sys._getframe(1))
+            report_isinstance(self.type, sys._getframe(1))
         return Tracer
 
     @__class__.setter
@@ -118,7 +207,9 @@ class Tracer:
 
     @api_boundary
     def __bool__(self) -> bool:
-        value = self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", _BRANCH)
+        value = self._number(
+            "bool(...), as in `if`, `while`, `and`, `or` and `not`", refusals.BRANCH
+        )
         try:
             return bool(value)
         except ValueError as error:  # of several elements
@@ -135,7 +226,7 @@ class Tracer:
 
     @api_boundary
     def __int__(self) -> int:
-        return int(self._number("int(...)", _CONVERT))
+        return int(self._number("int(...)", refusals.CONVERT))
 
     @api_boundary
     def __complex__(self) -> complex:
@@ -143,17 +234,17 @@ class Tracer:
 
     @api_boundary
     def __floor__(self) -> int:
-        whole: int = math.floor(self._number("math.floor(...)", _CONVERT))
+        whole: int = math.floor(self._number("math.floor(...)", refusals.CONVERT))
         return whole
 
     @api_boundary
     def __ceil__(self) -> int:
-        whole: int = math.ceil(self._number("math.ceil(...)", _CONVERT))
+        whole: int = math.ceil(self._number("math.ceil(...)", refusals.CONVERT))
         return whole
 
     @api_boundary
     def __trunc__(self) -> int:
-        whole: int = math.trunc(self._number("math.trunc(...)", _CONVERT))
+        whole: int = math.trunc(self._number("math.trunc(...)", refusals.CONVERT))
         return whole
 
     @api_boundary
@@ -162,70 +253,39 @@ class Tracer:
             raise TypeError(
                 f"only integers can be an index, a length or a shape, not a tracer of {self.type}"
             )
-        value = self._number("its use as a Python integer (an index, a length, a shape)", _INDEX)
+        value = self._number(
+            "its use as a Python integer (an index, a length, a shape)", refusals.INDEX
+        )
         return int(value.__index__())
 
     @api_boundary
     def item(self, *index: int) -> Any:
         """Return the element as a Python number."""
-        return self._number(".item()", _CONVERT, True).item(*index)
+        return self._number(".item()", refusals.CONVERT, True).item(*index)
 
     @api_boundary
     def tolist(self) -> Any:
         """Return the values as nested Python lists."""
-        return self._number(".tolist()", _CONVERT, True).tolist()
+        return self._number(".tolist()", refusals.CONVERT, True).tolist()
 
     @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if compares():  # compares, and computes nothing
-            return np.asarray(self._number("a comparison in a test", _COMPARE), dtype)
+            return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
         if not self._has_derivative:
-            value = self._number("NumPy (to index an array, say)", _TAKE)
+            value = self._number("NumPy (to index an array, say)", refusals.TAKE)
             return np.array(value, dtype)  # never the trace's own
-        self._check_not_assigned()
-        self._check_no_method()
+        refusals.check_not_assigned(self.type)
+        refusals.check_no_method(self.type)
         advice = (
             "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
             "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
         )
-        raise refused(
+        raise refusals.refused(
             LostDerivativeError,
             f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
-            f"from the array would be lost to the transform. {instead_of_scipy() or _in_library() or instead_of_numpy() or advice}",
+            f"from the array would be lost to the transform. {instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy() or advice}",
         )
-
-    def check_not_shuffled(self) -> None:
-        """Raise if NumPy's `shuffle` exchanges rows: it does not know that these are views, and would double some."""
-        frame = innermost_frame()
-        if frame is not None and not at_store(frame) and "shuffle" in names_in(frame):
-            raise LostDerivativeError(
-                f"at {here()}\n`shuffle` cannot exchange the rows of a tracer of type {self.type}: write "
-                "x = x[rng.permutation(len(x))]; under jit and vmap pass the permutation as an argument."
-            )
-
-    def _check_no_method(self) -> None:
-        """Raise if a method of an array or of a random number generator is given the tracer."""
-        from fungrad.core.draws import instead_of_draw  # only errors need it
-
-        frame = innermost_frame()
-        called = ("", None) if frame is None else called_in(frame)
-        instead = instead_of_draw(*called) or instead_of_method(*called)
-        if instead is not None:
-            raise LostDerivativeError(f"at {here()}\n{instead}")
-
-    def _check_not_assigned(self) -> None:
-        """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
-        frame = innermost_frame()
-        if frame is not None and at_store(frame):
-            advice = (
-                "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
-                "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
-            )
-            raise refused(
-                LostDerivativeError,
-                f"at {here()}\nelements of a NumPy array are set to a tracer of type {self.type}: the "
-                f"derivative would be lost. {_in_library() or advice}",
-            )
 
     def _written(self, builtin: Any) -> Any:
         """Return the value for `float` or `complex`, if that is what is written in the user's code.
@@ -235,18 +295,18 @@ class Tracer:
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         if self._has_derivative and not is_internal(caller) and not asks_for_number(caller):
-            self._check_no_method()
+            refusals.check_no_method(self.type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
                 f"is meant, write {name}(x)."
             )
-            instead = instead_of_scipy() or _in_library() or instead_of_numpy()
-            raise refused(
+            instead = instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy()
+            raise refusals.refused(
                 LostDerivativeError,
                 f"at {here()}\na function that is not fungrad's converts a tracer of type {self.type} to a "
                 f"Python number: its derivative would be lost. {instead or advice}",
             )
-        return self._number(f"{name}(...)", _CONVERT, True)
+        return self._number(f"{name}(...)", refusals.CONVERT, True)
 
     @property
     def _has_derivative(self) -> bool:
@@ -259,23 +319,27 @@ class Tracer:
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
         if self._has_derivative:
-            self._check_not_assigned()
+            refusals.check_not_assigned(self.type)
         value = resolve(self)
         if constant and settings.get().conversions_checked and type(value) is not Tracer:
             from fungrad.core.strict import report_conversion
 
-            report_conversion(self, what)
+            if self.owner.moves(self.variable):
+                report_conversion(self.type, what)
         if type(value) is Tracer:
             mapped = value.owner.label.startswith("vmap")
-            advice = _COMPARE if compares() else advice
+            advice = refusals.COMPARE if compares() else advice
             of_library = (
-                instead_of_scipy() or _in_library() or _instead_of_store() or instead_of_numpy()
+                instead_of_scipy()
+                or refusals.in_library()
+                or refusals.instead_of_store()
+                or refusals.instead_of_numpy()
             )
-            raise refused(
+            raise refusals.refused(
                 ConcretizationError,
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
                 f"under `{value.owner.label}` has none: the function is traced once for "
-                f"all values. {of_library or (_MAPPED if mapped and advice is not _COMPARE else advice)}",
+                f"all values. {of_library or (refusals.MAPPED if mapped and advice is not refusals.COMPARE else advice)}",
             )
         return value
 
@@ -304,109 +368,6 @@ class Tracer:
             "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
             "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
         )
-
-
-def refused(kind: type[TypeError], message: str) -> TypeError:
-    """Return the error for a conversion that is refused."""
-    note_refusal(kind, message)
-    return kind(message)
-
-
-def _in_library() -> str:
-    """Return the advice for what happens inside of a library that the user has called; "" if none has been."""
-    _, inner = user_frame()
-    library = "" if inner is None else package_of(inner)
-    if not library or library in sys.stdlib_module_names:
-        return ""
-    return (
-        f"It is {library} that does so, which works on arrays and knows nothing of tracers: call it outside of the transformed "
-        "function, or hand it the values when they are there, with fungrad.debug.callback(function, x); no derivative "
-        "flows through it. A function of it that returns arrays can be given a derivative with fungrad.custom_jvp and "
-        "fungrad.pure_callback."
-    )
-
-
-def _instead_of_store() -> str:
-    """Return what to write for ``array[i] = x`` with a traced index or a traced integer; "" for other lines."""
-    frame = innermost_frame()
-    if frame is None or not at_store(frame):
-        return ""
-    return (
-        "Make the array a traced one first, with fungrad.numpy.zeros or a = fungrad.numpy.array(a): it takes traced "
-        "indices and elements."
-    )
-
-
-_BRANCH = (
-    "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
-    "condition depends on an argument that is not an array, name the argument in static_argnums or "
-    "static_argnames of jit."
-)
-_TAKE = (
-    "To index a NumPy array with a traced one, write fungrad.numpy.array(a)[index] in place of a[index], or "
-    "fungrad.numpy.take(a, index, axis=0), or pass the array as an argument of the transformed function; for a "
-    "mask, use fungrad.numpy.where."
-)
-_MAPPED = (
-    "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
-    "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
-)
-_COMPARE = (
-    "Compare the results outside, or when the values are there: write "
-    "fungrad.debug.callback(np.testing.assert_allclose, x, y)."
-)
-_CONVERT = (
-    "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
-    "name the argument in static_argnums or static_argnames of jit."
-)
-_INDEX = (
-    "Shapes and Python indices must be known when the function is traced: name the argument in "
-    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works, and "
-    "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
-)
-
-
-_IN_PLACE = ("fill", "itemset", "partition", "put", "sort")
-
-
-def instead_of_method(written: str, function: Any) -> str | None:
-    """Return what to write in place of a method of a NumPy array given a tracer; None for other functions.
-
-    `written` is the name by which the function is called.
-    """
-    if not isinstance(getattr(function, "__self__", None), np.ndarray):
-        return None
-    array, _, name = written.rpartition(".")
-    if not array or name.startswith("__"):
-        return None
-    if name in _IN_PLACE or not hasattr(sys.modules.get("fungrad.numpy"), name):
-        advice = f"Make the array a traced one first, {array} = fungrad.numpy.array({array})."
-    else:
-        advice = f"Write fungrad.numpy.{name}({array}, ...), or fungrad.numpy.array({array}).{name}(...)."
-    return f"NumPy does not let `{written}`, a method of a NumPy array, take a traced one. {advice}"
-
-
-def instead_of_numpy() -> str:
-    """Return what to write in place of NumPy's function that the user's line calls; "" if it calls none."""
-    frame = innermost_frame()
-    written, function = ("", None) if frame is None else called_in(frame)
-    if isinstance(getattr(function, "__self__", None), np.ufunc):
-        ufunc, _, method = written.rpartition(".")
-        return (
-            f"`{written}` takes no traced `initial`: write {ufunc}({written}(...), initial)."
-            if method == "reduce"
-            else ""
-        )
-    module = str(getattr(function, "__module__", None))
-    name = getattr(function, "__name__", "")
-    if isinstance(function, type) or module.partition(".")[0] != "numpy":
-        return instead_of_method(written, function) or ""
-    ours: Any = sys.modules.get("fungrad")
-    for part in (*module.split("."), name):
-        ours = getattr(ours, part, None)
-    if ours is None or ours is function:
-        return ""
-    return f"NumPy does not hand what `{written}` is given here on to fungrad. Write fungrad.{module}.{name}(...)."
 
 
 def resolve(x: Any) -> Any:

@@ -8,7 +8,7 @@ function before those of its derivative, which cannot be better than the functio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,9 @@ from fungrad.core.backend import namespace
 from fungrad.core.checks import report
 from fungrad.core.config import Settings, settings
 from fungrad.core.errors import InDerivative, Source, describe_source
+from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-
-if TYPE_CHECKING:
-    from fungrad.core.primitive import Primitive
 
 DIVISIONS = frozenset(["divide", "floor_divide", "remainder", "fmod"])
 

@@ -14,8 +14,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
-from fungrad.core.state import innermost_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, kind_of
 from fungrad.lax.arguments import axis_of, integer_of
 from fungrad.lax.glossary import public, public_like

@@ -9,8 +9,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad.core.axes import named_axis
 from fungrad.core.primitive import Primitive
-from fungrad.core.state import innermost_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import type_of
 from fungrad.transforms.call import argument_type, as_operand
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError
-from fungrad.core.trace import stage, trace_of
+from fungrad.core.nesting import stage, trace_of
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, kind_of, type_of
 from fungrad.numpy.promotion import broadcast_to, convert, result_dtype
 

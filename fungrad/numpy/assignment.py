@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.errors import here
-from fungrad.core.trace import Trace
-from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
+from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace
 from fungrad.numpy.memory import View, Views
 from fungrad.numpy.steps import put
 from fungrad.numpy.views import is_scalar, same_array
@@ -16,7 +15,7 @@ def check_writable(x: Tracer) -> None:
     """Raise if elements of `x` must not be assigned to."""
     memory: Any = x.memory
     viewed = type(memory) is View
-    trace: Trace = memory.root.owner if viewed else x.owner
+    trace: Recorder = memory.root.owner if viewed else x.owner
     for each_trace in (x.owner, trace):
         if not each_trace.open:
             each_trace.raise_leaked((x,))
@@ -62,7 +61,7 @@ def _check_views(x: Tracer, views: Views) -> None:
             )
 
 
-def _adopted(x: Tracer, current: Trace | None) -> bool:
+def _adopted(x: Tracer, current: Recorder | None) -> bool:
     """Make `x`, with all that share its memory, arrays of the innermost trace, if they were made in it.
 
     What is made of arrays of an enclosing trace alone is computed there, though the user made it here.

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.state import innermost_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, in_trace, summary_of, traced_functions

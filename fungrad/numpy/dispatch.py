@@ -23,9 +23,9 @@ from fungrad.core.errors import (
     hide_internals,
     raised_inside,
 )
-from fungrad.core.state import innermost_trace
-from fungrad.core.trace import bind, current_trace, stage
-from fungrad.core.tracer import Tracer
+from fungrad.core.nesting import stage
+from fungrad.core.primitive import bind
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.assignment import assign, check_writable

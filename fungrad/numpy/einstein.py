@@ -10,7 +10,8 @@ import numpy as np
 
 from fungrad.core.expr import Expr
 from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise
-from fungrad.core.trace import bind, record_expr
+from fungrad.core.primitive import bind
+from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive
-from fungrad.core.state import innermost_trace
-from fungrad.core.trace import Trace, trace_of
-from fungrad.core.tracer import Tracer, known_value, resolve
+from fungrad.core.tracer import Recorder, Tracer, innermost_trace, known_value, resolve
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
@@ -252,7 +251,7 @@ def _check_bounds(array: Any, n: int) -> None:
 
 def _indices(
     x: Any, key: Any, arrays: Sequence[Any], *others: Any
-) -> tuple[Trace, list[Any], Shape]:
+) -> tuple[Recorder, list[Any], Shape]:
     """Return the trace to work in, the index arrays broadcast to one shape, and that shape."""
     trace = trace_of((x, *arrays, *others)) or innermost_trace()
     if trace is None:
@@ -429,7 +428,7 @@ def _masked(x: Any, key: Any, values: Any, kind: str) -> Any:
     return select(mask, new, old)
 
 
-def _values(trace: Trace, x: Any, key: Any, values: Any, shape: Shape) -> Tracer:
+def _values(trace: Recorder, x: Any, key: Any, values: Any, shape: Shape) -> Tracer:
     """Return the values broadcast to `shape` and cast to the dtype of `x`, as an assignment does."""
     value_shape = type_of(values).shape
     extra = max(0, len(value_shape) - len(shape))

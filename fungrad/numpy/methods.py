@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError, here, hide_internals
+from fungrad.core.refusals import check_not_shuffled
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
@@ -194,7 +195,7 @@ class Methods:
             else:
                 memory = value.memory if type(value) is Tracer else None
                 if type(memory) is View and memory.root is self:
-                    self.check_not_shuffled()
+                    check_not_shuffled(self.type)
                 assign(self, setitem_functional(self, key, value))
         except Exception as error:
             hide_internals(error)

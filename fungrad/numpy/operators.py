@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import hide_internals
-from fungrad.core.trace import bind
+from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.dispatch import store, writable_out

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import Primitive
-from fungrad.core.state import innermost_trace
-from fungrad.core.trace import Trace, bind, trace_of
-from fungrad.core.tracer import Tracer
+from fungrad.core.nesting import trace_of
+from fungrad.core.primitive import Primitive, bind
+from fungrad.core.tracer import Recorder, Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.numpy.memory import like
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
@@ -85,7 +84,7 @@ def as_tracer(x: Any) -> Tracer:
     return trace.lift(x)
 
 
-def as_tracer_of(trace: Trace, x: Any) -> Tracer:
+def as_tracer_of(trace: Recorder, x: Any) -> Tracer:
     """Return `x`, a tracer of any trace or what converts to an array, as a tracer of `trace`."""
     return trace.lift(strong(x))
 
@@ -226,7 +225,7 @@ def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     return like(Cast(dtype, weak)(x), (x,))
 
 
-def convert(trace: Trace, x: Any, dtype: np.dtype[Any], weak: bool = False) -> Tracer:
+def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -> Tracer:
     """Return any operand as a tracer of `trace` with `dtype`."""
     if type(x) is Tracer:
         return cast(x, dtype, weak)  # type: ignore[no-any-return]

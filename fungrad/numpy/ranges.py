@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.trace import current_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined

@@ -30,8 +30,7 @@ import numpy as np
 
 from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise, orders
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import current_trace
-from fungrad.core.tracer import ARGUMENT, Tracer
+from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, lies_in_order, like
 from fungrad.numpy.steps import (

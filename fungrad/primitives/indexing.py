@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import (

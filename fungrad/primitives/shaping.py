@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.state import innermost_trace
+from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import ArrayType, Shape, type_of
 
 

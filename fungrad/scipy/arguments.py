@@ -8,8 +8,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.errors import LostDerivativeError, here
-from fungrad.core.state import innermost_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, has_tracer, strong
 from fungrad.primitives.elementwise import Cast

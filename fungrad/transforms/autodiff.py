@@ -14,11 +14,11 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.config import settings
+from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.paths import keystr, paths_of
-from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, tangent_type

@@ -23,12 +23,12 @@ from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
-from fungrad.core.expr import Expr
+from fungrad.core.expr import Calling, Expr
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.state import holding
-from fungrad.core.trace import Trace, current_trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, how_to_register, is_array, type_of
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
@@ -42,7 +42,7 @@ BYTES_PER_EQUATION = 512
 
 
 @primitive
-class Call(Primitive):
+class Call(Calling):
     """A call of a jitted function. The transforms put the equations of `program` in its place."""
 
     name: str
@@ -230,8 +230,8 @@ def rewrite(
             return build(expr, sum([n for n, _ in trace.known]))
 
     def weigh(_: Any) -> Any:
-        called = [primitive.callee for primitive in primitives()]
-        held = [x for c in called if c is not None for x in c.constants.values()]
+        called = [p.callee for p in primitives() if isinstance(p, Calling)]
+        held = [x for c in called for x in c.constants.values()]
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
     def primitives() -> set[Primitive]:

@@ -12,9 +12,9 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.config import settings
+from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
-from fungrad.core.strict import check_dependence
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed

@@ -24,10 +24,12 @@ from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
+from fungrad.core.nesting import stage
+from fungrad.core.primitive import bind
 from fungrad.core.snapshot import is_writeable
-from fungrad.core.state import innermost_trace, put_back
-from fungrad.core.trace import Trace, bind, stage
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.state import put_back
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.argnums import chosen_arguments, parameters_of

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace, bind, current_trace, rebind, record_expr
+from fungrad.core.primitive import bind
+from fungrad.core.trace import Trace, rebind, record_expr
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full, zeros_like
 

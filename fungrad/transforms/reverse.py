@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
-from fungrad.core.trace import Trace, bind
+from fungrad.core.primitive import Primitive, bind
+from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import tangent_type
 from fungrad.primitives.elementwise import add

@@ -32,7 +32,8 @@ from fungrad.core.errors import Source, in_derivative
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
-from fungrad.core.trace import current_trace, rebind, record_expr
+from fungrad.core.trace import rebind, record_expr
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import add, div, mul, neg, sub
 from fungrad.primitives.shaping import zeros_like

@@ -10,8 +10,9 @@ from typing import Any
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Linear
-from fungrad.core.trace import bind, current_trace, rebind, record_expr
+from fungrad.core.primitive import Linear, bind
+from fungrad.core.trace import rebind, record_expr
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.transforms.linearize import or_zeros

@@ -17,9 +17,11 @@ from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import layout_of, without_axis
 from fungrad.core.moving import may_move
+from fungrad.core.nesting import lifted
 from fungrad.core.snapshot import snapshot
 from fungrad.core.state import holding
-from fungrad.core.trace import Trace, current_trace, lifted, rebind, record_expr
+from fungrad.core.trace import Trace, rebind, record_expr
+from fungrad.core.tracer import current_trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective

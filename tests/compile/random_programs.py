@@ -222,7 +222,7 @@ def _equation(
 
 def reference(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
     """Run the program with a fresh copy of every operand, so that no two values share memory."""
-    from fungrad.core.backend import execute
+    from fungrad.core.primitive import execute
 
     known = dict(expr.constants) | dict(zip(expr.inputs, arguments, strict=True))
     for primitive, inputs, outputs in expr.equations:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fungrad as fg
-from fungrad.core.pretty import format_value, variable_names
+from fungrad.core.expr import format_value, variable_names
 from fungrad.core.trace import Trace
 from fungrad.core.types import array_type
 from fungrad.primitives.contraction import dot_general

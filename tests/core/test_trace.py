@@ -9,8 +9,9 @@ import pytest
 
 import fungrad as fg
 from fungrad.core import snapshot
-from fungrad.core.primitive import primitive
-from fungrad.core.trace import Trace, bind, current_trace
+from fungrad.core.primitive import bind, primitive
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import add, cos, mul, neg, sin
 from fungrad.primitives.shaping import ReduceSum, iota

@@ -15,7 +15,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.trace import current_trace
+from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType
 
 LIBRARY = str(Path(fg.__file__).parent) + os.sep

@@ -13,7 +13,7 @@ from fungrad.control import ode
 from fungrad.control.programs import Closure, close, shared
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.state import innermost_trace
+from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.scipy.arguments import cast, operand

@@ -14,7 +14,7 @@ from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
 from fungrad.control.root import root
 from fungrad.control.solver import HostSolver, Solver
 from fungrad.core.backend import to_device, to_host
-from fungrad.core.state import innermost_trace
+from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import ArrayType, array_type
 from fungrad.numpy.promotion import has_tracer
 

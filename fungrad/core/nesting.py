@@ -1,0 +1,75 @@
+"""Which of the open traces records an operation: the highest of the operands', or a branch that is open.
+
+A branch is a function that may not be run, such as the body of a loop. What it computes of tracers of enclosing
+traces, or of constants alone, must not be computed for another: it is recorded in the branch as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from fungrad.core.state import holding, state_variable
+from fungrad.core.tracer import Recorder, Tracer, innermost_trace
+
+new_level = itertools.count(1).__next__
+"""Return the level of a new trace. None is used again, so a later trace is always above an earlier one."""
+
+_evaluating = state_variable("evaluating", (sys.maxsize, sys.maxsize))
+"""The level of the trace that is being evaluated, and one between those of the traces opened before and since.
+
+Branches that were opened after that trace, but before its evaluation, do not record what this computes. Others do: those
+of functions that are called back from it, and of the threads and tasks that these start, which keep its value for good.
+"""
+
+
+def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
+    """Context in which a trace is evaluated."""
+    return holding(_evaluating, (trace.level, new_level()))
+
+
+def passed_over(branch: Recorder) -> bool:
+    """Whether what is computed now is of an evaluation that an open branch is not part of."""
+    evaluated, since = _evaluating.get()
+    return evaluated < branch.level < since
+
+
+def trace_of(operands: Sequence[Any]) -> Recorder | None:
+    """Return the trace in which an operation on `operands` is recorded; None for arrays.
+
+    Raises `LeakedTracerError` if that trace is closed.
+    """
+    top = None
+    for x in operands:
+        if type(x) is Tracer and (top is None or x.owner.level > top.level):
+            top = x.owner
+    if top is not None and not top.open:
+        top.raise_leaked(operands)
+    return None if top is None else top.recorder()
+
+
+def without_values() -> Recorder | None:
+    """Return the innermost open trace that has no values."""
+    trace = innermost_trace()
+    while trace is not None and trace.values is not None:
+        trace = trace.outer
+    return trace
+
+
+def stage() -> Recorder | None:
+    """Return the trace that records what is computed of constants; None if it is computed at once.
+
+    It is recorded within branches, which may never run. Traces with values take no part: they run what they record.
+    """
+    trace = without_values()
+    if trace is None or not trace.staged or passed_over(trace):
+        return None
+    return trace
+
+
+def lifted(value: Any) -> Any:
+    """Return an array as a tracer, where constants are staged; a tracer stays of its own trace."""
+    trace = None if type(value) is Tracer else stage()
+    return value if trace is None else trace.lift(value)

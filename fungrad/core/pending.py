@@ -1,0 +1,101 @@
+"""Computing what a trace with values has recorded and Python asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from fungrad.core.config import settings
+from fungrad.core.errors import Source
+from fungrad.core.expr import Calling
+from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.primitive import Primitive, bind
+from fungrad.core.recording import Recording
+from fungrad.core.state import holding
+from fungrad.core.tracer import current_trace
+from fungrad.core.watch import Watch
+
+
+def run_pending(trace: Recording) -> None:
+    """Run the equations of which the values are not known, though those of the inputs are.
+
+    The results of equations inside calls are kept too, so that a transform which puts them in the
+    place of the call finds them known.
+    """
+    while (number := len(trace.known)) < len(trace.equations):
+        if trace.equations[number][0].effect and not trace.turn.claim(number):
+            time.sleep(0.001)
+            continue
+        try:
+            evaluated = _evaluated(trace, number)
+        except BaseException:
+            trace.turn.performing = None
+            raise
+        # Another thread may have been faster.
+        trace.known[number : number + 1] = (evaluated,)
+
+
+def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
+    """Run an equation; return how many it stands for, and their results."""
+    values = trace.values
+    assert values is not None
+    watch = Watch() if settings.get().watched else None
+    primitive, inputs, outputs = equation = trace.equations[number]
+    source = trace.sources[number]
+    program = primitive.callee if isinstance(primitive, Calling) else None
+    if program is None:
+        operands = [values[v] for v in inputs]
+        known = list(_saved(primitive, operands, source))
+        results = known
+        if watch is not None:
+            watch.see(0, equation, source, operands, known)
+            watch.conclude(outputs)
+    else:
+        known = []
+        own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
+        own.update(program.constants)
+        for n, (step, of_step) in enumerate(program.located()):
+            operands = [own[v] for v in step.inputs]
+            found = _saved(step.primitive, operands, of_step)
+            own.update(zip(step.outputs, found, strict=False))
+            known += found
+            if watch is not None:
+                watch.see(n, step, of_step, operands, found)
+        if watch is not None:
+            watch.conclude(program.outputs)
+        results = [own[v] for v in program.outputs]
+    values.update(zip(outputs, results, strict=False))
+    return 1 if program is None else len(program.equations), known
+
+
+def settle(trace: Recording, called_with: int) -> None:
+    """Take the first operands of the equation recorded last for its results, when all others have been evaluated.
+
+    So many of the operands, the last, are those that the user knows of.
+    """
+    values = trace.values
+    assert values is not None
+    _, inputs, outputs = equation = trace.equations[-1]
+    operands = [values[v] for v in inputs]
+    results = operands[: len(outputs)]
+    values.update(zip(outputs, results, strict=True))
+    if settings.get().watched:
+        watch = Watch()
+        watch.see(0, equation, trace.sources[-1], operands[len(operands) - called_with :], results)
+        watch.conclude(outputs)
+    trace.known.append((1, results))
+
+
+def computed(trace: Recording, number: int, operands: Sequence[Any]) -> Sequence[Any]:
+    """Return the results of an equation for these operands: computed now, and not recorded."""
+    primitive = trace.equations[number][0]
+    with holding(current_trace, None), at_users_lines():
+        results = bind(primitive, operands, trace.sources[number])
+    return results if primitive.multiple_results else (results,)
+
+
+def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
+    """Return the results of a primitive as a sequence, followed by what its derivative will need."""
+    results = bind(primitive.saving or primitive, operands, source)
+    return results if primitive.multiple_results else (results,)

@@ -1,0 +1,124 @@
+"""What a trace has recorded: equations, where they were written, and what is known of the variables."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from fungrad.core.errors import Source, describe_source
+from fungrad.core.expr import Expr, as_equation
+from fungrad.core.primitive import Primitive
+from fungrad.core.turns import Turn
+from fungrad.core.types import ArrayType
+
+
+class Recording:
+    """A program that is being recorded.
+
+    Attributes
+    ----------
+    types
+        Of every variable.
+    equations
+        In the order of the user's Python.
+    sources
+        Where each was recorded.
+    inputs
+        The variables of the arguments.
+    captures
+        The variables of the arrays and tracers that the function closes over, and these.
+    constants
+        Captured arrays that are part of the program instead, by variable.
+    values
+        What is known, by variable; None if the arguments have no values.
+    known
+        Of each equation evaluated: how many it stands for, those inside calls counted, and their results.
+    still
+        The inputs made of what has no tangent.
+    turn
+        Of the threads that record here.
+    """
+
+    __slots__ = (
+        "captures",
+        "constants",
+        "equations",
+        "inputs",
+        "known",
+        "sources",
+        "still",
+        "turn",
+        "types",
+        "values",
+    )
+
+    def __init__(self, known: bool) -> None:
+        self.turn = Turn()
+        self.types: list[ArrayType] = []
+        self.equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]] = []
+        self.sources: list[Source | None] = []
+        self.inputs: list[int] = []
+        self.captures: list[tuple[int, Any]] = []
+        self.constants: dict[int, Any] = {}
+        self.values: dict[int, Any] | None = {} if known else None
+        self.known: list[tuple[int, list[Any]]] = []
+        self.still: set[int] = set()
+
+    @property
+    def done(self) -> int:
+        """How many equations have been evaluated."""
+        return len(self.known)
+
+    def structure(self, outputs: Sequence[int]) -> Hashable:
+        """Return a key that is equal for traces that recorded the same program.
+
+        Captured arrays and the values of scalars are not part of it: they are inputs.
+        """
+        leading = [v for v, _ in self.captures]
+        leading += self.inputs
+        types = self.types
+        return (
+            tuple(self.equations),
+            len(self.captures),
+            tuple(leading),
+            tuple([types[v] for v in leading]),
+            tuple(outputs),
+            len(self.known),
+        )
+
+    def expr(self, outputs: Sequence[int]) -> Expr:
+        """Return what was recorded as a program; captured arrays are its leading inputs."""
+        leading = tuple([v for v, _ in self.captures])
+        return Expr(
+            inputs=leading + tuple(self.inputs),
+            equations=tuple(map(as_equation, self.equations)),
+            outputs=tuple(outputs),
+            types=tuple(self.types),
+            constants=self.constants,
+            captured=len(leading),
+            sources=tuple(self.sources),
+        )
+
+    def maker(self, variable: int) -> tuple[Primitive | None, tuple[int, ...]]:
+        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+        equations = self.equations
+        n = len(equations)
+
+        def first(i: int) -> int:  # equations without results stand where the next with one does
+            while i < n and not equations[i][2]:
+                i += 1
+            return equations[i][2][0] if i < n else len(self.types)
+
+        i = bisect.bisect_right(range(n), variable, key=first) - 1
+        if i < 0 or equations[i][2] != (variable,):
+            return None, ()
+        return equations[i][:2]
+
+    def origin(self, variable: int) -> str:
+        """Say where a variable was made."""
+        made = zip(self.equations, self.sources, strict=True)
+        maker = next((source for e, source in made if variable in e[2]), None)
+        if maker is None:
+            return "it is one of the function's arguments"
+        return f"it was computed at {describe_source(maker)}"

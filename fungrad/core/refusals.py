@@ -1,0 +1,159 @@
+"""Where a tracer is refused: what to write instead, which is read off the user's line and what it calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import LostDerivativeError, here
+from fungrad.core.frames import (
+    at_store,
+    called_in,
+    innermost_frame,
+    names_in,
+    package_of,
+    user_frame,
+)
+from fungrad.core.scipys import note_refusal
+from fungrad.core.types import ArrayType
+
+
+def refused(kind: type[TypeError], message: str) -> TypeError:
+    """Return the error for a conversion that is refused."""
+    note_refusal(kind, message)
+    return kind(message)
+
+
+def in_library() -> str:
+    """Return the advice for what happens inside of a library that the user has called; "" if none has been."""
+    _, inner = user_frame()
+    library = "" if inner is None else package_of(inner)
+    if not library or library in sys.stdlib_module_names:
+        return ""
+    return (
+        f"It is {library} that does so, which works on arrays and knows nothing of tracers: call it outside of the transformed "
+        "function, or hand it the values when they are there, with fungrad.debug.callback(function, x); no derivative "
+        "flows through it. A function of it that returns arrays can be given a derivative with fungrad.custom_jvp and "
+        "fungrad.pure_callback."
+    )
+
+
+def instead_of_store() -> str:
+    """Return what to write for ``array[i] = x`` with a traced index or a traced integer; "" for other lines."""
+    frame = innermost_frame()
+    if frame is None or not at_store(frame):
+        return ""
+    return (
+        "Make the array a traced one first, with fungrad.numpy.zeros or a = fungrad.numpy.array(a): it takes traced "
+        "indices and elements."
+    )
+
+
+BRANCH = (
+    "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
+    "condition depends on an argument that is not an array, name the argument in static_argnums or "
+    "static_argnames of jit."
+)
+TAKE = (
+    "To index a NumPy array with a traced one, write fungrad.numpy.array(a)[index] in place of a[index], or "
+    "fungrad.numpy.take(a, index, axis=0), or pass the array as an argument of the transformed function; for a "
+    "mask, use fungrad.numpy.where."
+)
+MAPPED = (
+    "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
+    "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
+)
+COMPARE = (
+    "Compare the results outside, or when the values are there: write "
+    "fungrad.debug.callback(np.testing.assert_allclose, x, y)."
+)
+CONVERT = (
+    "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
+    "name the argument in static_argnums or static_argnames of jit."
+)
+INDEX = (
+    "Shapes and Python indices must be known when the function is traced: name the argument in "
+    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works, and "
+    "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
+)
+
+
+_IN_PLACE = ("fill", "itemset", "partition", "put", "sort")
+
+
+def instead_of_method(written: str, function: Any) -> str | None:
+    """Return what to write in place of a method of a NumPy array given a tracer; None for other functions.
+
+    `written` is the name by which the function is called.
+    """
+    if not isinstance(getattr(function, "__self__", None), np.ndarray):
+        return None
+    array, _, name = written.rpartition(".")
+    if not array or name.startswith("__"):
+        return None
+    if name in _IN_PLACE or not hasattr(sys.modules.get("fungrad.numpy"), name):
+        advice = f"Make the array a traced one first, {array} = fungrad.numpy.array({array})."
+    else:
+        advice = f"Write fungrad.numpy.{name}({array}, ...), or fungrad.numpy.array({array}).{name}(...)."
+    return f"NumPy does not let `{written}`, a method of a NumPy array, take a traced one. {advice}"
+
+
+def instead_of_numpy() -> str:
+    """Return what to write in place of NumPy's function that the user's line calls; "" if it calls none."""
+    frame = innermost_frame()
+    written, function = ("", None) if frame is None else called_in(frame)
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        ufunc, _, method = written.rpartition(".")
+        return (
+            f"`{written}` takes no traced `initial`: write {ufunc}({written}(...), initial)."
+            if method == "reduce"
+            else ""
+        )
+    module = str(getattr(function, "__module__", None))
+    name = getattr(function, "__name__", "")
+    if isinstance(function, type) or module.partition(".")[0] != "numpy":
+        return instead_of_method(written, function) or ""
+    ours: Any = sys.modules.get("fungrad")
+    for part in (*module.split("."), name):
+        ours = getattr(ours, part, None)
+    if ours is None or ours is function:
+        return ""
+    return f"NumPy does not hand what `{written}` is given here on to fungrad. Write fungrad.{module}.{name}(...)."
+
+
+def check_not_shuffled(type_: ArrayType) -> None:
+    """Raise if NumPy's `shuffle` exchanges rows: it does not know that these are views, and would double some."""
+    frame = innermost_frame()
+    if frame is not None and not at_store(frame) and "shuffle" in names_in(frame):
+        raise LostDerivativeError(
+            f"at {here()}\n`shuffle` cannot exchange the rows of a tracer of type {type_}: write "
+            "x = x[rng.permutation(len(x))]; under jit and vmap pass the permutation as an argument."
+        )
+
+
+def check_no_method(type_: ArrayType) -> None:
+    """Raise if a method of an array or of a random number generator is given a tracer of that type."""
+    from fungrad.core.draws import instead_of_draw  # only errors need it
+
+    frame = innermost_frame()
+    called = ("", None) if frame is None else called_in(frame)
+    instead = instead_of_draw(*called) or instead_of_method(*called)
+    if instead is not None:
+        raise LostDerivativeError(f"at {here()}\n{instead}")
+
+
+def check_not_assigned(type_: ArrayType) -> None:
+    """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
+    frame = innermost_frame()
+    if frame is not None and at_store(frame):
+        advice = (
+            "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
+            "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
+        )
+        raise refused(
+            LostDerivativeError,
+            f"at {here()}\nelements of a NumPy array are set to a tracer of type {type_}: the "
+            f"derivative would be lost. {in_library() or advice}",
+        )
