@@ -173,6 +173,27 @@ def test_type_checkers_see_the_names_of_fungrad_numpy():
         assert name == home or name in defined(module)
 
 
+STARRED = [
+    path
+    for path in sorted((ROOT / "fungrad").rglob("__init__.py"))
+    if re.search(r"^from \S+ import \*", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("path", STARRED, ids=lambda path: path.parent.name)
+def test_a_package_lists_what_type_checkers_see(path):
+    """They see what its modules list, and what is imported under its own name once more."""
+    package = importlib.import_module(".".join(path.relative_to(ROOT).parent.parts))
+    seen = set()
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            seen |= {*importlib.import_module(statement.module).__all__}
+        elif isinstance(statement, ast.ImportFrom):
+            seen |= {alias.name for alias in statement.names if alias.name == alias.asname}
+    assert len(seen) == len(package.__all__)
+    assert seen == {*package.__all__}
+
+
 def defined(module):
     """The names that a module defines where a type checker sees it."""
     found = set()

@@ -4,50 +4,18 @@ Unlike JAX's functions these raise `numpy.linalg.LinAlgError` for matrices that 
 do, and do not return NaN.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fungrad.lax.linalg.decompositions import (
-    cholesky,
-    cholesky_update,
-    eig,
-    eigh,
-    lu,
-    lu_pivots_to_permutation,
-    qr,
-    schur,
-    svd,
-)
-from fungrad.lax.linalg.reflections import (
-    hessenberg,
-    householder_product,
-    ormqr,
-    tridiagonal,
-)
-from fungrad.lax.linalg.systems import (
-    symmetric_product,
-    triangular_solve,
-    tridiagonal_solve,
-)
+from fungrad.lax.linalg import decompositions, reflections, systems
+from fungrad.lax.linalg.decompositions import *
+from fungrad.lax.linalg.reflections import *
+from fungrad.lax.linalg.systems import *
 from fungrad.numpy.exclusions import unknown_name
 
-__all__ = [
-    "cholesky",
-    "cholesky_update",
-    "eig",
-    "eigh",
-    "hessenberg",
-    "householder_product",
-    "lu",
-    "lu_pivots_to_permutation",
-    "ormqr",
-    "qr",
-    "schur",
-    "svd",
-    "symmetric_product",
-    "triangular_solve",
-    "tridiagonal",
-    "tridiagonal_solve",
-]
+_NAMES = [*decompositions.__all__, *reflections.__all__, *systems.__all__]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
+
 
 _EXCLUDED = {
     "qdwh": "use fungrad.scipy.linalg.polar, which gives both factors",
@@ -64,4 +32,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"fungrad.lax.linalg has no {name!r}, a primitive of JAX's own: call {name[:-2]}"
         )
-    raise unknown_name("fungrad.lax.linalg", name, __all__)
+    raise unknown_name("fungrad.lax.linalg", name, _NAMES)

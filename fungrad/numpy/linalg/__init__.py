@@ -31,72 +31,21 @@ array([[3.76393202, 8.23606798],
        [1.        , 1.        ]])
 """
 
-from numpy.linalg import LinAlgError
+from typing import TYPE_CHECKING
 
-from fungrad.numpy.linalg.decompositions import (
-    cholesky,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    qr,
-    svd,
-    svdvals,
-)
-from fungrad.numpy.linalg.norms import (
-    cond,
-    det,
-    matrix_norm,
-    matrix_rank,
-    norm,
-    slogdet,
-    vector_norm,
-)
-from fungrad.numpy.linalg.products import (
-    cross,
-    diagonal,
-    matmul,
-    matrix_power,
-    matrix_transpose,
-    multi_dot,
-    outer,
-    tensordot,
-    trace,
-    vecdot,
-)
-from fungrad.numpy.linalg.systems import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+from numpy.linalg import LinAlgError as LinAlgError
 
-__all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+from fungrad.numpy.linalg import decompositions, norms, products, systems
+from fungrad.numpy.linalg.decompositions import *
+from fungrad.numpy.linalg.norms import *
+from fungrad.numpy.linalg.products import *
+from fungrad.numpy.linalg.systems import *
+
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = [
+        "LinAlgError",
+        *decompositions.__all__,
+        *norms.__all__,
+        *products.__all__,
+        *systems.__all__,
+    ]

@@ -11,6 +11,8 @@ from fungrad.numpy.linalg.operands import hermitian, matrices
 from fungrad.primitives.decompositions import Cholesky, Eig, Eigh, Qr, Svd
 from fungrad.primitives.stacks import adjoint
 
+__all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
+
 _ONE = np.eye(1)
 # NumPy's classes of results; they have no public names.
 QRResult: Any = type(np.linalg.qr(_ONE))

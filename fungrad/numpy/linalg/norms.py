@@ -18,6 +18,8 @@ from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
 
+__all__ = ["cond", "det", "matrix_norm", "matrix_rank", "norm", "slogdet", "vector_norm"]
+
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 

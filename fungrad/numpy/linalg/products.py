@@ -16,6 +16,11 @@ from fungrad.numpy.promotion import as_array, as_tracer
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives.stacks import identity_like
 
+__all__ = [
+    "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer",
+    "tensordot", "trace", "vecdot",
+]  # fmt: skip
+
 
 @implements(np.linalg.matrix_power, view=True)
 def matrix_power(a: Any, n: Any) -> Any:

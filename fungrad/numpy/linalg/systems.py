@@ -18,6 +18,8 @@ from fungrad.primitives import shaping
 from fungrad.primitives.linalg import Inv, LinearSystem, Pinv, Solve
 from fungrad.primitives.stacks import real_type
 
+__all__ = ["inv", "lstsq", "pinv", "solve", "tensorinv", "tensorsolve"]
+
 missing: Any = np._NoValue
 """NumPy's mark for an argument that is not given, where None means something."""
 

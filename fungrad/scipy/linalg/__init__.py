@@ -20,190 +20,48 @@ How fast a rotation turns:
 np.True_
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.linalg
-from scipy.linalg import (
-    LinAlgError,
-    LinAlgWarning,
-    dft,
-    hadamard,
-    helmert,
-    hilbert,
-    invhilbert,
-    invpascal,
-    pascal,
-)
+from scipy.linalg import LinAlgError as LinAlgError
+from scipy.linalg import LinAlgWarning as LinAlgWarning
 
-from fungrad.scipy.linalg.banded import (
-    cho_solve_banded,
-    cholesky_banded,
-    eig_banded,
-    eigvals_banded,
-    solve_banded,
-    solveh_banded,
+from fungrad.scipy.linalg import (
+    banded,
+    decompositions,
+    eigenvalues,
+    equations,
+    functions,
+    special,
+    systems,
 )
-from fungrad.scipy.linalg.decompositions import (
-    cho_factor,
-    cholesky,
-    hessenberg,
-    lu,
-    lu_factor,
-    null_space,
-    orth,
-    orthogonal_procrustes,
-    polar,
-    qr,
-    rq,
-    schur,
-    svd,
-    svdvals,
-)
-from fungrad.scipy.linalg.eigenvalues import (
-    eig,
-    eigh,
-    eigh_tridiagonal,
-    eigvals,
-    eigvalsh,
-    eigvalsh_tridiagonal,
-)
-from fungrad.scipy.linalg.equations import (
-    solve_continuous_are,
-    solve_continuous_lyapunov,
-    solve_discrete_are,
-    solve_discrete_lyapunov,
-    solve_sylvester,
-)
-from fungrad.scipy.linalg.functions import (
-    coshm,
-    cosm,
-    expm,
-    expm_frechet,
-    fractional_matrix_power,
-    funm,
-    logm,
-    signm,
-    sinhm,
-    sinm,
-    sqrtm,
-    tanhm,
-    tanm,
-)
-from fungrad.scipy.linalg.special import (
-    block_diag,
-    circulant,
-    companion,
-    convolution_matrix,
-    diagsvd,
-    fiedler,
-    hankel,
-    khatri_rao,
-    leslie,
-    matmul_toeplitz,
-    solve_circulant,
-    solve_toeplitz,
-    toeplitz,
-)
-from fungrad.scipy.linalg.systems import (
-    cho_solve,
-    det,
-    inv,
-    lstsq,
-    lu_solve,
-    norm,
-    pinv,
-    pinvh,
-    solve,
-    solve_triangular,
-)
+from fungrad.scipy.linalg.banded import *
+from fungrad.scipy.linalg.decompositions import *
+from fungrad.scipy.linalg.eigenvalues import *
+from fungrad.scipy.linalg.equations import *
+from fungrad.scipy.linalg.functions import *
+from fungrad.scipy.linalg.special import *
+from fungrad.scipy.linalg.systems import *
 from fungrad.scipy.names import missing_name
 
-solve_lyapunov = solve_continuous_lyapunov
-
-__all__ = [
+_NAMES = [
     "LinAlgError",
     "LinAlgWarning",
-    "block_diag",
-    "cho_factor",
-    "cho_solve",
-    "cho_solve_banded",
-    "cholesky",
-    "cholesky_banded",
-    "circulant",
-    "companion",
-    "convolution_matrix",
-    "coshm",
-    "cosm",
-    "det",
-    "dft",
-    "diagsvd",
-    "eig",
-    "eig_banded",
-    "eigh",
-    "eigh_tridiagonal",
-    "eigvals",
-    "eigvals_banded",
-    "eigvalsh",
-    "eigvalsh_tridiagonal",
-    "expm",
-    "expm_frechet",
-    "fiedler",
-    "fractional_matrix_power",
-    "funm",
-    "hadamard",
-    "hankel",
-    "helmert",
-    "hessenberg",
-    "hilbert",
-    "inv",
-    "invhilbert",
-    "invpascal",
-    "khatri_rao",
-    "leslie",
-    "logm",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "matmul_toeplitz",
-    "norm",
-    "null_space",
-    "orth",
-    "orthogonal_procrustes",
-    "pascal",
-    "pinv",
-    "pinvh",
-    "polar",
-    "qr",
-    "rq",
-    "schur",
-    "signm",
-    "sinhm",
-    "sinm",
-    "solve",
-    "solve_banded",
-    "solve_circulant",
-    "solve_continuous_are",
-    "solve_continuous_lyapunov",
-    "solve_discrete_are",
-    "solve_discrete_lyapunov",
-    "solve_lyapunov",
-    "solve_sylvester",
-    "solve_toeplitz",
-    "solve_triangular",
-    "solveh_banded",
-    "sqrtm",
-    "svd",
-    "svdvals",
-    "tanhm",
-    "tanm",
-    "toeplitz",
+    *banded.__all__,
+    *decompositions.__all__,
+    *eigenvalues.__all__,
+    *equations.__all__,
+    *functions.__all__,
+    *special.__all__,
+    *systems.__all__,
 ]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _NAMES
 
 
 def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.linalg, name, __all__)
+    raise missing_name(scipy.linalg, name, _NAMES)

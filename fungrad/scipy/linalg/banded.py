@@ -14,6 +14,11 @@ from fungrad.primitives.stacks import adjoint
 from fungrad.scipy.linalg.eigenvalues import eigh, selected_indices
 from fungrad.scipy.linalg.systems import cho_solve, solve
 
+__all__ = [
+    "cho_solve_banded", "cholesky_banded", "eig_banded", "eigvals_banded", "solve_banded",
+    "solveh_banded",
+]  # fmt: skip
+
 
 def _dense(ab: Any, lower: int) -> Any:
     """Return the matrix; row ``u`` of `ab` is its diagonal, with `u` rows above it."""

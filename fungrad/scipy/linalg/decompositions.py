@@ -25,6 +25,11 @@ from fungrad.primitives.stacks import (
     rows,
 )
 
+__all__ = [
+    "cho_factor", "cholesky", "hessenberg", "lu", "lu_factor", "null_space", "orth",
+    "orthogonal_procrustes", "polar", "qr", "rq", "schur", "svd", "svdvals",
+]  # fmt: skip
+
 
 @implements(scipy.linalg.cholesky)
 def cholesky(

@@ -15,6 +15,8 @@ from fungrad.primitives.decompositions import Cholesky, Eig, Eigh
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 from fungrad.primitives.stacks import adjoint, matmul, symmetrized
 
+__all__ = ["eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "eigvalsh_tridiagonal"]
+
 
 @implements(scipy.linalg.eig)
 def eig(

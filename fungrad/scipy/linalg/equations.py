@@ -19,6 +19,11 @@ from fungrad.primitives.riccati import ContinuousRiccati, DiscreteLyapunov, Disc
 from fungrad.primitives.stacks import adjoint
 from fungrad.scipy.arguments import double
 
+__all__ = [
+    "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester",
+]  # fmt: skip
+
 
 def _stacked(name: str, *arrays: Any) -> list[Any]:
     """Return stacks of matrices of one dtype, broadcast against each other."""
@@ -43,6 +48,9 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     if x.shape != y.shape:
         raise ValueError("Matrix a and q should have the same shape.")
     return Sylvester()(x, adjoint(x), y)
+
+
+solve_lyapunov = solve_continuous_lyapunov
 
 
 @implements(scipy.linalg.solve_discrete_lyapunov)

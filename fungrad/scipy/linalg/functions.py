@@ -23,6 +23,11 @@ from fungrad.primitives.matrix_functions import Frechet, MatrixFunction, SquareR
 from fungrad.primitives.stacks import matmul, scaled_columns
 from fungrad.scipy.arguments import double
 
+__all__ = [
+    "coshm", "cosm", "expm", "expm_frechet", "fractional_matrix_power", "funm", "logm", "signm",
+    "sinhm", "sinm", "sqrtm", "tanhm", "tanm",
+]  # fmt: skip
+
 _EXP, _LOG = MatrixFunction("expm"), MatrixFunction("logm")
 _missing: Any = object()  # for an argument that newer versions of SciPy leave out
 

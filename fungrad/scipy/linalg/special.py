@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import dft, hadamard, helmert, hilbert, invhilbert, invpascal, pascal
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.numpy.promotion import as_tracer, promote
 from fungrad.numpy.shape import reshaped
 from fungrad.scipy.arguments import double
+
+__all__ = [
+    "block_diag", "circulant", "companion", "convolution_matrix", "dft", "diagsvd", "fiedler",
+    "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "khatri_rao",
+    "leslie", "matmul_toeplitz", "pascal", "solve_circulant", "solve_toeplitz", "toeplitz",
+]  # fmt: skip
 
 
 @implements(scipy.linalg.block_diag)

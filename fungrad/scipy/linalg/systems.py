@@ -19,6 +19,11 @@ from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed
 from fungrad.scipy.arguments import double
 
+__all__ = [
+    "cho_solve", "det", "inv", "lstsq", "lu_solve", "norm", "pinv", "pinvh", "solve",
+    "solve_triangular",
+]  # fmt: skip
+
 # How LAPACK is asked to take the matrix.
 _TRANSPOSES = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
 

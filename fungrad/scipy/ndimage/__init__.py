@@ -13,61 +13,23 @@ coordinates, `affine_transform`, `shift` and `rotate` in their parameters, `gaus
 (np.float64(16.5), array([28., 7.]))
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.ndimage
 
 from fungrad.scipy.names import missing_name
-from fungrad.scipy.ndimage.filters import (
-    convolve,
-    convolve1d,
-    correlate,
-    correlate1d,
-    gaussian_filter,
-    gaussian_filter1d,
-    laplace,
-    prewitt,
-    sobel,
-    uniform_filter,
-    uniform_filter1d,
-)
-from fungrad.scipy.ndimage.interpolation import (
-    affine_transform,
-    map_coordinates,
-    rotate,
-    shift,
-    spline_filter,
-    spline_filter1d,
-    zoom,
-)
+from fungrad.scipy.ndimage import filters, interpolation
+from fungrad.scipy.ndimage.filters import *
+from fungrad.scipy.ndimage.interpolation import *
 
-__all__ = [
-    "affine_transform",
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "laplace",
-    "map_coordinates",
-    "prewitt",
-    "rotate",
-    "shift",
-    "sobel",
-    "spline_filter",
-    "spline_filter1d",
-    "uniform_filter",
-    "uniform_filter1d",
-    "zoom",
-]
+_NAMES = [*filters.__all__, *interpolation.__all__]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _NAMES
 
 
 def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.ndimage, name, __all__)
+    raise missing_name(scipy.ndimage, name, _NAMES)

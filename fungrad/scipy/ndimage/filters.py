@@ -20,6 +20,11 @@ from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.filters import Correlate, reversed_tail
 
+__all__ = [
+    "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
+    "gaussian_filter1d", "laplace", "prewitt", "sobel", "uniform_filter", "uniform_filter1d",
+]  # fmt: skip
+
 PADDING = {
     "reflect": "symmetric",
     "grid-mirror": "symmetric",

@@ -19,6 +19,11 @@ from fungrad.numpy.promotion import as_tracer, strong
 from fungrad.scipy.arguments import double
 from fungrad.scipy.ndimage.filters import PADDING, extended, finished, per_axis
 
+__all__ = [
+    "affine_transform", "map_coordinates", "rotate", "shift", "spline_filter",
+    "spline_filter1d", "zoom",
+]  # fmt: skip
+
 MARGIN = 12
 """By how much SciPy extends an image for modes whose spline has no closed form."""
 

@@ -11,70 +11,25 @@ Each function is SciPy's own on plain arrays. Filters are differentiable in the 
 (np.float64(0.125), np.float64(0.75))
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.signal
 
 from fungrad.scipy.names import missing_name
-from fungrad.scipy.signal.convolution import (
-    convolve,
-    convolve2d,
-    correlate,
-    correlate2d,
-    fftconvolve,
-    oaconvolve,
-)
-from fungrad.scipy.signal.filters import (
-    filtfilt,
-    lfilter,
-    lfilter_zi,
-    sosfilt,
-    sosfilt_zi,
-    sosfiltfilt,
-)
-from fungrad.scipy.signal.smoothing import detrend, hilbert, resample, savgol_filter
-from fungrad.scipy.signal.spectral import (
-    coherence,
-    csd,
-    istft,
-    periodogram,
-    spectrogram,
-    stft,
-    welch,
-)
+from fungrad.scipy.signal import convolution, filters, smoothing, spectral
+from fungrad.scipy.signal.convolution import *
+from fungrad.scipy.signal.filters import *
+from fungrad.scipy.signal.smoothing import *
+from fungrad.scipy.signal.spectral import *
 
-__all__ = [
-    "coherence",
-    "convolve",
-    "convolve2d",
-    "correlate",
-    "correlate2d",
-    "csd",
-    "detrend",
-    "fftconvolve",
-    "filtfilt",
-    "hilbert",
-    "istft",
-    "lfilter",
-    "lfilter_zi",
-    "oaconvolve",
-    "periodogram",
-    "resample",
-    "savgol_filter",
-    "sosfilt",
-    "sosfilt_zi",
-    "sosfiltfilt",
-    "spectrogram",
-    "stft",
-    "welch",
-]
+_NAMES = [*convolution.__all__, *filters.__all__, *smoothing.__all__, *spectral.__all__]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _NAMES
 
 
 def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.signal, name, __all__)
+    raise missing_name(scipy.signal, name, _NAMES)

@@ -16,6 +16,8 @@ from fungrad.numpy.promotion import as_tracer, cast, promote, standin
 from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
 
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
+
 _MODES = ("full", "same", "valid")
 
 

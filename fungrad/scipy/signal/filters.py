@@ -13,6 +13,8 @@ from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.primitives.filters import AllPole, causal
 from fungrad.primitives.filters import convolve as full_convolution
 
+__all__ = ["filtfilt", "lfilter", "lfilter_zi", "sosfilt", "sosfilt_zi", "sosfiltfilt"]
+
 # Recursive filters. With v = sum_k b[k] x[i-k] + z[i], where z are the initial conditions, the output y
 # solves sum_k a[k] y[i-k] = v (A. V. Oppenheim & R. W. Schafer, Discrete-Time Signal Processing, 3rd ed.,
 # section 6.3): one sliding sum and one `AllPole`.

@@ -13,6 +13,8 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.scipy.ndimage import convolve1d
 
+__all__ = ["detrend", "hilbert", "resample", "savgol_filter"]
+
 
 @implements(scipy.signal.detrend)
 def detrend(

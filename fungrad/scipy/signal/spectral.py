@@ -15,6 +15,8 @@ from fungrad.primitives.elementwise import real_dtype
 from fungrad.scipy.signal.filters import extension
 from fungrad.scipy.signal.segments import Segments, overlap_added
 
+__all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
+
 
 def _doubled(p: Any, nfft: int) -> Any:
     """Return one-sided densities: of all frequencies that stand for two, twice."""

@@ -21,6 +21,11 @@ from fungrad.primitives.bessel import SphericalBessel
 from fungrad.primitives.zeta import Zeta
 from fungrad.scipy.special.sums import floating, implements_if_there
 
+__all__ = [
+    "comb", "factorial", "lambertw", "legendre_p", "multigammaln", "perm", "polygamma",
+    "sph_harm_y", "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "zeta",
+]  # fmt: skip
+
 
 def _aligned(name: str, *operands: Any) -> list[Any]:
     """Return operands as tracers of one shape, each of its own dtype."""

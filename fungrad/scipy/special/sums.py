@@ -14,6 +14,8 @@ from fungrad.numpy.dispatch import Function, implements
 from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
 from fungrad.primitives import elementwise as e
 
+__all__ = ["log_softmax", "logsumexp", "softmax", "softplus"]
+
 
 def floating(*operands: Any) -> list[Any]:
     """Return operands as tracers of one floating-point or complex dtype, as SciPy promotes them."""
