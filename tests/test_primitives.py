@@ -16,10 +16,10 @@ import fungrad.primitives
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.collectives import Collective
-from fungrad.primitives.ufunc import Elementwise, Function
+from fungrad.primitives.ufunc import Elementwise, Function, elementwise
 from tests.backends.fake_cupy import make_module
 from tests.check import CHECKS, check_backend, checks_of, linear_groups
-from tests.samples import rows
+from tests.samples import modules, rows
 from tests.samples.row import Sample, integers, reals
 
 ROWS = rows()
@@ -132,6 +132,19 @@ def problems(
     return found
 
 
+def test_every_row_is_in_the_table_of_its_module():
+    """A row that its module does not name in `ROWS` would be checked by nothing."""
+    counted = set(map(id, ROWS))
+    strays = [
+        f"{module.__name__}.{name}: {row}"
+        for module in modules()
+        for name, values in vars(module).items()
+        for row in (values if isinstance(values, list | tuple) else [values])
+        if isinstance(row, Sample) and id(row) not in counted
+    ]
+    assert strays == []
+
+
 def test_every_primitive_has_its_rows():
     declared = registered()
     assert len(declared) > 100
@@ -188,6 +201,20 @@ def test_a_linear_primitive_without_a_transpose_fails():
     assert problems([Halved], [dataclasses.replace(HALVED, gaps=frozenset(["transpose"]))]) == []
     ints = dataclasses.replace(HALVED, operands=(integers(2),))
     assert "Halved is linear, but no row checks its transpose" in problems([Halved], [ints])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "NumPy has no function 'twofold'.*function=lambda xp, .*dtype=lambda"),
+        ({"function": "threefold"}, "NumPy has no function 'threefold'"),
+        ({"function": lambda xp, x: 2 * x}, "the function of twofold is no ufunc.*dtype=lambda"),
+        ({"function": "flip"}, "the function of twofold is no ufunc"),
+    ],
+)
+def test_an_entry_that_numpy_cannot_tell_of_says_what_it_needs(options, message):
+    with pytest.raises(TypeError, match=message):
+        elementwise("twofold", lambda t, out, x: t + t, **options)
 
 
 def test_rules_that_are_missing_are_noticed_by_the_checks():

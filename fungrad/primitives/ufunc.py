@@ -224,7 +224,8 @@ def elementwise(
         Name of the function in `numpy` and `cupy`, or ``lambda xp, *operands``. Operands of a
         callable with an attribute `ufunc` are promoted as that ufunc promotes them.
     dtype
-        ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule.
+        ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule. What is no ufunc
+        of NumPy needs it.
     linear, multilinear, view
         As on `Primitive`.
     holomorphic
@@ -233,10 +234,18 @@ def elementwise(
         For each operand, ``lambda ct, *operands`` giving its cotangent when it is `Linear`.
     """
     function = function or name
+    if isinstance(function, str) and not hasattr(np, function):
+        raise TypeError(
+            f"elementwise: NumPy has no function {function!r}. Say how {name} is computed, function=lambda xp, "
+            "*operands: ..., and what the dtype of the result is, dtype=lambda *dtypes: ..."
+        )
     if dtype is None:
         ufunc = numpy_ufunc(function)
         if ufunc is None:
-            raise TypeError(f"{name} is no ufunc: give its dtype rule")
+            raise TypeError(
+                f"elementwise: the function of {name} is no ufunc, which would tell dtypes. Say what that of the "
+                "result is, dtype=lambda *dtypes: ..."
+            )
         dtype = ufunc_dtype(ufunc)
     return Function(
         name, function, dtype, partials, transposes, linear, multilinear, view, holomorphic
