@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.nesting import trace_of
 from fungrad.core.trace import Trace
@@ -17,6 +18,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.indexing import COMBINE, getitem, setitem_functional
 from fungrad.primitives.contraction import DotGeneral, dot_general
+from fungrad.primitives.dynamic import DynamicSlice
 from fungrad.primitives.indexing import (
     UFUNCS,
     Gather,
@@ -26,6 +28,7 @@ from fungrad.primitives.indexing import (
     take,
     take_along_axis,
 )
+from fungrad.primitives.shaping import Slice
 from tests.samples import contraction
 
 SHAPES = [(), (5,), (3, 4), (3, 4, 2), (2, 3, 4, 5)]
@@ -356,7 +359,9 @@ def test_mixed_indices(data):
         ((), 0),
         (..., 0),
         ((slice(None), slice(None, 7)), 0),
-        (1, 2),
+        (1, 1),
+        ((1, 2), 1),
+        ((slice(None), 1), 1),
         (slice(1, 3), 1),
         (None, 1),
         (slice(None, None, -1), 1),
@@ -596,6 +601,29 @@ def test_nan_elsewhere_does_not_spoil_the_derivative():
     same(scatter.jvp((np.array([3.0, 4.0]), None, None), out, x, updates, index), [3, 0])
 
 
+@pytest.mark.parametrize("key", [1, -1, (1, 2), (slice(None), 1), (slice(0, 3, 2), 1)], ids=str)
+def test_a_store_is_one_equation(key):
+    x = sample((3, 4))
+    values = np.asarray(sample((), seed=1) if np.ndim(x[key]) == 0 else sample(x[key].shape))
+    with Trace("t", known=True) as trace:
+        old, new = (trace.new_input(type_of(a), a) for a in (x, values))
+        setitem_functional(old, key, new)
+        assert len(trace.equations) == 1
+    same(write(x, key, values), written(x, key, values, "set"))
+
+
+def test_a_gradient_of_elements_has_no_reshapes():
+    def f(x):
+        y = fnp.zeros(3)
+        for i in range(1, 3):
+            y[i] = x[i] * x[i - 1]
+        return y.sum()
+
+    text = fg.jit(fg.grad(f)).source(np.ones(3))
+    assert "reshape" not in text
+    assert "[2] += " in text or "[1] += " in text
+
+
 def test_scalar_indices_do_not_give_a_view():
     x = sample((3, 2))
     assert not np.shares_memory(Gather()(x, np.int64(1)), x)
@@ -681,3 +709,11 @@ def test_wrong_operands():
         UpdateSlice((0, 0), (2, 2), (1, 1)).abstract_eval(x, x)
     with pytest.raises(ValueError, match="kind is"):
         UpdateSlice((0, 0), (3, 2), (1, 1), "mul").abstract_eval(x, x)
+    for dropped in [(0,), (2,), (-1,), (1, 1)]:
+        where = (0, 1), (2, 2), (1, 1)
+        with pytest.raises(ValueError, match="not distinct axes of length 1"):
+            Slice(*where, dropped).abstract_eval(x)
+        with pytest.raises(ValueError, match="not distinct axes of length 1"):
+            UpdateSlice(*where, "set", dropped).abstract_eval(x, x)
+        with pytest.raises(ValueError, match="not distinct axes of length 1"):
+            DynamicSlice((1,), (1,), (1,), dropped).abstract_eval(x, type_of(np.int64(0)))

@@ -19,11 +19,9 @@ from fungrad.core.errors import Source
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, variable_names
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import Shape
-from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
+from fungrad.primitives.dynamic import DynamicSlice
 from fungrad.primitives.elementwise import Cast, add, mul, sub
-from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Reshape, Slice
+from fungrad.primitives.shaping import Broadcast, Slice
 from fungrad.primitives.ufunc import Function
 
 REUSE_FROM = 0
@@ -32,7 +30,6 @@ REUSE_FROM = 0
 
 
 SLICES = Slice, DynamicSlice
-UPDATES = UpdateSlice, DynamicUpdateSlice
 
 OPERATORS: dict[Primitive, str] = {add: "+", sub: "-", mul: "*"}
 
@@ -95,8 +92,6 @@ class _Writer:
         self.repeated: set[int] = set()  # views in which one element has several places
         self.uses = Counter(v for e in expr.equations for v in e.inputs)
         self.uses.update(expr.outputs)
-        self.indexing: dict[int, int] = {}  # slices, and what ``x[i]`` they become by dropping axes
-        self.units: dict[int, int] = {}  # reshapes that assignments make needless, of what
         self.copied: set[int] = set()  # slices copied so that what they are of can be overwritten
         self.last = last_uses(expr)
         self.root_last: list[int] = []
@@ -124,14 +119,6 @@ class _Writer:
             if isinstance(primitive, Broadcast):
                 self.lazy[outputs[0]] = (inputs[0], primitive)
                 continue
-            if outputs[0] in self.indexing:
-                self._index(primitive, inputs, outputs[0], source)
-                self._free(number, outputs)
-                continue
-            if inputs and inputs[0] in self.indexing:
-                continue  # written already
-            if outputs[0] in self.units:
-                continue  # the assignment reads the operand
             if self._keeps_dtype(primitive, inputs):  # strong or weak: arrays know no difference
                 if inputs[0] in self.lazy:
                     self.lazy[outputs[0]] = self.lazy[inputs[0]]
@@ -153,38 +140,6 @@ class _Writer:
         dead = dict.fromkeys([n for v in ending if (n := self.names[v]) not in reused])
         if names := [n for n in dead if n not in self.given and n not in self.fixed]:
             self._line(f"del {', '.join(names)}", None, tuple(names))
-
-    def _find_fused(self) -> None:
-        """Find the equations that disappear in indexing: ``x[3]`` for a slice and a reshape."""
-        equations = self.expr.equations
-        slices = {e.outputs[0] for e in equations if isinstance(e.primitive, SLICES)}
-        reshapes = {}
-        for primitive, inputs, outputs in equations:
-            if isinstance(primitive, Reshape):
-                v = inputs[0]
-                shape, before = primitive.shape, self.types[v].shape
-                if v in slices and self.uses[v] == 1 and shape == _without_units(before):
-                    self.indexing[v] = outputs[0]
-                if self.uses[outputs[0]] == 1 and _leading_units(before, shape):
-                    reshapes[outputs[0]] = v
-            elif isinstance(primitive, UPDATES) and inputs[1] in reshapes:
-                self.units[inputs[1]] = reshapes[inputs[1]]
-
-    def _index(
-        self, primitive: Primitive, inputs: tuple[int, ...], out: int, source: Source | None
-    ) -> None:
-        """Write ``x[3, 1:2]``: a slice of which the axes of length 1 are dropped."""
-        for w in inputs:
-            if w in self.lazy:
-                self._materialize(w, source)
-        v, *starts = inputs
-        name = self._bound(v) if v in self.expr.constants else self._name(v)
-        assert isinstance(primitive, SLICES)
-        index = primitive.element_source(self.types[v].shape, *[self._name(w) for w in starts])
-        copied = ".copy()" if out in self.copied else ""
-        name_out = self._name(self.indexing[out])
-        text = f"{name_out} = {name}[{index}]{copied}"
-        self._line(text, (primitive, source), self._locals(inputs), (name_out,))
 
     def _find_copied(self) -> None:
         """Find the small slices whose copies spare the copy of the whole.
@@ -214,11 +169,10 @@ class _Writer:
     ) -> bool:
         if not primitive.view or not inputs:
             return False
-        element = self.indexing.get(outputs[0])
-        return element is None or bool(self.types[element].shape)  # x[i] may be a scalar
+        element = isinstance(primitive, SLICES) and primitive.dropped
+        return not element or bool(self.types[outputs[0]].shape)  # x[i] may be a scalar
 
     def _find_roots(self) -> None:
-        self._find_fused()
         self._find_copied()
         for primitive, inputs, outputs in self.expr.equations:
             if (primitive.view and not inputs) or not outputs:
@@ -388,9 +342,8 @@ class _Writer:
         """Write an update of elements as an assignment, if the array updated is not read any more."""
         if not _assigns(primitive):
             return False
-        v = self.units.get(inputs[1], inputs[1])
-        if self._reusable(number, (inputs[0], v, *inputs[2:]), outputs[0]) != inputs[0]:
-            self._write_unit(inputs[1], source)
+        v = inputs[1]
+        if self._reusable(number, inputs, outputs[0]) != inputs[0]:
             return False
         if v in self.lazy and self.lazy[v][1].leading:
             v = self.lazy[v][0]  # NumPy broadcasts what it assigns
@@ -398,29 +351,13 @@ class _Writer:
             if w in self.lazy:
                 self._materialize(w, source)
         x, updates, *indices = [self._name(w) for w in (inputs[0], v, *inputs[2:])]
-        statement: str | None
-        if isinstance(primitive, UpdateSlice):
-            statement = primitive.assignment(x, updates, scalar=not self.types[v].shape)
-        else:
-            statement = primitive.assignment(x, updates, *indices)
+        statement = primitive.assignment(x, updates, *indices)
         if statement is None:
             return False
         reads = self._locals((inputs[0], v, *inputs[2:]))
         self._line(statement, (primitive, source), reads)
         self.names[outputs[0]] = self.names.pop(inputs[0])
         return True
-
-    def _write_unit(self, v: int, source: Source | None) -> None:
-        """Write a reshape that was left out for an assignment, where there is none after all."""
-        if v in self.units:
-            operand = self.units[v]
-            if operand in self.lazy:
-                self._materialize(operand, source)
-            constant = operand in self.expr.constants
-            name = self._bound(operand) if constant else self._name(operand)
-            shape, target = self.types[v].shape, self._name(v)
-            text = f"{target} = {name}.reshape({shape})"
-            self._line(text, (Reshape(shape), source), self._locals([operand]), (target,))
 
     def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
         """Return an operand whose memory can hold the result `out`, if one is free."""
@@ -460,16 +397,6 @@ class _Writer:
 def _assigns(primitive: Primitive) -> bool:
     """Whether the primitive has a statement that turns its first operand into the result."""
     return type(primitive).assignment is not Primitive.assignment
-
-
-def _without_units(shape: Shape) -> Shape:
-    return tuple([n for n in shape if n != 1])
-
-
-def _leading_units(shape: Shape, longer: Shape) -> bool:
-    """Whether `longer` is `shape` with axes of length 1 in front."""
-    extra = len(longer) - len(shape)
-    return extra >= 0 and longer == (1,) * extra + shape
 
 
 def _safe_names() -> Iterator[str]:

@@ -12,12 +12,14 @@ import numpy as np
 from fungrad.core.config import check_exprs
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, execute
-from fungrad.core.types import array_type
-from fungrad.primitives.dynamic import DynamicUpdateSlice
+from fungrad.core.types import Shape, array_type
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.elementwise import add, mul, neg
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Pad, Reshape
+from fungrad.primitives.shaping import Broadcast, Pad, Reshape, Slice
 from fungrad.primitives.ufunc import Elementwise
+
+SLICES = Slice, DynamicSlice
 
 
 def simplify(expr: Expr) -> Expr:
@@ -46,13 +48,14 @@ class _Sharing:
         self.scalars: dict[Any, int] = {}  # dtype and bits -> the variable of a constant
         self.uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
         self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
+        self.places: dict[int, int] = {}  # slice -> its place; also of what is to go there
         for v, value in expr.constants.items():
             self._add_constant(v, value)
 
     def run(self) -> Expr:
         computed: dict[Any, tuple[int, ...]] = {}
-        equations, sources = [], []
-        for (primitive, ins, outputs), source in self.expr.located():
+        equations, sources, places = [], [], []
+        for number, ((primitive, ins, outputs), source) in enumerate(self.expr.located()):
             inputs = tuple([self.same.get(v, v) for v in ins])
             if len(outputs) == 1:
                 found = self._simpler(primitive, inputs, outputs[0])
@@ -60,22 +63,23 @@ class _Sharing:
                     continue
                 primitive, inputs = found
                 self.made_by[outputs[0]] = found
-            if primitive.effect:
-                equations.append(Equation(primitive, inputs, outputs))
-                sources.append(source)
-                continue
-            commutes = primitive is mul or primitive is add
-            key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
-            known = computed.setdefault(key, outputs)
-            if known is not outputs:
-                self.same.update(zip(outputs, known, strict=True))
-                continue
+                if isinstance(primitive, SLICES):
+                    number = self.places.setdefault(outputs[0], number)
+            if not primitive.effect:
+                commutes = primitive is mul or primitive is add
+                key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
+                known = computed.setdefault(key, outputs)
+                if known is not outputs:
+                    self.same.update(zip(outputs, known, strict=True))
+                    continue
             equations.append(Equation(primitive, inputs, outputs))
             sources.append(source)
+            places.append(number)
+        order = sorted(range(len(places)), key=places.__getitem__)
         return dataclasses.replace(
             self.expr,
-            equations=tuple(equations),
-            sources=tuple(sources),
+            equations=tuple([equations[i] for i in order]),
+            sources=tuple([sources[i] for i in order]),
             types=self.types,
             constants=self.constants,
             outputs=tuple([self.same.get(v, v) for v in self.expr.outputs]),
@@ -113,6 +117,19 @@ class _Sharing:
                 inputs = operands
             if self._replace(out, inputs[0]):
                 return None
+            if isinstance(before, SLICES):
+                element = _dropping(before, self.types[inputs[0]].shape, primitive.shape)
+                if element is not None:
+                    # Not here: the array may have been overwritten since.
+                    self.places[out] = self.places[inputs[0]]
+                    return element, operands
+        if isinstance(primitive, (Pad, UpdateSlice, DynamicUpdateSlice)):
+            at = 0 if isinstance(primitive, Pad) else 1
+            made, given = self.made_by.get(inputs[at], (None, ()))
+            if isinstance(made, Reshape):
+                element = _dropping(primitive, made.shape, self.types[given[0]].shape)
+                if element is not None:
+                    return element, (*inputs[:at], given[0], *inputs[at + 1 :])
         if primitive is neg and before is neg and self._replace(out, operands[0]):
             return None
         return primitive, inputs
@@ -159,6 +176,23 @@ class _Sharing:
         return is_one(self.uniform.get(v))
 
 
+def _dropping(op: Any, part: Shape, shorter: Shape) -> Any:
+    """Return the slice `op`, or what puts one into an array, with more axes dropped.
+
+    The slice is of shape `part`, and is to be of shape `shorter`; None if that lacks more than axes of length 1.
+    """
+    axes = [a for a in range(len(part) + len(op.dropped)) if a not in op.dropped]
+    dropped, rest = [*op.dropped], [*shorter]
+    for axis, n in zip(axes, part, strict=True):
+        if rest and rest[0] == n:
+            del rest[0]
+        elif n == 1:
+            dropped.append(axis)
+        else:
+            return None
+    return None if rest else dataclasses.replace(op, dropped=tuple(sorted(dropped)))
+
+
 def accumulate(expr: Expr) -> Expr:
     """Add to elements where an array that is zero elsewhere would be made and added.
 
@@ -183,8 +217,7 @@ def accumulate(expr: Expr) -> Expr:
         if isinstance(made, Pad) and is_zero(operands[1]):
             region = made.region(expr.types[operands[0]].shape)
             if region is not None:
-                into = UpdateSlice(region.start, region.stop, region.step, "add")
-                return into, (x, operands[0])
+                return UpdateSlice.at(region, "add"), (x, operands[0])
         if (isinstance(made, Scatter) and made.kind == "add" and made.unique) or (
             isinstance(made, DynamicUpdateSlice) and made.kind == "add"
         ):

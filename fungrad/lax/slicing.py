@@ -338,14 +338,22 @@ def dynamic_slice_in_dim(
     array([3, 4])
     """
     name = "dynamic_slice_in_dim"
+    size = integer_of(name, "slice_size", slice_size)
+    return _sliced_in_dim(name, operand, start_index, size, axis, allow_negative_indices)
+
+
+def _sliced_in_dim(
+    name: str, operand: Any, start: Any, size: int, axis: int, allow: bool, drop: bool = False
+) -> Any:
     x = array_of(name, "operand", operand)
     shape = np.shape(x)
     along = axis_of(name, "axis", axis, len(shape))
-    start = _start(name, start_index, allow_negative_indices)
-    sizes = [*shape[:along], integer_of(name, "slice_size", slice_size), *shape[along + 1 :]]
+    start = _start(name, start, allow)
+    sizes = [*shape[:along], size, *shape[along + 1 :]]
     _check_fits(name, "a slice of shape", sizes, x)
     axes, lengths, limits = _moving(shape, sizes)
-    return DynamicSlice(axes, lengths, limits)(x, *[start for _ in axes])
+    dropped = (along,) if drop else ()
+    return DynamicSlice(axes, lengths, limits, dropped)(x, *[start for _ in axes])
 
 
 @public
@@ -374,10 +382,8 @@ def dynamic_index_in_dim(
     >>> lax.dynamic_index_in_dim(np.array([[1, 2], [3, 4]]), 1, keepdims=False)
     array([3, 4])
     """
-    taken = dynamic_slice_in_dim(
-        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
-    )
-    return taken if keepdims else fnp.squeeze(taken, axis)
+    name = "dynamic_index_in_dim"
+    return _sliced_in_dim(name, operand, index, 1, axis, allow_negative_indices, not keepdims)
 
 
 @public

@@ -17,7 +17,7 @@ from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import cumulative
-from fungrad.primitives.shaping import full, slice_axis
+from fungrad.primitives.shaping import full, index_axis
 
 ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
     np.add: cumulative.CumSum,
@@ -53,8 +53,7 @@ def _logaddexp_reduce(
     flat = merged(x, axes)
     last = flat.ndim - 1
     sums = accumulate(np.logaddexp, flat, last, dtype, out)
-    result = slice_axis(sums, last, sums.shape[last] - 1, sums.shape[last])
-    result = reshaped(result, flat.shape[:-1])
+    result = index_axis(sums, last, sums.shape[last] - 1)
     return with_axes(result, x.shape, axes) if keepdims else result
 
 

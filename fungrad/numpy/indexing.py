@@ -18,7 +18,7 @@ import numpy as np
 
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
-from fungrad.core.primitive import Primitive
+from fungrad.core.primitive import Primitive, bind
 from fungrad.core.tracer import Recorder, Tracer, innermost_trace, known_value, resolve
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
@@ -48,10 +48,11 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
 
     `unique` promises that index arrays name no element twice.
     """
+    if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
+        return bind(one, (x,))
     items, arrays, distinct = _parsed(x, key)
     if not arrays:
-        plan = _plan_or_error(x, key, items, ())
-        return _run(plan.after, _region(plan, x))
+        return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
@@ -70,6 +71,10 @@ def setitem_functional(
     """
     if kind not in COMBINE:
         raise ValueError(f"kind is one of {list(COMBINE)}, got {kind!r}")
+    if type(key) is int and kind == "set" and type(x) is type(values) is Tracer:
+        one, old, new = _element(x.type.shape, key), x.type, values.type
+        if one is not None and new.shape == old.shape[1:] and new.dtype == old.dtype:
+            return _update(one, x, values, kind)
     values = as_array(values)
     masked = _masked(x, key, values, kind)
     if masked is not None:
@@ -97,7 +102,8 @@ class Plan(NamedTuple):
     Attributes
     ----------
     region
-        The slice that is needed of the array; None if it is all of it.
+        The slice that is needed of the array, as a rule without the axes that integers index; None if it is all
+        of it.
     arrange
         What to do to the region then, so that the axes with index arrays lead.
     after
@@ -134,7 +140,10 @@ def _region(plan: Plan, x: Any) -> Any:
 
 
 def _update(region: Slice, x: Any, updates: Any, kind: str) -> Any:
-    return UpdateSlice(region.start, region.stop, region.step, kind)(x, updates)
+    return bind(_into(region, kind), (x, updates))
+
+
+_into = functools.lru_cache(maxsize=1 << 13)(UpdateSlice.at)
 
 
 def _run(steps: Sequence[Primitive], x: Any) -> Any:
@@ -279,6 +288,16 @@ def _are_unique(shape: Shape, arrays: Sequence[Any], distinct: Sequence[bool]) -
 # The plan
 
 
+@functools.lru_cache(maxsize=1 << 13)
+def _element(shape: Shape, i: int) -> Slice | None:
+    """Return the slice that is ``x[i]``, by far the most frequent index; None if it takes more than one."""
+    try:
+        plan = _plan(shape, (i,), ())
+    except IndexError:
+        return None
+    return None if plan.arrange else plan.region
+
+
 def _plan_or_error(x: Any, key: Any, items: tuple[Item, ...], indexed: Shape) -> Plan:
     try:
         return _plan(type_of(x).shape, items, indexed)
@@ -300,6 +319,7 @@ def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
         items = (*items, Ellipsis)
 
     start, stop, step = [0] * len(shape), list(shape), [1] * len(shape)
+    integers: list[int] = []  # the axes that integers index
     backwards: list[int] = []
     body: list[tuple[int, bool]] = []  # length and whether it is indexed, for each axis arranged
     kept: list[int | None] = []  # the axes of the result but for `indexed`: of `body`, or new
@@ -327,6 +347,7 @@ def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
                 raise IndexError(f"index {item} is out of bounds for axis {axis} with size {n}")
             start[axis] = item % n
             stop[axis] = start[axis] + 1
+            integers.append(axis)
             axis += 1
         else:
             taken = range(*slice(*item).indices(shape[axis]))
@@ -345,13 +366,17 @@ def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
     if advanced and advanced[-1] - advanced[0] != len(advanced) - 1:
         place = 0  # index arrays with something between them: their axes come first
 
+    lead = [a for a, (_, is_indexed) in enumerate(body) if is_indexed]
+    result = tuple([1 if a is None else body[a][0] for a in kept])  # if nothing is indexed
     region = None
     if (start, stop, step) != ([0] * len(shape), list(shape), [1] * len(shape)):
-        region = Slice(tuple(start), tuple(stop), tuple(step))
-        shape = tuple(len(range(*s)) for s in zip(start, stop, step, strict=True))
-    lead = [a for a, (_, is_indexed) in enumerate(body) if is_indexed]
+        shape = tuple([len(range(*s)) for s in zip(start, stop, step, strict=True)])
+        dropped = () if shape == result else tuple(integers)  # equal for x[None, 3]
+        region = Slice(tuple(start), tuple(stop), tuple(step), dropped)
+        rest = [a for a in range(len(shape)) if a not in dropped]
+        shape = tuple([shape[a] for a in rest])
+        backwards = [rest.index(a) for a in backwards]
     if not lead:
-        result = tuple([1 if a is None else body[a][0] for a in kept])
         arrange, undo_arrange, _ = _steps(shape, reverse=backwards, reshape=result)
         return Plan(region, arrange, (), undo_arrange, (), result)
     front = (*lead, *[a for a, (_, is_indexed) in enumerate(body) if not is_indexed])

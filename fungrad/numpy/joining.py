@@ -16,7 +16,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.shaping import Concatenate, slice_axis
+from fungrad.primitives.shaping import Concatenate, index_axis, slice_axis
 
 # Joining
 
@@ -210,4 +210,4 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     x = moveaxis(x, axis, 0)
-    return tuple([reshaped(slice_axis(x, 0, i, i + 1), x.shape[1:]) for i in range(len(x))])
+    return tuple([index_axis(x, 0, i) for i in range(len(x))])

@@ -13,8 +13,8 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast
 from fungrad.numpy.repeating import at_positions
-from fungrad.numpy.shape import is_sequence, reshaped, same_array
-from fungrad.primitives.shaping import Pad, slice_axis
+from fungrad.numpy.shape import is_sequence, same_array
+from fungrad.primitives.shaping import Pad, index_axis, slice_axis
 
 
 def pad_axis(x: Tracer, axis: int, low: int, high: int, value: Any) -> Any:
@@ -125,8 +125,7 @@ def _pad_linear_ramp(x: Tracer, widths: list[tuple[int, int]], end_values: Any =
     values = _pairs("end_values", end_values, x.ndim)
     for axis, ((low, high), (before, after)) in enumerate(zip(widths, values, strict=True)):
         n = x.shape[axis]
-        others = x.shape[:axis] + x.shape[axis + 1 :]
-        edges = [reshaped(slice_axis(x, axis, i, i + 1), others) for i in (0, n - 1)]
+        edges = [index_axis(x, axis, i) for i in (0, n - 1)]
         ramps = [
             np.linspace(value, edge, width, endpoint=False, dtype=x.dtype, axis=axis)
             for value, edge, width in zip((before, after), edges, (low, high), strict=True)

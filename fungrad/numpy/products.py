@@ -29,7 +29,7 @@ from fungrad.numpy.promotion import (
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
-from fungrad.primitives.shaping import slice_axis
+from fungrad.primitives.shaping import index_axis
 
 _DOTS = {(m, n): DotGeneral(((m - 1,), (0,)), NO_AXES, (m, n)) for m in (1, 2) for n in (1, 2)}
 """The products of vectors and matrices, by how many axes the operands have."""
@@ -278,4 +278,4 @@ def cross(
 
 def _last(x: Tracer, *positions: int) -> list[Tracer]:
     """Return elements along the last axis, which goes."""
-    return [reshaped(slice_axis(x, x.ndim - 1, i, i + 1), x.shape[:-1]) for i in positions]
+    return [index_axis(x, x.ndim - 1, i) for i in positions]

@@ -90,7 +90,7 @@ def put(step: Step, old: Tracer, new: Tracer) -> Tracer:
     if isinstance(step, AtIndex):
         return setitem_functional(old, step.key(*step.indices), new)  # type: ignore[no-any-return]
     if isinstance(step, Slice):
-        return UpdateSlice(step.start, step.stop, step.step)(old, new)  # type: ignore[no-any-return]
+        return UpdateSlice.at(step)(old, new)  # type: ignore[no-any-return]
     if step is e.real:
         return e.complex_(new, e.imag(old))  # type: ignore[no-any-return]
     if step is e.imag:
@@ -111,7 +111,7 @@ def laid_out(step: Step, array: Any) -> Any:
     if isinstance(step, SlidingWindows):
         return np.lib.stride_tricks.sliding_window_view(array, step.lengths, step.axes)
     if isinstance(step, Slice):
-        return array[tuple(map(slice, step.start, step.stop, step.step))]
+        return array[step.index]
     if isinstance(step, Permute):
         return array.transpose(step.axes)
     if isinstance(step, Reverse):

@@ -15,7 +15,16 @@ from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import Cast, add, clamp, less, minimum, select
 from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_like, counting
-from fungrad.primitives.shaping import Broadcast, expand, inverse_permutation, permuted, zeros_like
+from fungrad.primitives.shaping import (
+    Broadcast,
+    Reshape,
+    expand,
+    inverse_permutation,
+    permuted,
+    with_units,
+    without_units,
+    zeros_like,
+)
 
 Axes = tuple[int, ...]
 
@@ -26,12 +35,14 @@ class DynamicSlice(Primitive):
 
     Operands are x and a start for each of `axes`, a 0-d integer. A negative start counts from the
     end. It is then moved into the range from 0 to its limit, the largest start from which the slice
-    fits; so sizes and `limits` add up to the lengths of the axes. Transposes to `DynamicUpdateSlice`.
+    fits; so sizes and `limits` add up to the lengths of the axes. The result lacks the axes `dropped`, along
+    each of which it has one element. Transposes to `DynamicUpdateSlice`.
     """
 
     axes: Axes
     sizes: tuple[int, ...]
     limits: tuple[int, ...]
+    dropped: Axes = ()
 
     linear = (0,)
     view = True
@@ -45,22 +56,19 @@ class DynamicSlice(Primitive):
     def expression(self, x: str, *starts: str) -> str:
         return f"{x}[{_index_source(self, starts)}]"
 
-    def element_source(self, shape: Shape, *starts: str) -> str:
-        """Return the index that takes the slice of an array of `shape` without its axes of length 1."""
-        index = ["0" if n == 1 else ":" for n in shape]
-        for axis, size, first in zip(
-            self.axes, self.sizes, _first_source(self, starts), strict=True
-        ):
-            index[axis] = first if size == 1 else f"(_i := {first}):_i + {size}"
-        return ", ".join(index)
-
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
-        into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add")
+        into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add", self.dropped)
         return (into(zeros_like(x), ct, *starts), *[None] * len(starts))
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, *starts: Any) -> Any:
         if not any(batched[1:]):
-            return DynamicSlice(_next(self.axes), self.sizes, self.limits)(x, *starts)
+            moved = _next(self.axes), self.sizes, self.limits, _next(self.dropped)
+            return DynamicSlice(*moved)(x, *starts)
+        if self.dropped:
+            whole = DynamicSlice(self.axes, self.sizes, self.limits)
+            found = whole.batch(size, batched, x, *starts)
+            kept = [n for a, n in enumerate(found.shape) if a - 1 not in self.dropped]
+            return Reshape(tuple(kept))(found)
         places = _places(self, size, batched[1:], starts)
         ndim = len(x.shape) - batched[0]
         if batched[0]:
@@ -76,13 +84,14 @@ class DynamicSlice(Primitive):
 class DynamicUpdateSlice(Primitive):
     """Return ``x`` with `updates` in place of, or added to, the elements that `DynamicSlice` takes.
 
-    `kind` is "set" or "add". Operands are x, updates and the starts.
+    `kind` is "set" or "add". Operands are x, updates and the starts. The updates lack the axes `dropped`.
     """
 
     axes: Axes
     sizes: tuple[int, ...]
     limits: tuple[int, ...]
     kind: str = "set"
+    dropped: Axes = ()
 
     linear = (0, 1)
 
@@ -108,7 +117,8 @@ class DynamicUpdateSlice(Primitive):
     def transpose(self, ct: Any, x: Any, updates: Any, *starts: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None
         if isinstance(updates, Linear):
-            ct_updates = DynamicSlice(self.axes, self.sizes, self.limits)(ct, *starts)
+            taken = DynamicSlice(self.axes, self.sizes, self.limits, self.dropped)
+            ct_updates = taken(ct, *starts)
         if isinstance(x, Linear):
             ct_x = ct
             if self.kind == "set":
@@ -121,8 +131,10 @@ class DynamicUpdateSlice(Primitive):
     ) -> Any:
         x, updates = expand(size, x, batched[0]), expand(size, updates, batched[1])
         if not any(batched[2:]):
-            moved = DynamicUpdateSlice(_next(self.axes), self.sizes, self.limits, self.kind)
-            return moved(x, updates, *starts)
+            moved = _next(self.axes), self.sizes, self.limits, self.kind, _next(self.dropped)
+            return DynamicUpdateSlice(*moved)(x, updates, *starts)
+        if self.dropped:
+            updates = Reshape(with_units(updates.shape, _next(self.dropped)))(updates)
         order = _leading(self.axes, len(x.shape) - 1)
         places = _places(self, size, batched[2:], starts)
         written = Scatter(self.kind, unique=True)(
@@ -159,33 +171,30 @@ def _sliced_shape(op: Any, x: ArrayType, starts: tuple[ArrayType, ...]) -> Shape
         if not 0 <= axis < x.ndim or min(size, limit) < 0 or size + limit != x.shape[axis]:
             raise ValueError(f"{op}: {size} elements from up to {limit} do not fit {x}")
         shape[axis] = size
-    return tuple(shape)
+    return without_units(op, tuple(shape))
 
 
-def _index(op: Any, starts: Sequence[Any]) -> tuple[slice, ...]:
+def _index(op: Any, starts: Sequence[Any]) -> tuple[slice | int, ...]:
     """Return the index of the slice; starts on a GPU are waited for."""
-    index = [slice(None)] * (max(op.axes, default=-1) + 1)
+    index: list[slice | int] = [slice(None)] * (max((*op.axes, *op.dropped), default=-1) + 1)
+    for axis in op.dropped:
+        index[axis] = 0
     for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
         i = int(start)
         i = min(max(i + size + limit if i < 0 else i, 0), limit)
-        index[axis] = slice(i, i + size)
+        index[axis] = i if axis in op.dropped else slice(i, i + size)
     return tuple(index)
 
 
 def _index_source(op: Any, starts: Sequence[str]) -> str:
     """Return the source text of what `_index` returns, written out, so that nothing is called."""
-    index = [":"] * (max(op.axes, default=-1) + 1)
-    for axis, size, first in zip(op.axes, op.sizes, _first_source(op, starts), strict=True):
-        index[axis] = f"(_i := {first}):_i + {size}"
+    index = [":"] * (max((*op.axes, *op.dropped), default=-1) + 1)
+    for axis in op.dropped:
+        index[axis] = "0"
+    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
+        first = f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
+        index[axis] = first if axis in op.dropped else f"(_i := {first}):_i + {size}"
     return ", ".join(index) or "()"
-
-
-def _first_source(op: Any, starts: Sequence[str]) -> list[str]:
-    """Return the source text of where the slice starts, for each of the axes."""
-    return [
-        f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
-        for size, limit, start in zip(op.sizes, op.limits, starts, strict=True)
-    ]
 
 
 def _places(op: Any, size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:

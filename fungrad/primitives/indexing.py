@@ -207,13 +207,14 @@ UFUNCS = {"set": None, "add": "add", "mul": "multiply", "min": "minimum", "max":
 class UpdateSlice(Primitive):
     """Return ``x`` with `updates` in place of, or added to, the elements that `Slice` takes.
 
-    `kind` is "set" or "add".
+    `kind` is "set" or "add". The updates lack the axes `dropped`, as the slice does.
     """
 
     start: tuple[int, ...]
     stop: tuple[int, ...]
     step: tuple[int, ...]
     kind: str = "set"
+    dropped: tuple[int, ...] = ()
 
     linear = (0, 1)
 
@@ -225,29 +226,25 @@ class UpdateSlice(Primitive):
             raise TypeError(f"{self} takes updates of type {expected}, got {updates}")
         return x.update(weak=x.weak and updates.weak)
 
+    @classmethod
+    def at(cls, region: Slice, kind: str = "set") -> UpdateSlice:
+        """Return the update of what a slice takes."""
+        return cls(region.start, region.stop, region.step, kind, region.dropped)
+
     @property
     def _slice(self) -> Slice:
-        return Slice(self.start, self.stop, self.step)
-
-    def _index(self) -> tuple[slice, ...]:
-        return tuple(slice(*s) for s in zip(self.start, self.stop, self.step, strict=True))
+        return Slice(self.start, self.stop, self.step, self.dropped)
 
     def impl(self, xp: Any, x: Any, updates: Any) -> Any:
-        out = xp.array(x)
+        out, index = xp.array(x), self._slice.index
         if self.kind == "set":
-            out[self._index()] = updates
+            out[index] = updates
         else:
-            out[self._index()] += updates
+            out[index] += updates
         return out
 
-    def assignment(self, x: str, updates: str, scalar: bool = False) -> str:
-        """Return the statement; it is of one element if the updates are a scalar."""
-        index = index_source(self._index())
-        if scalar and all(
-            stop - start == 1 for start, stop in zip(self.start, self.stop, strict=True)
-        ):
-            index = ", ".join(map(str, self.start))
-        return f"{x}[{index}] {ASSIGNMENTS[self.kind]} {updates}"
+    def assignment(self, x: str, updates: str) -> str:
+        return f"{x}[{index_source(self._slice.index)}] {ASSIGNMENTS[self.kind]} {updates}"
 
     def transpose(self, ct: Any, x: Any, updates: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None
@@ -261,7 +258,9 @@ class UpdateSlice(Primitive):
         return ct_x, ct_updates
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, updates: Any) -> Any:
-        return UpdateSlice((0, *self.start), (size, *self.stop), (1, *self.step), self.kind)(
+        dropped = tuple(a + 1 for a in self.dropped)
+        start, stop, step = (0, *self.start), (size, *self.stop), (1, *self.step)
+        return UpdateSlice(start, stop, step, self.kind, dropped)(
             expand(size, x, batched[0]), expand(size, updates, batched[1])
         )
 

@@ -250,12 +250,14 @@ class Concatenate(Primitive):
 class Slice(Primitive):
     """Take the elements `start`, `start + step`, ... before `stop` along each axis.
 
-    Bounds lie within the operand and steps are positive. Transposes to `Pad`.
+    Bounds lie within the operand and steps are positive. The result lacks the axes `dropped`, along each of
+    which one element is taken: so ``x[3]`` is one slice. Transposes to `Pad`.
     """
 
     start: tuple[int, ...]
     stop: tuple[int, ...]
     step: tuple[int, ...]
+    dropped: tuple[int, ...] = ()
 
     linear = (0,)
     view = True
@@ -270,36 +272,36 @@ class Slice(Primitive):
                     f"{self} of {x}: 0 <= start <= stop <= {n} and step > 0 do not hold on axis {i}"
                 )
         shape = tuple(len(range(*s)) for s in zip(self.start, self.stop, self.step, strict=True))
-        return x.update(shape=shape)
+        return x.update(shape=without_units(self, shape))
 
-    def _index(self) -> tuple[slice, ...]:
-        return tuple(slice(*s) for s in zip(self.start, self.stop, self.step, strict=True))
+    @property
+    def index(self) -> tuple[slice | int, ...]:
+        """The index that takes the slice: an integer for each axis that is dropped."""
+        return tuple(
+            start if axis in self.dropped else slice(start, stop, step)
+            for axis, (start, stop, step) in enumerate(
+                zip(self.start, self.stop, self.step, strict=True)
+            )
+        )
 
     def impl(self, xp: Any, x: Any) -> Any:
-        return x[self._index()]
+        return x[self.index]
 
     def expression(self, x: str) -> str:
-        return f"{x}[{index_source(self._index())}]"
-
-    def element_source(self, shape: Shape) -> str:
-        """Return the index that takes the slice of an array of `shape` without its axes of length 1."""
-        return ", ".join(
-            str(start)
-            if len(range(start, stop, step)) == 1
-            else index_source((slice(start, stop, step),))
-            for start, stop, step in zip(self.start, self.stop, self.step, strict=True)
-        )
+        return f"{x}[{index_source(self.index)}]"
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         low, high = [], []
-        for start, step, n, length in zip(self.start, self.step, x.shape, ct.shape, strict=True):
+        lengths = with_units(ct.shape, self.dropped)
+        for start, step, n, length in zip(self.start, self.step, x.shape, lengths, strict=True):
             end = start + (length - 1) * step + 1 if length else start
             low.append(start)
             high.append(n - end)
-        return (pad(ct, low, high, [s - 1 for s in self.step]),)
+        return (pad(ct, low, high, [s - 1 for s in self.step], dropped=self.dropped),)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return Slice((0, *self.start), (size, *self.stop), (1, *self.step))(x)
+        dropped = tuple(a + 1 for a in self.dropped)
+        return Slice((0, *self.start), (size, *self.stop), (1, *self.step), dropped)(x)
 
 
 @primitive
@@ -308,24 +310,27 @@ class Pad(Primitive):
 
     Along each axis `interior` elements go between neighbours, then `low` before the first and
     `high` after the last; where negative, so many are cut off there. Operands are x and value. In
-    general value has the shape of the leading axes of x, which then must not be padded: one value
-    for each row. Transposes to `Pad` and `Slice`, and for the value to the sum over where it went.
+    general value has the shape of the leading axes of the result, which then are not padded: one value
+    for each row. `x` lacks the axes `dropped` and has one element along each of them. Transposes to
+    `Pad` and `Slice`, and for the value to the sum over where it went.
     """
 
     low: tuple[int, ...]
     high: tuple[int, ...]
     interior: tuple[int, ...]
+    dropped: tuple[int, ...] = ()
 
     linear = (0, 1)
     warns = False
 
     def abstract_eval(self, x: ArrayType, value: ArrayType) -> ArrayType:
-        if not len(self.low) == len(self.high) == len(self.interior) == x.ndim:
+        full = with_units(x.shape, self.dropped)
+        if not len(self.low) == len(self.high) == len(self.interior) == len(full):
             raise ValueError(f"{self} needs a low, a high and an interior for each axis of {x}")
         if value.dtype != x.dtype:
             raise TypeError(f"pad: operands of different dtypes, {x} and {value}")
         rows = value.ndim
-        if value.shape != x.shape[:rows] or any(
+        if value.shape != full[:rows] or any(
             (*self.low[:rows], *self.high[:rows], *self.interior[:rows])
         ):
             raise ValueError(
@@ -334,7 +339,7 @@ class Pad(Primitive):
             )
         if min(self.interior, default=0) < 0:
             raise ValueError(f"{self}: interior padding cannot be negative")
-        shape = self._shape(x.shape)
+        shape = self._shape(full)
         if min(shape, default=0) < 0:
             raise ValueError(f"{self} cuts off more than all of {x}")
         return ArrayType(shape, x.dtype, x.weak and value.weak)
@@ -348,6 +353,8 @@ class Pad(Primitive):
         )
 
     def impl(self, xp: Any, x: Any, value: Any) -> Any:
+        if self.dropped:
+            x = x.reshape(with_units(x.shape, self.dropped))
         shape = self._shape(x.shape)
         out = xp.empty(shape, x.dtype)
         rows = type_of(value).shape
@@ -369,32 +376,34 @@ class Pad(Primitive):
         """Return the slice of the result that an operand of `shape` is; None if this crops."""
         if min((*self.low, *self.high), default=0) < 0:
             return None
+        shape = with_units(shape, self.dropped)
         step = tuple(i + 1 for i in self.interior)
         stop = tuple(
             low + (n - 1) * s + 1 if n else low
             for low, n, s in zip(self.low, shape, step, strict=True)
         )
-        return Slice(self.low, stop, step)
+        return Slice(self.low, stop, step, self.dropped)
 
     def transpose(self, ct: Any, x: Any, value: Any) -> tuple[Any, ...]:
         ct_x = ct_value = None
         zeros = (0,) * len(self.low)
         if isinstance(value, Linear):
             here = self(zeros_like(x), full(ArrayType(value.shape, value.dtype), 1))
-            ct_value = ReduceSum(tuple(range(value.ndim, len(x.shape))))(ct * here)
+            ct_value = ReduceSum(tuple(range(value.ndim, len(self.low))))(ct * here)
         if isinstance(x, Linear):
             low, high, step = self.low, self.high, tuple(i + 1 for i in self.interior)
             if min((*low, *high), default=0) < 0:
                 # Put zeros where this cropped, crop where it padded; what is left is the interior.
                 ct, low, high = pad(ct, [-n for n in low], [-n for n in high]), zeros, zeros
             stop = tuple(n - h for n, h in zip(ct.shape, high, strict=True))
-            ct_x = Slice(low, stop, step)(ct)
+            ct_x = Slice(low, stop, step, self.dropped)(ct)
         return ct_x, ct_value
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, value: Any) -> Any:
         if batched[1] or type_of(value).ndim:
             value = expand(size, value, batched[1])
-        return Pad((0, *self.low), (0, *self.high), (0, *self.interior))(
+        dropped = tuple(a + 1 for a in self.dropped)
+        return Pad((0, *self.low), (0, *self.high), (0, *self.interior), dropped)(
             expand(size, x, batched[0]), value
         )
 
@@ -435,10 +444,32 @@ class Iota(Primitive):
         return Iota((size, *self.shape), self.dtype, self.axis + 1)()
 
 
-def index_source(index: tuple[slice, ...]) -> str:
+def with_units(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """Return a shape with axes of length 1 put in, where the result has them."""
+    if not axes:
+        return shape
+    rest = iter(shape)
+    return tuple([1 if a in axes else next(rest, -1) for a in range(len(shape) + len(axes))])
+
+
+def without_units(op: Any, shape: Shape) -> Shape:
+    """Return a shape without the axes that `op` drops; check that these are of length 1."""
+    dropped: tuple[int, ...] = op.dropped
+    if not dropped:
+        return shape
+    if len({*dropped}) != len(dropped) or not all(
+        0 <= a < len(shape) and shape[a] == 1 for a in dropped
+    ):
+        raise ValueError(f"{op}: {dropped} are not distinct axes of length 1 of shape {shape}")
+    return tuple([n for a, n in enumerate(shape) if a not in dropped])
+
+
+def index_source(index: Sequence[slice | int]) -> str:
     """Return the source text of an index."""
 
-    def text(s: slice) -> str:
+    def text(s: slice | int) -> str:
+        if isinstance(s, int):
+            return str(s)
         parts = ["" if part is None else str(part) for part in (s.start, s.stop, s.step)]
         return ":".join(parts if s.step not in (None, 1) else parts[:2])
 
@@ -480,12 +511,27 @@ def slice_axis(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
     return Slice(tuple(starts), tuple(stops), tuple(steps))(x)
 
 
-def pad(x: Any, low: Any, high: Any, interior: Any = None, value: Any = 0) -> Any:
-    """Pad with a constant: `low`, `high` and `interior` elements along each axis, as `Pad` does."""
+def index_axis(x: Any, axis: int, place: int) -> Any:
+    """Return ``x[..., place, ...]`` at one place of an axis, which the result lacks."""
+    shape = x.shape
+    starts, stops = [0] * len(shape), list(shape)
+    starts[axis], stops[axis] = place, place + 1
+    return Slice(tuple(starts), tuple(stops), (1,) * len(shape), (axis,))(x)
+
+
+def pad(
+    x: Any,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int] | None = None,
+    value: Any = 0,
+    dropped: tuple[int, ...] = (),
+) -> Any:
+    """Pad with a constant: the numbers of elements along each axis are those of `Pad`."""
     if not any((*low, *high, *(interior or ()))):
-        return x
+        return Reshape(with_units(x.shape, dropped))(x) if dropped else x
     scalar = np.asarray(value, x.dtype)[()]
-    return Pad(tuple(low), tuple(high), tuple(interior or (0,) * len(low)))(x, scalar)
+    return Pad(tuple(low), tuple(high), tuple(interior or (0,) * len(low)), dropped)(x, scalar)
 
 
 def shift(x: Any, axis: int, by: int, value: Any = 0) -> Any:

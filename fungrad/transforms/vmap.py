@@ -25,7 +25,7 @@ from fungrad.core.tracer import current_trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
-from fungrad.primitives.shaping import Reshape, expand, move_axis, slice_axis
+from fungrad.primitives.shaping import expand, index_axis, move_axis
 from fungrad.transforms.call import (
     argument_place,
     argument_types,
@@ -156,7 +156,7 @@ def batch_expr(
                     "give the axis that holds the batch, or reduce the result over it"
                 )
             else:  # they are all the same
-                results.append(Reshape(x.shape[1:])(slice_axis(x, 0, 0, 1)))
+                results.append(index_axis(x, 0, 0))
         return results
 
     return _without_name(axis_name, record_expr(label, batch, types))

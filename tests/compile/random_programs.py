@@ -118,19 +118,27 @@ def _elements(rng: np.random.Generator, pick: Any, types: list[ArrayType]) -> li
     if starts and rng.random() < 0.5:
         size = int(rng.integers(1, t.shape[0] + 1))
         where = (0,), (size,), (t.shape[0] - size,)
-        into = DynamicUpdateSlice(*where, pick(["set", "add"]))
-        read = DynamicSlice(*where), (v, pick(starts))
+        dropped = (0,) if size == 1 and rng.random() < 0.5 else ()
+        into = DynamicUpdateSlice(*where, pick(["set", "add"]), dropped)
+        read = DynamicSlice(*where, dropped), (v, pick(starts))
         write = into, (v, LAST, pick(starts))
         return [[read], [read, write], [read, (pick([e.neg, e.sin]), (LAST,)), write]][
             int(rng.integers(3))
         ]
-    if rng.random() < 0.4:
+    dropped = tuple(range(axes))
+    roll = rng.random()
+    if roll < 0.2:
         return [(Slice(start, stop, step), (v,)), (Reshape(rest), (LAST,))]
+    if roll < 0.4:
+        return [(Slice(start, stop, step, dropped), (v,))]
     values = [w for w, u in enumerate(types) if (u.shape, u.dtype) == (rest, t.dtype)]
     if not values:
         return []
+    if rng.random() < 0.4:
+        into = UpdateSlice(start, stop, step, pick(["set", "add"]), dropped)
+        return [(into, (v, pick(values)))]
     unit = (Reshape((1,) * axes + rest), (pick(values),))
-    if rng.random() < 0.7:
+    if rng.random() < 0.5:
         return [unit, (UpdateSlice(start, stop, step, pick(["set", "add"])), (v, LAST))]
     zeros = [w for w, u in enumerate(types) if not u.shape and u.dtype == t.dtype]
     if not zeros:

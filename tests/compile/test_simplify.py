@@ -4,13 +4,16 @@ import hypothesis
 import numpy as np
 import pytest
 
+from fungrad.compile.lower import Program
 from fungrad.compile.simplify import share, simplify, without_dead_code
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import PYTHON_SCALARS, array_type, type_of
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast, add, div, log, mul, neg, sin, sub
-from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, full
+from fungrad.primitives.indexing import UpdateSlice
+from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, Slice, full
 from fungrad.primitives.sorting import Sort
 from fungrad.primitives.ufunc import Elementwise
 from tests.compile.random_programs import assert_same, programs, reference
@@ -176,6 +179,55 @@ def test_broadcasts_of_broadcasts():
         Broadcast((3, 5), (0,))(x),
     ]
     assert names(g, X) == ["broadcast"] * 2
+
+
+INDEX = type_of(np.int64(0))
+
+
+def test_axes_of_length_1_are_dropped_by_the_slice_itself():
+    def rows(x, i):
+        row = Reshape((3,))(Slice((1, 0), (2, 3), (1, 1))(x))
+        element = Reshape(())(Slice((2,), (3,), (1,))(row))
+        return [row, element, Reshape((3,))(DynamicSlice((1,), (1,), (3,))(x, i))]
+
+    x = np.arange(12.0).reshape(3, 4)
+    assert [
+        e.primitive for e in simplify(record_expr("f", rows, [type_of(x), INDEX])).equations
+    ] == [
+        Slice((1, 0), (2, 3), (1, 1), (0,)),
+        Slice((2,), (3,), (1,), (0,)),
+        DynamicSlice((1,), (1,), (3,), (1,)),
+    ]
+
+
+def test_axes_of_length_1_are_not_put_into_what_is_written():
+    def updates(x, row, value, i):
+        row, value = Reshape((1, 4))(row), Reshape((1, 1))(value)
+        x = UpdateSlice((1, 0), (2, 4), (1, 1))(x, row)
+        x = UpdateSlice((2, 3), (3, 4), (1, 1), "add")(x, value)
+        return [DynamicUpdateSlice((0,), (1,), (2,))(x, row, i)]
+
+    x = np.arange(12.0).reshape(3, 4)
+    types = [type_of(x), type_of(x[0]), type_of(x[0, 0]), INDEX]
+    assert [e.primitive for e in simplify(record_expr("f", updates, types)).equations] == [
+        UpdateSlice((1, 0), (2, 4), (1, 1), "set", (0,)),
+        UpdateSlice((2, 3), (3, 4), (1, 1), "add", (0, 1)),
+        DynamicUpdateSlice((0,), (1,), (2,), "set", (0,)),
+    ]
+
+
+def test_a_slice_is_not_taken_later_than_its_array_is_overwritten():
+    def updated(x):
+        y = neg(x)
+        first = Slice((0,), (1,), (1,))(y)
+        z = UpdateSlice((0,), (1,), (1,))(y, Slice((1,), (2,), (1,))(x))
+        return [add(Broadcast((4,), (0,))(Reshape(())(first)), z)]
+
+    program = Program(record_expr("f", updated, [type_of(np.ones(4))]))
+    text = program.source.text
+    assert "c = b[0]\n" in text
+    assert "b[0:1] = d\n" in text
+    assert_same(program(np.arange(1.0, 5.0)), [np.array([1.0, -3.0, -4.0, -5.0])])
 
 
 def test_inputs_and_outputs_stay():

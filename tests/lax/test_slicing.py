@@ -281,9 +281,9 @@ def test_elements_are_read_and_written_without_reshapes():
     assert source_of(f, np.ones((5, 3)), 2) == (
         "def program(a, b):\n"
         "    c = np.sin(a)\n"
-        "    d = c[min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4), :]\n"
+        "    d = c[min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4)]\n"
         "    e = np.cos(d)\n"
-        "    c[(_i := min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4)):_i + 1] = e\n"
+        "    c[min(max(_i + 5 if (_i := int(b)) < 0 else _i, 0), 4)] = e\n"
         "    del d, e\n"
         "    return [c]\n"
     )

@@ -1,6 +1,7 @@
 """Rows of `fungrad.primitives.dynamic`."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +47,14 @@ def sliced(
     axes: tuple[int, ...],
     sizes: tuple[int, ...],
     *starts: int | np.integer,
+    dropped: tuple[int, ...] = (),
 ) -> Sample:
     limits = tuple(x.shape[a] - n for a, n in zip(axes, sizes))
+    whole = taken(axes, sizes)
     return Sample(
-        DynamicSlice(axes, sizes, limits),
+        DynamicSlice(axes, sizes, limits, dropped),
         (x, *starts_of(starts)),
-        taken(axes, sizes),
+        lambda *operands: np.squeeze(whole(*operands), dropped),
         name=name,
     )
 
@@ -63,16 +66,18 @@ def updated(
     axes: tuple[int, ...],
     sizes: tuple[int, ...],
     *starts: int | np.integer,
+    dropped: tuple[int, ...] = (),
 ) -> Sample:
     limits = tuple(x.shape[a] - n for a, n in zip(axes, sizes))
     shape = list(x.shape)
     for axis, size in zip(axes, sizes):
         shape[axis] = size
     updates = np.asarray(np.resize(x[..., ::-1] if x.size else x, shape))
+    whole = written(axes, sizes, kind)
     return Sample(
-        DynamicUpdateSlice(axes, sizes, limits, kind),
-        (x, updates, *starts_of(starts)),
-        written(axes, sizes, kind),
+        DynamicUpdateSlice(axes, sizes, limits, kind, dropped),
+        (x, np.squeeze(updates, dropped), *starts_of(starts)),
+        lambda x, updates, *starts: whole(x, np.expand_dims(updates, dropped), *starts),
         name=f"{kind}-{name}",
     )
 
@@ -95,7 +100,23 @@ CALLS = [
     ("booleans", booleans(3, 2), (0,), (2,), 1),
 ]
 
+DROPPING: list[tuple[Any, tuple[int, ...]]] = [
+    (("one-element", reals(5), (0,), (1,), 3), (0,)),
+    (("one-element-from-the-end", reals(5), (0,), (1,), -2), (0,)),
+    (("row", reals(3, 4), (0,), (1,), 1), (0,)),
+    (("column", complexes(3, 4), (1,), (1,), 9), (1,)),
+    (("element-of-a-matrix", integers(3, 4), (1, 0), (1, 1), 2, 1), (0, 1)),
+    (("one-of-two-axes", reals(3, 4, 2), (0, 1), (1, 3), 1, 0), (0,)),
+    (("axis-of-length-1", reals(3, 1, 2), (0,), (2,), 1), (1,)),
+]
+
 ROWS = [
     *[sliced(*call) for call in CALLS],
+    *[sliced(*call, dropped=dropped) for call, dropped in DROPPING],
     *[updated(name, kind, *call) for kind in ("set", "add") for name, *call in CALLS],
+    *[
+        updated(name, kind, *call, dropped=dropped)
+        for kind in ("set", "add")
+        for (name, *call), dropped in DROPPING
+    ],
 ]

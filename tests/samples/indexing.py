@@ -48,6 +48,7 @@ def sliced(primitive: UpdateSlice) -> Callable[..., np.ndarray]:
 
     def oracle(x: np.ndarray, updates: np.ndarray) -> np.ndarray:
         out = np.array(x)
+        updates = np.expand_dims(updates, primitive.dropped)
         for place in np.ndindex(updates.shape):
             target = tuple(np.add(primitive.start, np.multiply(place, primitive.step)))
             out[target] = COMBINE[primitive.kind](out[target], updates[place])
@@ -84,13 +85,13 @@ def scatter(
     )
 
 
-def update(name: str, kind: str, x: np.ndarray, *slices: slice) -> Sample:
+def update(name: str, kind: str, x: np.ndarray, *items: slice | int) -> Sample:
+    slices = [i if isinstance(i, slice) else slice(i, i + 1) for i in items]
     bounds = zip(*[s.indices(n) for s, n in zip(slices, x.shape, strict=True)], strict=True)
     start, stop, step = map(tuple, bounds) if slices else ((), (), ())
-    primitive = UpdateSlice(start, stop, step, kind)
-    return Sample(
-        primitive, (x, like(x, x[slices].shape)), sliced(primitive), name=f"{kind}-{name}"
-    )
+    dropped = tuple([axis for axis, i in enumerate(items) if not isinstance(i, slice)])
+    primitive = UpdateSlice(start, stop, step, kind, dropped)
+    return Sample(primitive, (x, like(x, x[items].shape)), sliced(primitive), name=f"{kind}-{name}")
 
 
 ROWS = [
@@ -143,6 +144,11 @@ ROWS = [
             update("scalar", kind, reals()),
             update("complex", kind, complexes(3, 4), slice(0, 2), slice(3, 4)),
             update("integers", kind, integers(3, 4), slice(0, 2), slice(3, 4)),
+            update("one-element", kind, reals(5), 2),
+            update("one-element-of-a-matrix", kind, complexes(3, 2), 2, 1),
+            update("row", kind, reals(3, 2), 2, slice(None)),
+            update("column", kind, integers(3, 4), slice(0, 3, 2), 1),
+            update("inner", kind, reals(2, 3, 4), 1, slice(0, 3), 2),
         ]
     ],
 ]

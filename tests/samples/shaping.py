@@ -36,10 +36,16 @@ def padded(low, high, interior):
     return pad
 
 
-def sample_pad(name, x, low, high, interior, value=2.5):
-    primitive = Pad(low, high, interior)
+def sample_pad(name, x, low, high, interior, value=2.5, dropped=()):
+    primitive = Pad(low, high, interior, dropped)
     value = np.asarray(value, x.dtype)
-    return Sample(primitive, (x, value), padded(low, high, interior), name=name)
+    oracle = padded(low, high, interior)
+    return Sample(
+        primitive,
+        (x, value),
+        lambda x, value: oracle(np.expand_dims(x, dropped), value),
+        name=name,
+    )
 
 
 def sample_sum(name, x, axes, tolerance=1e-12):
@@ -123,6 +129,25 @@ ROWS = [
     Sample(Slice((2,), (2,), (1,)), (reals(4),), lambda x: np.zeros(0), name="to no elements"),
     Sample(Slice((), (), ()), (reals(),), lambda x: x, name="0-d"),
     Sample(Slice((1,), (3,), (1,)), (integers(4),), lambda x: np.take(x, [1, 2]), name="int"),
+    Sample(Slice((3,), (4,), (1,), (0,)), (reals(5),), lambda x: np.take(x, 3), name="element"),
+    Sample(
+        Slice((1, 0, 2), (2, 3, 3), (1, 2, 1), (0, 2)),
+        (complexes(2, 3, 4),),
+        lambda x: np.array([x[1, 0, 2], x[1, 2, 2]]),
+        name="two axes dropped",
+    ),
+    Sample(
+        Slice((1, 0), (2, 1), (1, 1), (1,)),
+        (integers(3, 1),),
+        lambda x: np.take(x, [1]),
+        name="one of two axes dropped",
+    ),
+    Sample(
+        Slice((1, 2), (2, 2), (1, 1), (0,)),
+        (reals(2, 3),),
+        lambda x: np.zeros(0),
+        name="to no elements of a row",
+    ),
     sample_pad("outside", reals(3), (2,), (1,), (0,)),
     sample_pad("interior", reals(2, 3), (0, 1), (0, 0), (0, 2)),
     sample_pad("all", reals(2, 3), (1, 2), (0, 1), (3, 1)),
@@ -134,6 +159,12 @@ ROWS = [
     sample_pad("to no elements", reals(3), (-2,), (-1,), (0,)),
     sample_pad("0-d", reals(), (), (), ()),
     sample_pad("int", integers(3), (1,), (1,), (1,), 7),
+    sample_pad("an element", reals(), (2,), (1,), (0,), dropped=(0,)),
+    sample_pad("a column", complexes(3), (0, 1), (1, 2), (1, 0), dropped=(1,)),
+    sample_pad("a dropped axis cropped", reals(2), (-1, 0), (2, 1), (0, 1), dropped=(0,)),
+    sample_pad(
+        "a value for each row of a dropped axis", reals(2), (0, 1), (0, 0), (0, 1), [3.5], (0,)
+    ),
     sample_pad("a value for each row", reals(2, 3), (0, 1), (0, -2), (0, 1), reals(2, seed=1)),
     Sample(Iota((4,), np.dtype(np.int64), 0), (), lambda: np.array([0, 1, 2, 3])),
     Sample(
