@@ -58,6 +58,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.numpy.at import at
+from fungrad.numpy.dispatch import extensions as _extensions
 from fungrad.numpy.dispatch import provide as _provide
 
 if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
@@ -223,6 +224,8 @@ __all__ = [
 ]
 
 _provide("fungrad.scipy.special", when="scipy.special")
+# Where SciPy looks for an extension that the array API standard may get.
+_extensions["special"] = "fungrad.scipy.special"
 
 _ELSEWHERE = {
     **dict.fromkeys(

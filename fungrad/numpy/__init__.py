@@ -302,8 +302,8 @@ def __getattr__(name: str) -> Any:
         found = module if name == _HOME[name] else getattr(module, name)
         globals()[name] = found
         return found
-    if name == "special":  # where SciPy looks for an extension of the array API standard to come
-        return importlib.import_module("fungrad.scipy.special")
+    if name in dispatch.extensions:
+        return importlib.import_module(dispatch.extensions[name])
     from fungrad.numpy.exclusions import EXCLUDED, unknown_name
 
     if name in EXCLUDED:

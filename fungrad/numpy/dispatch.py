@@ -80,6 +80,10 @@ def provide(module: str, *, when: str, names: Collection[str] = ()) -> None:
     _providers.setdefault(when, {})[module] = names
 
 
+extensions: dict[str, str] = {}
+"""Modules that are found in `fungrad.numpy` though they stand elsewhere: extensions of the array API standard."""
+
+
 def rule_of(function: Any) -> Function | None:
     """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
     if function not in _ready:

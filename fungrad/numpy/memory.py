@@ -5,13 +5,10 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fungrad.core.layout import Layout, is_ordinary, layout_of, of_elementwise
 from fungrad.core.tracer import ARGUMENT, Tracer
-
-if TYPE_CHECKING:
-    from fungrad.numpy.steps import Steps
 
 
 class View(NamedTuple):
@@ -34,7 +31,7 @@ class View(NamedTuple):
     """
 
     root: Tracer
-    steps: Steps
+    steps: tuple[Any, ...]  # for `steps.py`, which stands above
     writable: bool
     layout: Layout
     flat: bool = False
