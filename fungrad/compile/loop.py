@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from fungrad.compile import pieces
 from fungrad.compile.lower import Program, run_source
 from fungrad.compile.pieces import Line, Listing, define, targets
@@ -44,7 +46,7 @@ class Loop(Program):
             return self._one_by_one(xp)
         found = self._loops.get(xp)
         if found is None:
-            listing = python_lines(self.expr, self.donated, self.borrowed)
+            listing = python_lines(self.expr, self.donated, self.borrowed, xp is np)
             long = len(listing.body) > pieces.PIECE
             found = self._one_by_one(xp) if long else run_source(self._loop_source(listing), xp)
             self._loops[xp] = found

@@ -146,7 +146,11 @@ class Program(Keeper):
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
         with no_collection():
-            return run_source(self.source, xp)
+            if xp is np:
+                return run_source(self.source, xp)
+            return run_source(
+                python_source(self.expr, self.donated, self.borrowed, scalars=False), xp
+            )
 
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:

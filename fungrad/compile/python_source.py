@@ -59,24 +59,31 @@ def python_source(
     donated: Sequence[int] = (),
     borrowed: Sequence[int] = (),
     length: int | None = None,
+    scalars: bool = True,
 ) -> PythonSource:
     """Return `expr` as Python source, in pieces of `length` lines (`lay_out`).
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
-    that may share memory with anything.
+    that may share memory with anything. `scalars` tells whether elements of arrays are scalars, as NumPy's, or
+    views without axes, as CuPy's.
     """
-    listing = python_lines(expr, donated, borrowed)
+    listing = python_lines(expr, donated, borrowed, scalars)
     return PythonSource(lay_out(listing, length), listing.bindings)
 
 
-def python_lines(expr: Expr, donated: Sequence[int] = (), borrowed: Sequence[int] = ()) -> Listing:
+def python_lines(
+    expr: Expr, donated: Sequence[int] = (), borrowed: Sequence[int] = (), scalars: bool = True
+) -> Listing:
     """Return `expr` as straight-line Python; parameters are those of `python_source`."""
-    return _Writer(expr, donated, borrowed).write()
+    return _Writer(expr, donated, borrowed, scalars).write()
 
 
 class _Writer:
-    def __init__(self, expr: Expr, donated: Sequence[int], borrowed: Sequence[int]) -> None:
+    def __init__(
+        self, expr: Expr, donated: Sequence[int], borrowed: Sequence[int], scalars: bool
+    ) -> None:
         self.expr = expr
+        self.scalars = scalars
         self.types = expr.types
         self.bindings: dict[str, Any] = {}
         self.body: list[Line] = []
@@ -170,7 +177,7 @@ class _Writer:
         if not primitive.view or not inputs:
             return False
         element = isinstance(primitive, SLICES) and primitive.dropped
-        return not element or bool(self.types[outputs[0]].shape)  # x[i] may be a scalar
+        return not (self.scalars and element) or bool(self.types[outputs[0]].shape)
 
     def _find_roots(self) -> None:
         self._find_copied()
@@ -385,7 +392,7 @@ class _Writer:
         shared = root in self.returned
         if position not in self.borrowed:
             self.returned.add(root)
-        if not self.types[v].shape:
+        if not self.types[v].shape and self.scalars:
             return f"{name}[()]"
         if position in self.borrowed:
             return name

@@ -96,7 +96,11 @@ class ndarray:
         return self._array.base
 
     def __getitem__(self, key: Any) -> Any:
-        return wrap(self._array[unwrap(key)])
+        key = unwrap(key)
+        found = self._array[key]
+        if isinstance(found, np.generic):  # CuPy gives a view of the element
+            found = self._array[(*key, ...) if isinstance(key, tuple) else (key, ...)]
+        return wrap(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._array[unwrap(key)] = unwrap(value)

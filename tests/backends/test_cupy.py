@@ -81,6 +81,49 @@ def test_gradients(cupy, name, jitted):
         np.testing.assert_allclose(found.get(), fg.grad(f)(x), rtol=1e-13)
 
 
+def filled(x):
+    out = fnp.zeros_like(x)
+    for i in range(1, 4):
+        out[i] = x[i] * x[i - 1] + 0.5 * out[i - 1]
+    return fnp.sum(out)
+
+
+def swapped(x):
+    y = x * x
+    first, last = y[0], y[-1]
+    y[0], y[-1] = last, first
+    return fnp.sum(y * x)
+
+
+def shifted(x):
+    def step(i, y):
+        last = fg.lax.dynamic_index_in_dim(y, i - 1, keepdims=False)
+        return fg.lax.dynamic_update_index_in_dim(y, last * x[0] + 1.0, i, 0)
+
+    return fnp.sum(fg.lax.fori_loop(1, 4, step, x * 1.0))
+
+
+@pytest.mark.parametrize("f", [filled, swapped, shifted])
+def test_elements_read_before_they_are_overwritten(cupy, f):
+    """An element of a CuPy array is a view, which an assignment to the array changes."""
+    x = np.linspace(0.5, 2.0, 4)
+    for g in (fg.jit(f), fg.jit(fg.grad(f)), fg.grad(f)):
+        for _ in range(3):
+            np.testing.assert_allclose(g(cupy.asarray(x)).get(), g(x), rtol=1e-13)
+
+
+def test_elements_that_are_returned_are_no_views(cupy):
+    def f(x, t):
+        y = x * 2.0
+        return y, y[1], x[0], t
+
+    x, t = cupy.asarray(np.ones(3)), cupy.asarray(np.float64(3.0))
+    y, *elements = fg.jit(f)(x, t)
+    for array in (x, t, y):
+        array[...] = 7.0
+    assert [float(e.get()) for e in elements] == [2.0, 1.0, 3.0]
+
+
 def test_batches_and_trees(cupy):
     rng = np.random.default_rng(0)
     params = [
