@@ -18,7 +18,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import python_source
+from fungrad.compile import schedule
 from fungrad.compile.lower import Program
 from fungrad.core.config import checking
 from fungrad.core.expr import Equation, Expr
@@ -119,11 +119,14 @@ def check_source(sample: Sample) -> None:
     expr = expr_of(sample)
     positions = range(len(operands))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(python_source, "REUSE_FROM", 0)
+        patch.setattr(schedule, "REUSE_FROM", 0)
         for donated in [(), *((i,) for i in positions), tuple(positions)]:
             given = [np.array(x) for x in operands]
             results = tuple(Program(expr, donated).compiled()(*given))
             assert_same(results, expected, f"with operands {donated} donated")
+            steps = schedule.schedule(expr, donated).check()
+            found = tuple(schedule.interpret(steps, [np.array(x) for x in operands]))
+            assert_same(found, expected, f"of the steps with operands {donated} donated")
             assert all(r.flags.writeable for r in results if r.ndim), "a result is read-only"
             for i in set(positions) - set(donated):
                 assert_equal(given[i], operands[i], f"operand {i} was modified", scalars=False)

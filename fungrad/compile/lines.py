@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.pieces import Origin
+from fungrad.compile.emit.pieces import Origin
 from fungrad.core.errors import InDerivative, Place, line_of
 from fungrad.core.primitive import Primitive
 

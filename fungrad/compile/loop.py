@@ -9,12 +9,9 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
-from fungrad.compile import pieces
+from fungrad.compile.emit import pieces
+from fungrad.compile.emit.python import loop_source, python_lines
 from fungrad.compile.lower import Program, run_source
-from fungrad.compile.pieces import Line, Listing, define, targets
-from fungrad.compile.python_source import PythonSource, python_lines
 from fungrad.core.config import settings
 from fungrad.core.expr import Expr
 
@@ -46,9 +43,11 @@ class Loop(Program):
             return self._one_by_one(xp)
         found = self._loops.get(xp)
         if found is None:
-            listing = python_lines(self.expr, self.donated, self.borrowed, xp is np)
-            long = len(listing.body) > pieces.PIECE
-            found = self._one_by_one(xp) if long else run_source(self._loop_source(listing), xp)
+            listing = python_lines(self.scheduled(xp))
+            if len(listing.body) > pieces.PIECE:
+                found = self._one_by_one(xp)
+            else:
+                found = run_source(loop_source(listing, self.constants, self.carries), xp)
             self._loops[xp] = found
         return found
 
@@ -70,31 +69,3 @@ class Loop(Program):
             return carries
 
         return run
-
-    def _loop_source(self, listing: Listing) -> PythonSource:
-        names, returned = listing.parameters, listing.results
-        c, k = self.constants, self.carries
-        carries = names[c : c + k]
-        stored = [f"_out{i}" for i in range(len(returned) - k)]
-        lines = []
-        for target, value in (
-            (names[:c], "_constants"),
-            (carries, "_carries"),
-            (stored, "_results"),
-        ):
-            if target:
-                lines.append(Line(f"{targets(target)} = {value}"))
-        body = [
-            *listing.body,
-            *[Line(f"{a}[_step] = {y}") for a, y in zip(stored, returned[k:], strict=True)],
-        ]
-        changed = [(a, b) for a, b in zip(carries, returned) if a != b]
-        if changed:
-            changing, values = zip(*changed)
-            body.append(Line(f"{', '.join(changing)} = {', '.join(values)}"))
-        rows = targets(["_step", *names[c + k :]])
-        lines.append(Line(f"for {rows} in zip(range(_n), *_rows):"))
-        lines += [x._replace(text=f"    {x.text}") for x in body or [Line("pass")]]
-        lines.append(Line(f"return [{', '.join(carries)}]"))
-        given = ("_constants", "_carries", "_rows", "_results", "_n")
-        return PythonSource((define("program", given, lines),), listing.bindings)

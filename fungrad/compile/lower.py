@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, place_of
-from fungrad.compile.python_source import PythonSource, python_source
+from fungrad.compile.schedule import Schedule, schedule
 from fungrad.compile.simplify import simplify
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.cached import cached_property
@@ -128,11 +129,20 @@ class Program(Keeper):
         keepers, keepable = users(e.primitive for e in self._given.equations)
         return bool(keepers) or not keepable
 
+    @property
+    def schedule(self) -> Schedule:
+        """What is done with NumPy's arrays, step by step. It is not kept: what is compiled needs it no more."""
+        return self.scheduled(np)
+
+    def scheduled(self, xp: ModuleType) -> Schedule:
+        """Return what is done with arrays of the library `xp`."""
+        return schedule(self.expr, self.donated, self.borrowed, scalars=xp is np)
+
     @cached_property
     def source(self) -> PythonSource:
         """The program as Python source."""
         with no_collection():
-            return python_source(self.expr, self.donated, self.borrowed)
+            return python_source(self.schedule)
 
     def compiled(self, xp: ModuleType = np) -> Callable[..., list[Any]]:
         """Return the function of arrays, for the array library `xp`."""
@@ -146,11 +156,8 @@ class Program(Keeper):
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
         with no_collection():
-            if xp is np:
-                return run_source(self.source, xp)
-            return run_source(
-                python_source(self.expr, self.donated, self.borrowed, scalars=False), xp
-            )
+            source = self.source if xp is np else python_source(self.scheduled(xp))
+            return run_source(source, xp)
 
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.compile.lower import Program, readable
+from fungrad.compile.schedule import Schedule
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import namespace
@@ -449,7 +450,7 @@ class Jitted(Portable):
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of the program compiled for such arguments."""
-        return self.lower(*args, **kwargs).source()
+        return self.lower(*args, **kwargs).source
 
     def cache_info(self) -> CacheInfo:
         """Return hits, misses, the bound and the size of the cache of compiled programs."""
@@ -471,7 +472,31 @@ class _NotToBeCached(Exception):
 
 
 class Lowered:
-    """A function traced for one type of arguments. Made by ``jit(f).lower(*args)``."""
+    """A function traced for one type of arguments, in each stage from there on. Made by ``jit(f).lower(*args)``.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> lowered = fg.jit(lambda x: x * (1.0 + 2.0 * x)).lower(1.0)
+    >>> lowered.schedule
+    { schedule r0:float64[] .
+      r1:float64[] = 2.0
+      r3:float64[] = 1.0
+      r2 = multiply r1 r0
+      r4 = add r3 r2
+      free r2
+      r5 = multiply r0 r4
+      free r4
+      return (r5) }
+    >>> print(lowered.source, end="")
+    def program(a):
+        b = 2.0 * a
+        c = 1.0 + b
+        del b
+        d = a * c
+        del c
+        return [d[()]]
+    """
 
     def __init__(self, jitted: Jitted, entry: Entry) -> None:
         self._jitted = jitted
@@ -484,17 +509,32 @@ class Lowered:
         """What was traced."""
         return self._entry.traced
 
+    @property
+    def simplified(self) -> Expr:
+        """The same with less to compute."""
+        return self._program.expr
+
+    @property
+    def schedule(self) -> Schedule:
+        """What is called, overwritten and freed, step by step."""
+        return self._program.schedule
+
+    @property
+    def source(self) -> str:
+        """The NumPy source it is compiled to; what loops and branches run stands below it."""
+        return readable(self._program.source)
+
+    @property
+    def _program(self) -> Program:
+        return self._entry.donating or self._entry.program
+
     def as_text(self) -> str:
         """Return the traced program as text."""
         return str(self.expr)
 
-    def source(self) -> str:
-        """Return the NumPy source the program is compiled to; what loops and branches run stands below it."""
-        return readable((self._entry.donating or self._entry.program).source)
-
     def compile(self) -> Compiled:
         """Compile now; return a function that takes only arguments of these types."""
-        (self._entry.donating or self._entry.program).compiled()
+        self._program.compiled()
         return Compiled(self._jitted, self._entry)
 
 

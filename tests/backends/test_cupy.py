@@ -7,7 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import pieces
+from fungrad.compile.emit import pieces
 from tests.backends.fake_cupy import make_module
 from tests.samples import rows
 

@@ -6,10 +6,11 @@ import numpy as np
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile.emit.pieces import Line, define
+from fungrad.compile.emit.python import python_source
 from fungrad.compile.lines import _with_lines
 from fungrad.compile.lower import run_source
-from fungrad.compile.pieces import Line, define
-from fungrad.compile.python_source import python_source
+from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 
 X, A = np.ones(3), np.eye(3)
@@ -43,7 +44,7 @@ def test_every_instruction_has_the_line_given(lines):
 
 def asks_numpy(f, *args):
     """Whether the program of a function asks NumPy to call where it would warn."""
-    source = python_source(simplify(fg.make_expr(f)(*args)))
+    source = python_source(schedule(simplify(fg.make_expr(f)(*args))))
     return run_source(source, np).__name__ == "run_with_calls"
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import lower, pieces
+from fungrad.compile import lower
+from fungrad.compile.emit import pieces
 from fungrad.compile.lower import Program, evaluator
 from fungrad.core.trace import record_expr
 from fungrad.core.types import type_of

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import fungrad as fg
-from fungrad.compile import python_source as module
+from fungrad.compile import schedule as module
+from fungrad.compile.emit.python import python_source
 from fungrad.compile.lower import Program
-from fungrad.compile.python_source import python_source
+from fungrad.compile.schedule import interpret, schedule
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type, type_of
@@ -35,13 +36,24 @@ def built(*steps, inputs, outputs, donated=(), constants=None):
         equations.append(Equation(primitive, tuple(ins), (len(types),)))
         types.extend(results)
     expr = Expr(tuple(range(len(inputs))), tuple(equations), outputs, tuple(types), constants)
-    return python_source(expr.check(), donated).text
+    return python_source(schedule(expr.check(), donated).check()).text
 
 
 def run_compiled(expr, arguments, donated):
+    """Return what the compiled program gives; check that running its schedule step by step gives the same."""
+    program = Program(expr, donated)
+    steps = program.schedule.check()
+    interpreted = run_checked(lambda *xs: interpret(steps, xs), expr, arguments, donated)
+    compiled = run_checked(program.compiled(), expr, arguments, donated)
+    assert_same(interpreted, compiled, 1e-11)
+    return compiled
+
+
+def run_checked(function, expr, arguments, donated):
+    """Return what a function made of a program gives; check that it changes and shares no memory of others."""
     given = [np.array(x)[()] for x in arguments]
     constants = {v: np.array(c) for v, c in expr.constants.items()}
-    results = Program(expr, donated).compiled()(*given)
+    results = function(*given)
     for v, c in constants.items():
         np.testing.assert_array_equal(expr.constants[v], c, "a constant was modified")
     for i, (x, y) in enumerate(zip(given, arguments, strict=True)):
@@ -235,7 +247,7 @@ def test_lines_know_where_they_come_from():
         return y * y
 
     expr = fg.make_expr(f)(np.ones(3))
-    source = python_source(expr)
+    source = python_source(schedule(expr))
     lines = source.text.splitlines()
     (function,) = source.functions
     assert len(lines) == len(function.origins)

@@ -8,7 +8,8 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile.python_source import python_source
+from fungrad.compile.emit.python import python_source
+from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from tests.backends import fake_cupy
 from tests.numpy.checker import cases_of, check_function
@@ -257,7 +258,7 @@ def test_second_derivatives_at_traced_starts():
 
 
 def source_of(f, *args):
-    return python_source(simplify(fg.make_expr(f)(*args))).text
+    return python_source(schedule(simplify(fg.make_expr(f)(*args)))).text
 
 
 def test_dynamic_updates_are_written_into_what_dies():

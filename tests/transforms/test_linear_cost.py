@@ -11,7 +11,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import pieces
+from fungrad.compile.emit import pieces
 from fungrad.transforms.call import programs
 from tests.stepping import step_through, traced
 

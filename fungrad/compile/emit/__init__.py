@@ -1,0 +1,1 @@
+"""What prints schedules. Nothing is decided here."""

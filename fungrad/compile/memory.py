@@ -1,0 +1,126 @@
+"""Which variables of a program share memory, and how long that is needed: what decides what may be overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fungrad.core.evaluate import last_uses
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.dynamic import DynamicSlice
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import Broadcast, Slice
+
+SLICES = Slice, DynamicSlice
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the variables of a program are in memory.
+
+    Attributes
+    ----------
+    root
+        Of each variable the one whose memory it shows: itself, unless it is a view.
+    owned
+        The roots that may be overwritten: results, and inputs that are donated.
+    repeated
+        Views in which one element has several places.
+    copied
+        Slices that are copied, so that what they are of can be overwritten.
+    last
+        Of each variable the number of the equation that reads it last; the number of equations for outputs, -1 for what
+        nobody reads.
+    needed
+        The same of its memory: what reads a view reads its root.
+    """
+
+    root: tuple[int, ...]
+    owned: frozenset[int]
+    repeated: frozenset[int]
+    copied: frozenset[int]
+    last: tuple[int, ...]
+    needed: tuple[int, ...]
+
+
+def memory_of(expr: Expr, donated: Sequence[int] = (), scalars: bool = True) -> Memory:
+    """Return what the variables of `expr` are in memory; its inputs at the positions `donated` are its own.
+
+    `scalars` tells whether elements of arrays are scalars, as NumPy's, or views without axes, as CuPy's.
+    """
+    last = last_uses(expr)
+    copied = _copied(expr, last, scalars)
+    root = list(range(len(expr.types)))
+    owned = {expr.inputs[i] for i in donated}
+    repeated: set[int] = set()
+    for equation in expr.equations:
+        primitive, inputs, outputs = equation
+        if (primitive.view and not inputs) or not outputs:
+            continue  # of something of its own, which is not to be written into
+        view = is_view(equation, expr.types, scalars) or is_same(equation, expr.types)
+        if view and outputs[0] not in copied:
+            root[outputs[0]] = root[inputs[0]]
+            if isinstance(primitive, Broadcast) or inputs[0] in repeated:
+                repeated.add(outputs[0])
+        else:
+            owned.update(outputs)
+    needed = list(last)
+    for v, r in enumerate(root):
+        needed[r] = max(needed[r], last[v])
+    return Memory(
+        tuple(root),
+        frozenset(owned),
+        frozenset(repeated),
+        frozenset(copied),
+        tuple(last),
+        tuple(needed),
+    )
+
+
+def is_view(equation: Equation, types: Sequence[ArrayType], scalars: bool) -> bool:
+    """Whether the result may share memory with the first operand."""
+    primitive, inputs, outputs = equation
+    if not primitive.view or not inputs:
+        return False
+    element = isinstance(primitive, SLICES) and primitive.dropped
+    return not (scalars and element) or bool(types[outputs[0]].shape)
+
+
+def is_same(equation: Equation, types: Sequence[ArrayType]) -> bool:
+    """Whether the result is the operand: a conversion between strong and weak, of which arrays know nothing."""
+    primitive, inputs, _ = equation
+    return isinstance(primitive, Cast) and types[inputs[0]].dtype == primitive.dtype
+
+
+def assigns(primitive: Primitive) -> bool:
+    """Whether the primitive has a statement that turns its first operand into the result."""
+    return type(primitive).assignment is not Primitive.assignment
+
+
+def _copied(expr: Expr, last: Sequence[int], scalars: bool) -> set[int]:
+    """Return the small slices whose copies spare the copy of the whole.
+
+    An element assignment overwrites its operand if nobody reads that later, not even through a view. In the
+    gradient of a loop that fills an array, the slice taken before is read later.
+    """
+    types, equations = expr.types, expr.equations
+    overwritten = {
+        inputs[0]: number
+        for number, (primitive, inputs, _) in enumerate(equations)
+        if assigns(primitive) and last[inputs[0]] == number
+    }
+    copied = set()
+    read_until = list(last)  # through views too
+    for equation in reversed(equations):
+        primitive, inputs, outputs = equation
+        if is_view(equation, types, scalars):
+            v, view = inputs[0], outputs[0]
+            end = overwritten.get(v, len(equations))
+            small = 4 * types[view].size <= types[v].size
+            if isinstance(primitive, SLICES) and small and read_until[view] > end:
+                copied.add(view)
+            else:
+                read_until[v] = max(read_until[v], read_until[view])
+    return copied
