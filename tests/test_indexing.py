@@ -717,3 +717,11 @@ def test_wrong_operands():
             UpdateSlice(*where, "set", dropped).abstract_eval(x, x)
         with pytest.raises(ValueError, match="not distinct axes of length 1"):
             DynamicSlice((1,), (1,), (1,), dropped).abstract_eval(x, type_of(np.int64(0)))
+
+
+def test_an_element_at_the_end_of_what_is_rolled():
+    x = np.arange(37.0)  # the same bounds are cut out as slices, which are made of NumPy's integers
+    f = fg.jit(lambda x: (fnp.roll(x, np.int64(1)), x[36:37].reshape(()) * 2))
+    for found, expected in zip(f(x), (np.roll(x, 1), 72.0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert "int64" not in str(fg.make_expr(lambda x: fnp.roll(x, np.int64(1)))(x))

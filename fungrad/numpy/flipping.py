@@ -81,7 +81,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     steps = dict.fromkeys(axes, 0)
     for step, i in both:
-        steps[i] += step
+        steps[i] += int(step)
     result = same_array(x)
     for i, step in steps.items():
         n = x.shape[i]

@@ -72,6 +72,7 @@ def ready_test(campaign: Campaign, seed: int, program: Any, mismatch: Mismatch) 
     return (
         f'"""{first}\n"""\n\n'
         f"from tests.fuzz import {name}\n"
+        f"from tests.fuzz.language import *  # noqa: F403\n"
         f"from tests.fuzz.{name} import *  # noqa: F403\n\n\n"
         f"def test_{name}_{seed}():\n"
         f"{comment}"

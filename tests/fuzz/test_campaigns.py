@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fungrad.core import state
-from tests.fuzz import driver, interrupts, language, oracle, programs
+from tests.fuzz import driver, in_place, interrupts, language, oracle, programs, transforms
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 from tests.fuzz.cut import Place, functions
 from tests.fuzz.scenarios import SCENARIOS
@@ -120,6 +120,14 @@ def test_a_mismatch_is_found_shrunk_and_written_as_a_test():
     scope = dict(vars(language))
     exec(f"made = {text[text.index('Program(') : text.rindex('assert')]}", scope)
     assert scope["made"] == smallest
+
+
+@pytest.mark.parametrize("campaign", [programs, in_place, transforms])
+def test_what_is_written_as_a_test_runs(campaign):
+    name = campaign.__name__.rpartition(".")[2]
+    scope = {}
+    exec(ready_test(campaign, 3, campaign.generate(3), Mismatch("a sine", "")), scope)
+    scope[f"test_{name}_3"]()
 
 
 def test_what_numpy_cannot_run_is_no_program():
