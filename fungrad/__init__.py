@@ -115,113 +115,70 @@ __version__ = "0.1.0"
 Array = numpy.ndarray | Tracer
 """What functions are given: an array of NumPy, or a tracer that stands for one; for annotations."""
 
-_LAZY: dict[str, tuple[str, ...]] = {
-    "fungrad.ad_checkpoint": ("checkpoint_policies",),
-    "fungrad.callback": ("pure_callback",),
-    "fungrad.compat": (
-        *("block_until_ready", "device_get", "device_put", "effects_barrier"),
-        *("ensure_compile_time_eval", "named_call", "named_scope"),
-    ),
-    "fungrad.control.checkpoint": ("checkpoint", "remat"),
-    "fungrad.control.closures": ("closure_convert", "custom_gradient"),
-    "fungrad.control.custom_jvp": ("custom_jvp",),
-    "fungrad.control.custom_vjp": ("custom_vjp",),
-    "fungrad.control.residuals": ("print_saved_residuals",),
-    "fungrad.settings": (
-        *("checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit"),
-        *("explain_cache_misses", "log_compiles", "strict_conversions", "strict_dependence"),
-    ),
-    "fungrad.transforms.abstract": ("ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"),
-    "fungrad.transforms.autodiff": ("jvp", "linear_transpose", "linearize", "vjp"),
-    "fungrad.transforms.grad": ("grad", "value_and_grad"),
-    "fungrad.transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
-    "fungrad.transforms.jet": ("jet",),
-    "fungrad.transforms.jit": ("jit",),
-    "fungrad.transforms.stop": ("stop_gradient",),
-    "fungrad.transforms.vmap": ("vmap",),
-}
-"""Where the names are: the module is imported when one is asked for."""
-
-_MODULES = (
-    *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend"),
-    *("lax", "scipy", "tree", "tree_util"),
-)
-_HOME = {name: module for module, names in _LAZY.items() for name in names}
-
+# fmt: off
 __all__ = [
-    "Array",
-    "ArrayType",
-    "CheckError",
-    "ConcretizationError",
-    "Equation",
-    "Expr",
-    "ExprError",
-    "FrozenRandomWarning",
-    "FungradError",
-    "LeakedTracerError",
-    "LostDerivativeError",
-    "MissingRuleError",
-    "ShapeDtypeStruct",
-    "StrictConversionWarning",
-    "Tracer",
-    "ad_checkpoint",
-    "at",
-    "block_until_ready",
-    "checking",
-    "checking_leaks",
-    "checkpoint",
-    "checkpoint_policies",
-    "closure_convert",
-    "config",
-    "custom_batching",
-    "custom_derivatives",
-    "custom_gradient",
-    "custom_jvp",
-    "custom_vjp",
-    "debug",
-    "debug_infs",
-    "debug_nans",
-    "device_get",
-    "device_put",
-    "disable_jit",
-    "effects_barrier",
-    "ensure_compile_time_eval",
-    "eval_shape",
-    "experimental",
-    "explain_cache_misses",
-    "extend",
-    "float0",
-    "grad",
-    "hessian",
-    "hvp",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jet",
-    "jit",
-    "jvp",
-    "lax",
-    "linear_transpose",
-    "linearize",
-    "log_compiles",
-    "make_expr",
-    "make_jaxpr",
-    "named_call",
-    "named_scope",
+    "Array", "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
+    "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
+    "MissingRuleError", "StrictConversionWarning", "Tracer", "at", "checking", "float0",
     "numpy",
-    "print_saved_residuals",
-    "pure_callback",
-    "remat",
-    "scipy",
-    "stop_gradient",
-    "strict_conversions",
-    "strict_dependence",
-    "tree",
-    "tree_util",
-    "value_and_grad",
-    "vjp",
-    "vmap",
 ]
+_AT_ONCE = len(__all__)
+
+_HOME: dict[str, str] = {}
+"""Where the other names are: the module is imported when one of them is asked for."""
+
+
+def _are_in(module: str) -> None:
+    """Say that the names listed since the last call are in a module."""
+    _HOME.update(dict.fromkeys(__all__[_AT_ONCE + len(_HOME) :], module))
+
+
+__all__ += ["checkpoint_policies"]
+_are_in("fungrad.ad_checkpoint")
+__all__ += ["pure_callback"]
+_are_in("fungrad.callback")
+__all__ += [
+    "block_until_ready", "device_get", "device_put", "effects_barrier",
+    "ensure_compile_time_eval", "named_call", "named_scope",
+]
+_are_in("fungrad.compat")
+__all__ += ["checkpoint", "remat"]
+_are_in("fungrad.control.checkpoint")
+__all__ += ["closure_convert", "custom_gradient"]
+_are_in("fungrad.control.closures")
+__all__ += ["custom_jvp"]
+_are_in("fungrad.control.custom_jvp")
+__all__ += ["custom_vjp"]
+_are_in("fungrad.control.custom_vjp")
+__all__ += ["print_saved_residuals"]
+_are_in("fungrad.control.residuals")
+__all__ += [
+    "checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit",
+    "explain_cache_misses", "log_compiles", "strict_conversions", "strict_dependence",
+]
+_are_in("fungrad.settings")
+__all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"]
+_are_in("fungrad.transforms.abstract")
+__all__ += ["jvp", "linear_transpose", "linearize", "vjp"]
+_are_in("fungrad.transforms.autodiff")
+__all__ += ["grad", "value_and_grad"]
+_are_in("fungrad.transforms.grad")
+__all__ += ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
+_are_in("fungrad.transforms.jacobian")
+__all__ += ["jet"]
+_are_in("fungrad.transforms.jet")
+__all__ += ["jit"]
+_are_in("fungrad.transforms.jit")
+__all__ += ["stop_gradient"]
+_are_in("fungrad.transforms.stop")
+__all__ += ["vmap"]
+_are_in("fungrad.transforms.vmap")
+__all__ += [
+    "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend",
+    "lax", "scipy", "tree", "tree_util",
+]
+_are_in("fungrad")
+# fmt: on
 
 _provide("fungrad.scipy.special", when="scipy.special")
 # Where SciPy looks for an extension that the array API standard may get.
@@ -251,7 +208,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if _HOME.get(name) == "fungrad":
         return importlib.import_module(f"fungrad.{name}")
     if name in _HOME:
         value = getattr(importlib.import_module(_HOME[name]), name)

@@ -33,6 +33,8 @@ from fungrad.primitives.shaping import (
     zeros_like,
 )
 
+__all__ = ["choose", "piecewise", "select", "take", "take_along_axis"]
+
 # At indices
 
 

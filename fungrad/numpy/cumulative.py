@@ -19,6 +19,8 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives import cumulative
 from fungrad.primitives.shaping import full, index_axis
 
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
 ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
     np.add: cumulative.CumSum,
     np.multiply: cumulative.CumProd,

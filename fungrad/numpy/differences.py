@@ -20,6 +20,8 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import slice_axis
 
+__all__ = ["diff", "ediff1d", "gradient", "trapezoid", "unwrap"]
+
 
 def _steps(x: Tracer, axis: int) -> Any:
     """Return the difference of each element and the one before it."""

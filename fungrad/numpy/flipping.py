@@ -24,6 +24,8 @@ from fungrad.primitives.shaping import (
     slice_axis,
 )
 
+__all__ = ["flip", "fliplr", "flipud", "roll", "rot90"]
+
 
 @implements(np.flip, view=True, zero_d=False)
 def flip(m: Any, axis: Any = None) -> Any:

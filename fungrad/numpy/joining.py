@@ -18,6 +18,11 @@ from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promot
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.shaping import Concatenate, index_axis, slice_axis
 
+__all__ = [
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",
+    "dstack", "hsplit", "hstack", "split", "stack", "unstack", "vsplit", "vstack",
+]  # fmt: skip
+
 # Joining
 
 

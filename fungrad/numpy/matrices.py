@@ -27,6 +27,11 @@ from fungrad.primitives.shaping import (
     permuted,
 )
 
+__all__ = [
+    "diag", "diag_indices_from", "diagflat", "diagonal", "trace", "tril", "tril_indices_from",
+    "triu", "triu_indices_from", "vander",
+]  # fmt: skip
+
 
 @implements(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:

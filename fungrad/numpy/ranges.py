@@ -30,6 +30,8 @@ from fungrad.primitives.shaping import (
     slice_axis,
 )
 
+__all__ = ["arange", "geomspace", "linspace", "logspace"]
+
 
 @implements(np.arange, creates=True)
 def arange(

@@ -38,6 +38,8 @@ from fungrad.primitives.shaping import (
     slice_axis,
 )
 
+__all__ = ["delete", "insert", "repeat", "resize", "tile"]
+
 
 @implements(np.tile, zero_d=True)
 def tile(A: Any, reps: Any) -> Any:

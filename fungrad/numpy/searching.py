@@ -30,6 +30,8 @@ from fungrad.primitives.shaping import (
 )
 from fungrad.primitives.sorting import ArgSort
 
+__all__ = ["digitize", "interp", "searchsorted"]
+
 
 def _safely(x: Any, dtype: Any) -> Tracer:
     """Return `x` as a tracer of `dtype`, which must hold all its numbers."""

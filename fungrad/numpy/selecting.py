@@ -36,6 +36,8 @@ from fungrad.primitives.shaping import (
 )
 from fungrad.primitives.sorting import ArgSort
 
+__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros"]
+
 
 def value_needed(
     x: Tracer,
