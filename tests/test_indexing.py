@@ -624,6 +624,13 @@ def test_a_gradient_of_elements_has_no_reshapes():
     assert "[2] += " in text or "[1] += " in text
 
 
+def test_source_of_elements_at_integers_of_numpy():
+    at, after = np.int64(11), np.int64(12)  # no other test has this slice: they are interned
+    element = Slice((at,), (after,), (1,), (0,))
+    assert element.expression("x") == "x[11]"
+    assert UpdateSlice.at(element).assignment("x", "y") == "x[11] = y"
+
+
 def test_scalar_indices_do_not_give_a_view():
     x = sample((3, 2))
     assert not np.shares_memory(Gather()(x, np.int64(1)), x)

@@ -16,7 +16,7 @@ from fungrad.core.types import Shape, array_type
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.elementwise import add, mul, neg
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Pad, Reshape, Slice
+from fungrad.primitives.shaping import Broadcast, Pad, Reshape, Slice, with_units
 from fungrad.primitives.ufunc import Elementwise
 
 SLICES = Slice, DynamicSlice
@@ -115,6 +115,7 @@ class _Sharing:
         if isinstance(primitive, Reshape):
             if isinstance(before, Reshape):
                 inputs = operands
+                before, operands = self.made_by.get(inputs[0], (None, ()))
             if self._replace(out, inputs[0]):
                 return None
             if isinstance(before, SLICES):
@@ -176,21 +177,20 @@ class _Sharing:
         return is_one(self.uniform.get(v))
 
 
-def _dropping(op: Any, part: Shape, shorter: Shape) -> Any:
-    """Return the slice `op`, or what puts one into an array, with more axes dropped.
+def _dropping(op: Any, part: Shape, shape: Shape) -> Any:
+    """Return the slice `op`, or what puts one into an array, with other axes of length 1 dropped.
 
-    The slice is of shape `part`, and is to be of shape `shorter`; None if that lacks more than axes of length 1.
+    The slice is of shape `part` and is to be of `shape`; None if that is not all there is between them.
     """
-    axes = [a for a in range(len(part) + len(op.dropped)) if a not in op.dropped]
-    dropped, rest = [*op.dropped], [*shorter]
-    for axis, n in zip(axes, part, strict=True):
+    dropped, rest = [], [*shape]
+    for axis, n in enumerate(with_units(part, op.dropped)):
         if rest and rest[0] == n:
             del rest[0]
         elif n == 1:
             dropped.append(axis)
         else:
             return None
-    return None if rest else dataclasses.replace(op, dropped=tuple(sorted(dropped)))
+    return None if rest else dataclasses.replace(op, dropped=tuple(dropped))
 
 
 def accumulate(expr: Expr) -> Expr:

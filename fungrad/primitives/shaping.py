@@ -468,7 +468,7 @@ def index_source(index: Sequence[slice | int]) -> str:
     """Return the source text of an index."""
 
     def text(s: slice | int) -> str:
-        if not isinstance(s, slice):
+        if not isinstance(s, slice):  # an integer, also of NumPy
             return str(s)
         parts = ["" if part is None else str(part) for part in (s.start, s.stop, s.step)]
         return ":".join(parts if s.step not in (None, 1) else parts[:2])

@@ -188,7 +188,9 @@ def test_axes_of_length_1_are_dropped_by_the_slice_itself():
     def rows(x, i):
         row = Reshape((3,))(Slice((1, 0), (2, 3), (1, 1))(x))
         element = Reshape(())(Slice((2,), (3,), (1,))(row))
-        return [row, element, Reshape((3,))(DynamicSlice((1,), (1,), (3,))(x, i))]
+        column = DynamicSlice((1,), (1,), (3,))(x, i)
+        again = Reshape((1, 3, 1))(Reshape((3, 1))(Slice((2, 0), (3, 3), (1, 1), (0,))(x)))
+        return [row, element, Reshape((3,))(column), Reshape((1, 3))(again), again]
 
     x = np.arange(12.0).reshape(3, 4)
     assert [
@@ -197,6 +199,9 @@ def test_axes_of_length_1_are_dropped_by_the_slice_itself():
         Slice((1, 0), (2, 3), (1, 1), (0,)),
         Slice((2,), (3,), (1,), (0,)),
         DynamicSlice((1,), (1,), (3,), (1,)),
+        Slice((2, 0), (3, 3), (1, 1), (0,)),
+        Slice((2, 0), (3, 3), (1, 1)),
+        Reshape((1, 3, 1)),
     ]
 
 
