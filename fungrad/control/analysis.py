@@ -50,8 +50,8 @@ def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     for primitive, inputs, outputs in expr.equations:
         flags = tuple([v in marked for v in inputs])
         if any(flags) and (primitive.differentiable or not derivatives):
-            found = primitive.moves(flags) if derivatives else primitive.varies(flags, True)
-            reached = outputs if found is None else itertools.compress(outputs, found)
+            affected = primitive.moves(flags) if derivatives else primitive.varies(flags, True)
+            reached = outputs if affected is None else itertools.compress(outputs, affected)
             marked.update(v for v in reached if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]
 
@@ -73,8 +73,8 @@ def _rounds(
     """Return `flags` with those in `carries` replaced by the first that `spread` gives, until nothing changes."""
     flags = list(flags)
     while True:
-        found = spread(flags)[: carries.stop - carries.start]
-        both = [a or b for a, b in zip(flags[carries], found, strict=True)]
+        returned = spread(flags)[: carries.stop - carries.start]
+        both = [a or b for a, b in zip(flags[carries], returned, strict=True)]
         if both == flags[carries]:
             return flags
         flags[carries] = both
@@ -192,12 +192,12 @@ def _with_series(
     program: Program, moving: tuple[int, ...], alive: tuple[int, ...], order: int, again: bool
 ) -> Program:
     expr = _again(program).expr if again else program.expr
-    found = Program(jet_expr(expr, moving, order, scaled=False))
+    joint = Program(jet_expr(expr, moving, order, scaled=False))
     n = len(expr.outputs)
     inexact = [i for i, t in enumerate(expr.output_types) if t.inexact]
     starts = [n + order * inexact.index(i) for i in alive]
     series = [start + k for start in starts for k in range(order)]
-    return rearranged(found, range(len(found.expr.inputs)), [*range(n), *series])
+    return rearranged(joint, range(len(joint.expr.inputs)), [*range(n), *series])
 
 
 def series_of(
@@ -221,22 +221,22 @@ def by_series(
 
 def placed(values: Sequence[Any], positions: Sequence[int], n: int) -> list[Any]:
     """Return a list of length `n` with `values` at these positions, and None elsewhere."""
-    found: list[Any] = [None] * n
+    places: list[Any] = [None] * n
     for i, x in zip(positions, values, strict=True):
-        found[i] = x
-    return found
+        places[i] = x
+    return places
 
 
 def _again(program: Program) -> Program:
     """Return the program for a second run of what has run already; raise an error if it needs results of effects."""
-    found = quiet(program)
-    if found.effect:
+    effectless = quiet(program)
+    if effectless.effect:
         raise MissingRuleError(
             f"the derivative of the loop or branch at {place_of_use()} computes it again, and needs the results of a "
             "callback in it, which would be called again and may return others. Call it before, and pass its "
             "results in."
         )
-    return found
+    return effectless
 
 
 def quiet(program: Program) -> Program:
@@ -262,8 +262,8 @@ def _without_effects(parameter: Any) -> Any:
             type(parameter), *[_without_effects(getattr(parameter, f.name)) for f in fields]
         )
     if isinstance(parameter, tuple):
-        found = map(_without_effects, parameter)
-        return type(parameter)(*found) if hasattr(parameter, "_fields") else tuple(found)
+        items = map(_without_effects, parameter)
+        return type(parameter)(*items) if hasattr(parameter, "_fields") else tuple(items)
     return parameter
 
 
@@ -284,8 +284,10 @@ def _derivative(program: Program, moving: tuple[int, ...], alive: tuple[int, ...
     def tangents(*arguments: Any) -> list[Any]:
         inputs = len(expr.inputs)
         residuals = evaluate(forward, arguments[:inputs])[n:]
-        found = dict(zip(moved, evaluate(linear, [*residuals, *arguments[inputs:]]), strict=True))
-        return [or_zeros(found.get(i), tangent_type(expr.output_types[i])) for i in alive]
+        tangent_of = dict(
+            zip(moved, evaluate(linear, [*residuals, *arguments[inputs:]]), strict=True)
+        )
+        return [or_zeros(tangent_of.get(i), tangent_type(expr.output_types[i])) for i in alive]
 
     types = [*expr.input_types, *[tangent_type(expr.input_types[i]) for i in moving]]
     return _again(Program(record_expr("derivative", tangents, types)))
@@ -310,9 +312,9 @@ def _transposed_by(program: Program, linear: tuple[bool, ...], present: tuple[in
         cts: list[Any] = [None] * len(expr.outputs)
         for i in present:
             cts[i] = next(given)
-        found = pull_back(expr, values, cts)
+        pulled = pull_back(expr, values, cts)
         wrt = [t for t, flag in zip(types, linear, strict=True) if flag]
-        return [or_zeros(x, t) for x, t in zip(found, wrt, strict=True)]
+        return [or_zeros(x, t) for x, t in zip(pulled, wrt, strict=True)]
 
     known = [t for t, flag in zip(types, linear, strict=True) if not flag]
     cotangents = [tangent_type(expr.output_types[i]) for i in present]

@@ -83,19 +83,19 @@ class Backward:
                 ct = zero if self.symbolic_zeros else np.zeros(zero.shape, zero.dtype)[()]
             given.append(ct)
         held = tree.unflatten(self.residuals, residuals)
-        found = self.function(*self.site.static, held, tree.unflatten(self.results, given))
-        leaves = self._leaves(found)
+        returned = self.function(*self.site.static, held, tree.unflatten(self.results, given))
+        leaves = self._leaves(returned)
         return [self._checked(leaves, i) for i in self.site.moving]
 
-    def _leaves(self, found: Any) -> list[Any]:
+    def _leaves(self, returned: Any) -> list[Any]:
         """Return what the rule returned for each leaf of the arguments."""
         site = self.site
         n = len(site.positions)
-        if not isinstance(found, (tuple, list)) or len(found) != n:
+        if not isinstance(returned, (tuple, list)) or len(returned) != n:
             got = (
-                f"a {type(found).__name__} of length {len(found)}"
-                if isinstance(found, (tuple, list))
-                else repr(found)
+                f"a {type(returned).__name__} of length {len(returned)}"
+                if isinstance(returned, (tuple, list))
+                else repr(returned)
             )
             raise TypeError(
                 f"{self.label} must return a tuple with a cotangent for each of the {n} arguments, None for "
@@ -104,7 +104,7 @@ class Backward:
         arguments = site.unflatten([object()] * len(site.leaves))
         leaves: list[Any] = []
         start = 0
-        for ct, argument in zip(found, arguments, strict=True):
+        for ct, argument in zip(returned, arguments, strict=True):
             count = len(tree.leaves(argument))
             leaves += _by_leaf(ct, argument, self.label, self.names[start : start + count])
             start += count
@@ -115,18 +115,18 @@ class Backward:
         ct, type_ = leaves[at], tangent_type(self.site.leaves[at])
         if ct is None or isinstance(ct, SymbolicZero) or getattr(ct, "dtype", None) == float0:
             return None
-        found = fitting(ct, type_, cast=True)
-        if found is None:
+        fitted = fitting(ct, type_, cast=True)
+        if fitted is None:
             raise TypeError(
                 f"{self.label}: the cotangent of the argument {self.names[at]} must have the type of the "
                 f"argument, {type_}; got {shown_type(ct)}"
             )
-        return found
+        return fitted
 
 
 def _by_leaf(ct: Any, argument: Any, label: str, names: Sequence[str]) -> list[Any]:
     """Return the leaves of a cotangent; None in it stands for zeros in a whole part of the argument."""
-    found, prefix = optree.tree_flatten(ct, is_leaf=lambda x: x is None, namespace=NAMESPACE)
+    nodes, prefix = optree.tree_flatten(ct, is_leaf=lambda x: x is None, namespace=NAMESPACE)
 
     def wrong() -> TypeError:
         return TypeError(
@@ -139,7 +139,7 @@ def _by_leaf(ct: Any, argument: Any, label: str, names: Sequence[str]) -> list[A
     except ValueError:
         raise wrong() from None
     leaves = []
-    for x, part in zip(found, parts, strict=True):
+    for x, part in zip(nodes, parts, strict=True):
         count = len(tree.leaves(part))
         if x is not None and tree.structure(part) != tree.LEAF:
             raise wrong()
@@ -201,13 +201,13 @@ class Again:
                 given[i] = c
             return self.backward(held, given)
 
-        given, found = _trace(sparse, self.backward, self.residuals, [types[i] for i in present])
-        if isinstance(found, NotTraced):
-            raise found.error
-        if any(type(x) is Tracer for x in found.captured):
+        given, closure = _trace(sparse, self.backward, self.residuals, [types[i] for i in present])
+        if isinstance(closure, NotTraced):
+            raise closure.error
+        if any(type(x) is Tracer for x in closure.captured):
             raise TypeError(closed_over(self.backward.label))
-        operands = [*found.captured, *residuals, *[cotangents[i] for i in present]]
-        return dict(zip(given, found.program(*operands), strict=True))
+        operands = [*closure.captured, *residuals, *[cotangents[i] for i in present]]
+        return dict(zip(given, closure.program(*operands), strict=True))
 
 
 def trace_backward(
@@ -215,14 +215,14 @@ def trace_backward(
 ) -> tuple[TracedBackward, tuple[Any, ...]]:
     """Trace a backward rule for the types of `residuals`; return it and what it closes over."""
     types = tuple([type_of(x) for x in residuals])
-    given, found = _trace(backward, backward, types, backward.cotangents)
+    given, closure = _trace(backward, backward, types, backward.cotangents)
     again = Again(backward, types) if backward.symbolic_zeros else None
-    if not isinstance(found, NotTraced):
-        return TracedBackward(name, found.program, given, again), found.captured
-    if found.captured:
+    if not isinstance(closure, NotTraced):
+        return TracedBackward(name, closure.program, given, again), closure.captured
+    if closure.captured:
         raise ConcretizationError(
             _ENCLOSED.format(here=here(), label=backward.label)
-        ) from found.error
+        ) from closure.error
     program = shared(_on_values, name, backward, types)
     return TracedBackward(name, program, backward.site.moving, None), ()
 
@@ -236,13 +236,13 @@ def _trace(
     given: list[int] = []
 
     def without_zeros(held: Any, cts: Any) -> list[Any]:
-        found = zip(backward.site.moving, function(held, cts), strict=True)
-        present = [(i, ct) for i, ct in found if ct is not None]
+        pairs = zip(backward.site.moving, function(held, cts), strict=True)
+        present = [(i, ct) for i, ct in pairs if ct is not None]
         given.extend([i for i, _ in present])
         return [ct for _, ct in present]
 
-    found = try_to_close(backward.label, without_zeros, tuple(residuals), tuple(cotangents))
-    return tuple(given), found
+    closure = try_to_close(backward.label, without_zeros, tuple(residuals), tuple(cotangents))
+    return tuple(given), closure
 
 
 @primitive
@@ -281,8 +281,10 @@ class CustomTangent(OfPrograms):
         else:
             cts = [or_zeros(c, t) for c, t in zip(ct, self.abstract_eval(), strict=True)]
             pulled = dict(zip(rule.given, rule.program(*held, *cts), strict=True))
-        found = [pulled.get(i) for i in self.moving]
-        back = [c if isinstance(t, Linear) else None for c, t in zip(found, tangents, strict=True)]
+        linear_cts = [pulled.get(i) for i in self.moving]
+        back = [
+            c if isinstance(t, Linear) else None for c, t in zip(linear_cts, tangents, strict=True)
+        ]
         return (*[None] * self.held, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
@@ -312,13 +314,13 @@ class BackwardOnValues(OfPrograms):
         return self.rule.site.tangents
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        found = self.rule(operands[: self.residuals], operands[self.residuals :])
-        if any(type(x) is Tracer for x in found):
+        cts = self.rule(operands[: self.residuals], operands[self.residuals :])
+        if any(type(x) is Tracer for x in cts):
             raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.rule.label))
         # Copied: what a function returns may be what it was given.
         return tuple(
             xp.zeros(t.shape, t.dtype) if x is None else xp.array(x, t.dtype)
-            for x, t in zip(found, self.rule.site.tangents, strict=True)
+            for x, t in zip(cts, self.rule.site.tangents, strict=True)
         )
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:

@@ -70,7 +70,7 @@ def check_same(
     rows = [("", *what)]
     here_and_there = [_by_path(structure, types), _by_path(other, others)]
     for path in dict.fromkeys([*here_and_there[0], *here_and_there[1]]):
-        a, b = [found.get(path) for found in here_and_there]
+        a, b = [by_path.get(path) for by_path in here_and_there]
         mark = "" if a and b and _alike(a, b) else "   <- differ"
         rows.append((path, str(a or "nothing"), f"{b or 'nothing'}{mark}"))
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
@@ -157,9 +157,9 @@ def close_loop(
         if isinstance(closed, NotTraced):
             return closed
         draws.warn(label)
-        found = closed
-        structure = found.structure.children()[0]
-        returned = list(found.program.expr.output_types[: structure.num_leaves])
+        closure = closed
+        structure = closure.structure.children()[0]
+        returned = list(closure.program.expr.output_types[: structure.num_leaves])
         if structure != carry.structure:
             break
         again = list(map(promoted, types, returned))
@@ -172,7 +172,7 @@ def close_loop(
         (carry.structure, types),
         (structure, returned),
     )
-    return found, types
+    return closure, types
 
 
 def operands_as(leaves: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
@@ -183,8 +183,8 @@ def operands_as(leaves: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
 def as_type(x: Any, type_: ArrayType) -> Any:
     """Return `x` as an operand of the dtype of `type_`, strong."""
     x = as_operand(x)
-    found = type_of(x)
-    if found.dtype == type_.dtype and not found.weak:
+    given = type_of(x)
+    if given.dtype == type_.dtype and not given.weak:
         return x
     return Cast(type_.dtype)(x)
 

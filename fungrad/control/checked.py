@@ -23,8 +23,8 @@ LENGTH = 512
 def encoded(message: str) -> np.ndarray[Any, Any]:
     """Return a message as bytes, zeros after it; what is too long is cut off."""
     text = np.zeros(LENGTH, np.uint8)
-    found = message.encode()[:LENGTH]
-    text[: len(found)] = list(found)
+    utf8 = message.encode()[:LENGTH]
+    text[: len(utf8)] = list(utf8)
     return text
 
 
@@ -68,9 +68,9 @@ class Checked(OfPrograms):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         moving = [i for i, t in enumerate(tangents) if t is not None]
         derivative = quiet(tangent(self.program, moving))
-        found = iter(derivative(*operands, *[tangents[i] for i in moving]))
+        pushed = iter(derivative(*operands, *[tangents[i] for i in moving]))
         outputs = self.program.expr.output_types
-        return (None, *[next(found) if t.inexact else None for t in outputs])
+        return (None, *[next(pushed) if t.inexact else None for t in outputs])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         return one_by_one(self, size, batched, operands)

@@ -98,9 +98,9 @@ class Checkpoint(OfPrograms):
         else:
             wrt = self._inexact
         parts = shared(_split, self.program, self.policy, wrt, moving, alive)
-        found = checkpoint_of(parts.forward, self.policy)(*operands) if known is None else known
-        kept = [*[operands[i] for i in parts.operands], *[found[i] for i in parts.saved]]
-        return found[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
+        computed = checkpoint_of(parts.forward, self.policy)(*operands) if known is None else known
+        kept = [*[operands[i] for i in parts.operands], *[computed[i] for i in parts.saved]]
+        return computed[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool
@@ -112,9 +112,9 @@ class Checkpoint(OfPrograms):
         both = checkpoint_of(with_series(self.program, moving, alive, order, again), self.policy)
         operands = [path[0] for path in paths]
         terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
-        found = both(*operands, *itertools.chain(*terms))
-        rest = iter(found[len(expr.outputs) :])
-        results = [[x] for x in found[: len(expr.outputs)]]
+        coefficients = both(*operands, *itertools.chain(*terms))
+        rest = iter(coefficients[len(expr.outputs) :])
+        results = [[x] for x in coefficients[: len(expr.outputs)]]
         for i in alive:
             results[i] += itertools.islice(rest, order)
         return results
@@ -143,8 +143,8 @@ class Checkpoint(OfPrograms):
         present = [i for i, c in enumerate(ct) if c is not None]
         backward = checkpoint_of(transposed_by(self.program, linear, present), self.policy)
         known = [x for x in operands if not isinstance(x, Linear)]
-        found = iter(backward(*known, *[ct[i] for i in present]))
-        return tuple([next(found) if flag else None for flag in linear])
+        pulled = iter(backward(*known, *[ct[i] for i in present]))
+        return tuple([next(pulled) if flag else None for flag in linear])
 
     def smaller(
         self, used: Sequence[bool]
@@ -213,9 +213,9 @@ def _split(
             zeros = [full(tangent_type(program.expr.input_types[i]), 0) for i in wrt]
             still = [None] * len(residuals)
             _, t_out = push_forward(linear, [*residuals, *zeros], [*still, *given])
-        found = dict(zip(moved, t_out, strict=True))
+        tangent_of = dict(zip(moved, t_out, strict=True))
         types = program.expr.output_types
-        return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
+        return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
 
     outputs = list(expr.outputs[:n])
     returned = set(outputs)
@@ -390,15 +390,15 @@ def _record(
         argument_types(leaves, args, kwargs, label, positions)
     except TypeError as error:
         raise TypeError(f"{error} Name it in static_argnums if it is a setting.") from None
-    found = try_to_close(label, function, args, kwargs, weak=True)
-    if isinstance(found, NotTraced):
-        raise type(found.error)(
-            f"{found.error}\n{label} traces its function without values, under grad too. Name arguments that are "
+    closure = try_to_close(label, function, args, kwargs, weak=True)
+    if isinstance(closure, NotTraced):
+        raise type(closure.error)(
+            f"{closure.error}\n{label} traces its function without values, under grad too. Name arguments that are "
             "settings in static_argnums, look at values before the call, or choose with fungrad.lax.cond."
         ) from None
-    call = checkpoint_of(found.program, policy)
-    results = record(call, [*found.captured, *map(as_operand, leaves)])
-    return tree.unflatten(found.structure, results)
+    call = checkpoint_of(closure.program, policy)
+    results = record(call, [*closure.captured, *map(as_operand, leaves)])
+    return tree.unflatten(closure.structure, results)
 
 
 @api_boundary

@@ -49,8 +49,8 @@ def closure_convert(
     >>> import fungrad as fg
     >>> from fungrad.custom_derivatives import closure_convert
     >>> def f(a):
-    ...     converted, found = closure_convert(lambda x: a * x, 1.0)
-    ...     return converted(3.0, *found)
+    ...     converted, arrays = closure_convert(lambda x: a * x, 1.0)
+    ...     return converted(3.0, *arrays)
     >>> print(fg.grad(f)(2.0))
     3.0
     """
@@ -61,8 +61,8 @@ def closure_convert(
     hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x.type.inexact]
     moved = set(hoisted)
     rest = [x for i, x in enumerate(closed.captured) if i not in moved]
-    found = [closed.captured[i] for i in hoisted]
-    return _converted(fun, structure, closed._replace(captured=tuple(rest)), hoisted), found
+    arrays = [closed.captured[i] for i in hoisted]
+    return _converted(fun, structure, closed._replace(captured=tuple(rest)), hoisted), arrays
 
 
 def _converted(
@@ -80,13 +80,13 @@ def _converted(
                 f"{label} takes {n} arguments and then the {len(hoisted)} arrays that it closed over; got "
                 f"{len(args)} in all"
             )
-        leaves, found = tree.flatten(args[:n])
+        leaves, given = tree.flatten(args[:n])
         operands = [as_operand(x) for x in leaves]
         got = [(type_of(x).shape, type_of(x).dtype) for x in operands]
-        if found != structure or got != [(t.shape, t.dtype) for t in types]:
+        if given != structure or got != [(t.shape, t.dtype) for t in types]:
             raise TypeError(
                 f"{label} was converted for arguments of structure {structure} and types {type_list(types)}; got "
-                f"{found} of types {type_list(map(type_of, operands))}"
+                f"{given} of types {type_list(map(type_of, operands))}"
             )
         values = dict(zip(hoisted, args[n:], strict=True))
         others = iter(closed.captured)
@@ -105,8 +105,8 @@ class _Pullback:
         self.structure = structure
 
     def __call__(self, cotangent: Any) -> Any:
-        found = self.program(*self.captured, *map(as_operand, tree.leaves(cotangent)))
-        return tree.unflatten(self.structure, found)
+        cts = self.program(*self.captured, *map(as_operand, tree.leaves(cotangent)))
+        return tree.unflatten(self.structure, cts)
 
 
 tree.register_node(
@@ -153,8 +153,8 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         example = tree.map(lambda x: type_of(x).update(weak=False), result)
 
         def as_tuple(cotangent: Any) -> tuple[Any, ...]:
-            found = gradient(cotangent)
-            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+            cts = gradient(cotangent)
+            return tuple(cts) if isinstance(cts, (tuple, list)) else (cts,)
 
         closed = close(f"the gradient of {name_of(fun)}", as_tuple, example)
         return result, _Pullback(closed.captured, closed.program, closed.structure)

@@ -47,10 +47,10 @@ class _Collapsing:
             before = len(self.equations)
             if any(v in self.moving for v in inputs):
                 self.moving.update(outputs)
-                found = self._scaled(primitive, inputs) if len(outputs) == 1 else None
-                if found is not None:
-                    self.scaled[outputs[0]] = found
-                    base, factor, negative = found
+                scaling = self._scaled(primitive, inputs) if len(outputs) == 1 else None
+                if scaling is not None:
+                    self.scaled[outputs[0]] = scaling
+                    base, factor, negative = scaling
                     if factor is not None:
                         factor = self._compute(neg, factor) if negative else factor
                         primitive, inputs = mul, (base, factor)

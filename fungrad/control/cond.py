@@ -85,9 +85,9 @@ class Cond(OfPrograms):
             return known[:n], self._from_saved(known, [which, *operands], tangents[1:], alive)
         if known is None:
             forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
-            found = shared(Cond, forward)(which, *operands)
-            results = found[:n]
-            residuals = [*found[n:], *[operands[i] for i in kept]]
+            computed = shared(Cond, forward)(which, *operands)
+            results = computed[:n]
+            residuals = [*computed[n:], *[operands[i] for i in kept]]
             t_out = shared(Cond, linear)(which, *residuals, *given)
         else:
             again = tuple([derivative(branch, moving, alive) for branch in self.branches])
@@ -121,9 +121,9 @@ class Cond(OfPrograms):
         types = self.branches[0].expr.input_types
         residuals = [*known[n:], *[others[i] for i in kept]]
         given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
-        found = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
+        t_outs = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
         nonzero = set(alive)
-        return [x if i in nonzero else None for i, x in enumerate(found)]
+        return [x if i in nonzero else None for i, x in enumerate(t_outs)]
 
     def push_series(
         self, paths: Sequence[Sequence[Any]], order: int, again: bool
@@ -135,12 +135,12 @@ class Cond(OfPrograms):
         both = tuple([with_series(b, moving, alive, order, again) for b in self.branches])
         operands = [path[0] for path in paths]
         terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
-        found = shared(Cond, both)(which, *operands, *itertools.chain(*terms))
+        coefficients = shared(Cond, both)(which, *operands, *itertools.chain(*terms))
         n = len(self.branches[0].expr.outputs)
         starts = {i: n + order * j for j, i in enumerate(alive)}
         return [
-            [x, *(found[starts[i] : starts[i] + order] if i in starts else ())]
-            for i, x in enumerate(found[:n])
+            [x, *(coefficients[starts[i] : starts[i] + order] if i in starts else ())]
+            for i, x in enumerate(coefficients[:n])
         ]
 
     def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
@@ -148,8 +148,8 @@ class Cond(OfPrograms):
         present = tuple([i for i, c in enumerate(ct) if c is not None])
         backward = tuple([transposed_by(branch, linear, present) for branch in self.branches])
         known = [x for x in operands if not isinstance(x, Linear)]
-        found = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
-        return (None, *[next(found) if flag else None for flag in linear])
+        pulled = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
+        return (None, *[next(pulled) if flag else None for flag in linear])
 
     def smaller(
         self, used: Sequence[bool]
@@ -179,8 +179,8 @@ class Cond(OfPrograms):
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
         if batched[0]:
             return None
-        found = [batched_outputs(branch.expr, batched[1:], exactly) for branch in self.branches]
-        return [any(flags) for flags in zip(*found, strict=True)]
+        by_branch = [batched_outputs(branch.expr, batched[1:], exactly) for branch in self.branches]
+        return [any(flags) for flags in zip(*by_branch, strict=True)]
 
     def batch(self, size: int, batched: tuple[bool, ...], which: Any, *operands: Any) -> Any:
         flags = batched[1:]
@@ -197,9 +197,9 @@ class Cond(OfPrograms):
             given = iter(only(takes, own) if lends(branch) else own)
             taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]
             any_takes = Cast(which.dtype)(ReduceOr((0,))(takes))
-            found = both(any_takes, *taken)
+            outs = both(any_takes, *taken)
             results = [
-                select(along(takes, x), x, y) for x, y in zip(found, results or found, strict=True)
+                select(along(takes, x), x, y) for x, y in zip(outs, results or outs, strict=True)
             ]
         return tuple(results)
 
@@ -250,13 +250,13 @@ def _split_branches(
         expr = exprs[j]
 
         def forward(*arguments: Any) -> list[Any]:
-            found = Program(expr)(*arguments)
-            values = dict(zip(expr.outputs[n:], found[n:], strict=True))
+            computed = Program(expr)(*arguments)
+            values = dict(zip(expr.outputs[n:], computed[n:], strict=True))
             residuals: list[Any] = []
             for i, vs in enumerate(own):
                 zeros = [full(tangent_type(t), 0) for t in types[i]]
                 residuals += [values[v] for v in vs] if i == j else zeros
-            return [*found[:n], *residuals]
+            return [*computed[:n], *residuals]
 
         return Program(record_expr("cond", forward, inputs))
 
@@ -269,8 +269,8 @@ def _split_branches(
             at |= {exprs[j].inputs[i]: arguments[total + k] for k, i in enumerate(kept)}
             residuals = [at[v] for v in exprs[j].outputs[n:]]
             tangents = arguments[total + len(kept) :]
-            found = Program(parts[j].linear)(*residuals, *tangents)
-            moved = dict(zip(parts[j].moving, found, strict=True))
+            pushed = Program(parts[j].linear)(*residuals, *tangents)
+            moved = dict(zip(parts[j].moving, pushed, strict=True))
             outputs = branches[j].expr.output_types
             return [or_zeros(moved.get(i), tangent_type(outputs[i])) for i in alive]
 
@@ -487,10 +487,10 @@ def _how(label: str) -> str:
 
 def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
     with called_with(function, len(operands), _how(label.partition(":")[0])):
-        found = try_to_close(label, function, *operands, weak=True, branch=True)
-    if isinstance(found, NotTraced):
-        raise found.error
-    return found
+        closure = try_to_close(label, function, *operands, weak=True, branch=True)
+    if isinstance(closure, NotTraced):
+        raise closure.error
+    return closure
 
 
 def _common_types(
@@ -500,18 +500,20 @@ def _common_types(
 
     Python numbers take the dtype of what another function returns in their place.
     """
-    found = [list(c.program.expr.output_types) for c in closures]
+    by_branch = [list(c.program.expr.output_types) for c in closures]
     first = closures[0].structure
-    common = found[0]
+    common = by_branch[0]
     if all(c.structure == first for c in closures):
-        common = [_strongest(column) for column in zip(*found, strict=True)]
-        found = [[_giving_way(t, c) for t, c in zip(ts, common, strict=True)] for ts in found]
-    for i in range(1, len(found)):
+        common = [_strongest(column) for column in zip(*by_branch, strict=True)]
+        by_branch = [
+            [_giving_way(t, c) for t, c in zip(ts, common, strict=True)] for ts in by_branch
+        ]
+    for i in range(1, len(by_branch)):
         check_same(
             f"{label}: the functions must return the same structure, shapes and dtypes",
             (names[0], names[i]),
-            (first, found[0]),
-            (closures[i].structure, found[i]),
+            (first, by_branch[0]),
+            (closures[i].structure, by_branch[i]),
             "Convert the results, with .astype(...) or fungrad.numpy.broadcast_to say, so that they agree.",
         )
     return tuple(map(tangent_type, common))

@@ -88,12 +88,12 @@ class CustomJVP(OfFunction):
             rule, captured = rule.traced([t is not None for t in given])
         moved = [or_zeros(given[i], tangent_type(type_of(arguments[i]))) for i in rule.moving]
         given = [*captured, *arguments]
-        found = run_rule(rule.program.expr, [*given, *moved])
+        computed = run_rule(rule.program.expr, [*given, *moved])
         types = self.function.expr.output_types
         n = len(types)
         if known is None:
-            known = found[:n] if joint else rule.results(n, given, self.called)
-        return known, for_outputs(found[n:], types)
+            known = computed[:n] if joint else rule.results(n, given, self.called)
+        return known, for_outputs(computed[n:], types)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
@@ -299,10 +299,10 @@ class custom_jvp(CustomFunction):
         types = [tangent_type(site.types[i]) for i in moving]
 
         def tangents_to_all(*tangents: Any) -> Any:
-            outs, t_outs, found = self.apply(
+            outs, t_outs, out_structure = self.apply(
                 site, primals, dict(zip(moving, tangents, strict=True))
             )
-            structure.append(found)
+            structure.append(out_structure)
             return outs, t_outs
 
         with running_rule(self, trace):
@@ -315,10 +315,10 @@ class custom_jvp(CustomFunction):
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
         unread = without_tangents(results, len(closed.captured), f"the rule of {self.label}")
         outs = results(*closed.captured, *unread)
-        found = record_at_values(
+        recorded = record_at_values(
             trace, name_of(self.fun), Pushforward(tangents, moving), outs, closed.captured, operands
         )
-        return tree.unflatten(structure[0], found)
+        return tree.unflatten(structure[0], recorded)
 
     def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
@@ -332,8 +332,8 @@ class custom_jvp(CustomFunction):
                 rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))
         call = shared(CustomJVP, name_of(self.fun), closed.program, rule, counts)
-        found = record(call, [*closed.captured, *captured, *operands])
-        return tree.unflatten(closed.structure, found)
+        outs = record(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, outs)
 
     def trace_rule(
         self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
@@ -346,20 +346,20 @@ class custom_jvp(CustomFunction):
         moving = self._moving(site)
 
         def rule(primals: Any, tangents: Any) -> Any:
-            outs, t_outs, found = self.apply(
+            outs, t_outs, out_structure = self.apply(
                 site, primals, dict(zip(moving, tangents, strict=True))
             )
-            structure.append(found)
+            structure.append(out_structure)
             return outs, t_outs
 
         with tracing_rule():
             types = [tangent_type(site.types[i]) for i in moving]
-            found = try_to_close(f"the rule of {self.label}", rule, site.types, types)
-        if isinstance(found, NotTraced):
-            return Unusable(str(found.error)), ()
+            closure = try_to_close(f"the rule of {self.label}", rule, site.types, types)
+        if isinstance(closure, NotTraced):
+            return Unusable(str(closure.error)), ()
         n = structure[0].num_leaves
-        check_results(found.types[:n], structure[0], *function, f"the rule of {self.label}")
-        return _Rule(found.program, moving), found.captured
+        check_results(closure.types[:n], structure[0], *function, f"the rule of {self.label}")
+        return _Rule(closure.program, moving), closure.captured
 
     def _moving(self, site: Site) -> tuple[int, ...]:
         """Return the operands whose tangents the rule is given as arrays."""
@@ -391,7 +391,7 @@ class custom_jvp(CustomFunction):
                 f"{label} must return a tangent of the structure of the result, {structure}; got "
                 f"{t_structure}"
             )
-        found = []
+        inexact_tangents = []
         for (path, x), t in zip(tree.leaves_with_paths(out), t_outs, strict=True):
             type_ = tangent_type(type_of(x))
             if not type_.inexact:
@@ -402,5 +402,5 @@ class custom_jvp(CustomFunction):
                     f"{label}: the result{path and ' ' + path} has type {type_}, and its tangent must have the "
                     f"same; got {shown_type(t)}"
                 )
-            found.append(moving)
-        return outs, found, structure
+            inexact_tangents.append(moving)
+        return outs, inexact_tangents, structure

@@ -129,15 +129,15 @@ class CustomVJP(OfFunction):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
-        rule, found, given = self.rule, known, self.split(tangents)[2]
+        rule, computed, given = self.rule, known, self.split(tangents)[2]
         if not isinstance(rule, _Rule):
             saved = known is not None and self.saving is not None
             rule, captured = rule.traced([saved or t is not None for t in given])
-            found = known if saved else None  # else the results alone are known
+            computed = known if saved else None  # else the results alone are known
         n, _ = rule.captured
-        if found is None:
-            found = run_rule(rule.forward.expr, [*captured[:n], *arguments])
-        outs, residuals = found[: rule.results], found[rule.results :]
+        if computed is None:
+            computed = run_rule(rule.forward.expr, [*captured[:n], *arguments])
+        outs, residuals = computed[: rule.results], computed[rule.results :]
         moved = rule.backward.tangents([*captured[n:], *residuals], given, ())
         types = self.function.expr.output_types
         return outs if known is None else known[: rule.results], for_outputs(moved, types)
@@ -306,8 +306,8 @@ class custom_vjp(CustomFunction):
         above = trace_above(trace, [*outs, *residuals, *captured])
         if above is not None:
             return self._as_program(above, args)
-        found = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
-        return tree.unflatten(structures[0], found)
+        recorded = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
+        return tree.unflatten(structures[0], recorded)
 
     def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
@@ -321,8 +321,8 @@ class custom_vjp(CustomFunction):
                 rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))
         call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
-        found = record(call, [*closed.captured, *captured, *operands])
-        return tree.unflatten(closed.structure, found)
+        outs = record(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, outs)
 
     def trace_rule(
         self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
@@ -339,16 +339,16 @@ class custom_vjp(CustomFunction):
             return outs, residuals
 
         with tracing_rule():
-            found = try_to_close(f"fwd of {self.label}", forward, *site.types)
-            if isinstance(found, NotTraced):
-                return Unusable(str(found.error)), ()
+            closure = try_to_close(f"fwd of {self.label}", forward, *site.types)
+            if isinstance(closure, NotTraced):
+                return Unusable(str(closure.error)), ()
             n = parts[-1][0].num_leaves
-            types = found.types
+            types = closure.types
             check_results(types[:n], parts[-1][0], *function, f"fwd of {self.label}")
             rule = self.backward(site, types[:n], parts[-1])
             backward, captured = trace_backward(name_of(self.fun), rule, types[n:])
-        counts = (len(found.captured), len(captured))
-        return _Rule(found.program, backward, n, counts), (*found.captured, *captured)
+        counts = (len(closure.captured), len(captured))
+        return _Rule(closure.program, backward, n, counts), (*closure.captured, *captured)
 
     def forward(
         self, site: Site, values: Sequence[Any]
@@ -367,8 +367,8 @@ class custom_vjp(CustomFunction):
         out, held = pair(result, label, "the result and the residuals")
         outs, structure = tree.flatten(out)
         residuals, held_structure = tree.flatten(held)
-        for what, found in (("results", out), ("residuals", held)):
-            for path, x in tree.leaves_with_paths(found):
+        for what, part in (("results", out), ("residuals", held)):
+            for path, x in tree.leaves_with_paths(part):
                 if not is_array(x):
                     raise TypeError(
                         f"{label} must return arrays, numbers and pytrees of them; of its {what}, {path or 'one'} "

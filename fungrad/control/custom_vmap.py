@@ -62,15 +62,15 @@ class _Rule:
                 f"{self.label} closes over a traced array; pass it as an argument of the function, which was called at "
                 f"{place_of_use()}"
             )
-        found = closed.program(*closed.captured, *operands)
-        for x, b, t in zip(found, has_batch[-1], types, strict=True):
+        results = closed.program(*closed.captured, *operands)
+        for x, b, t in zip(results, has_batch[-1], types, strict=True):
             shape = (size, *t.shape) if b else t.shape
             if (x.shape, x.dtype) != (shape, t.dtype):
                 raise TypeError(
                     f"{self.label} must return, for a result of type {t} that is {'' if b else 'not '}batched, "
                     f"an array of type {t.update(shape=shape)}; got {shown_type(x)}"
                 )
-        return [expand(size, x, b) for x, b in zip(found, has_batch[-1], strict=True)]
+        return [expand(size, x, b) for x, b in zip(results, has_batch[-1], strict=True)]
 
 
 @primitive
@@ -92,8 +92,8 @@ class CustomVmap(OfFunction):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        found, moved = push_forward(self.function.expr, operands, tangents)
-        return (found if known is None else known), moved
+        outs, moved = push_forward(self.function.expr, operands, tangents)
+        return (outs if known is None else known), moved
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, _, flags = self.split(batched)

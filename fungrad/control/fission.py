@@ -79,8 +79,8 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
     level = dict.fromkeys((*body.constants, *body.inputs[:c]), FIXED)
     level |= dict.fromkeys(rows, ROW) | dict.fromkeys(carries, CARRY)
     for primitive, inputs, outputs in body.equations:
-        found = max([level[v] for v in inputs], default=FIXED)
-        level |= dict.fromkeys(outputs, CARRY if is_sequential(primitive) else found)
+        highest = max([level[v] for v in inputs], default=FIXED)
+        level |= dict.fromkeys(outputs, CARRY if is_sequential(primitive) else highest)
     sums = _sums(body, c, k)
     chained = [i for i in range(k) if i not in sums]
     chain = _chain(body, level, [body.outputs[i] for i in chained])
@@ -148,15 +148,15 @@ def _sums(body: Expr, c: int, k: int) -> dict[int, int]:
 def _chain(body: Expr, level: dict[int, int], roots: Iterable[int]) -> set[int]:
     """Return the numbers of the equations from carries to `roots`, and of the sequential ones."""
     needed = set(roots)
-    found = set()
+    chain = set()
     for number in reversed(range(len(body.equations))):
         primitive, inputs, outputs = body.equations[number]
         if is_sequential(primitive) or (
             any(v in needed for v in outputs) and level[outputs[0]] == CARRY
         ):
-            found.add(number)
+            chain.add(number)
             needed.update(inputs)
-    return found
+    return chain
 
 
 def _used(body: Expr, numbers: Iterable[int], outputs: Iterable[int]) -> list[int]:
@@ -190,8 +190,8 @@ def on_chunk(part: Expr, fixed: int, size: int, sums: int) -> Program:
     rows = len(part.outputs) - sums
 
     def run(*arguments: Any) -> list[Any]:
-        found = zip(*push_batch(part, size, arguments, flags), strict=True)
-        outputs = [expand(size, x, b) for x, b in found]
+        columns = zip(*push_batch(part, size, arguments, flags), strict=True)
+        outputs = [expand(size, x, b) for x, b in columns]
         return outputs[:rows] + [ReduceSum((0,))(x) for x in outputs[rows:]]
 
     expr = record_expr("scan", run, [*types[:fixed], *batched])

@@ -48,19 +48,19 @@ class LinearCall(OfPrograms):
         held, _, linear = self._split(operands)
         moved, _, t_linear = self._split(tangents)
         inexact = [i for i, t in enumerate(self.abstract_eval()) if t.inexact]
-        found: list[Any] = [None] * len(out)
+        t_outs: list[Any] = [None] * len(out)
         moving = [i for i, t in enumerate(moved) if t is not None]
         if moving:
             pushed = tangent(self.function, moving)(*held, *linear, *[moved[i] for i in moving])
             for i, t in zip(inexact, pushed, strict=True):
-                found[i] = t
+                t_outs[i] = t
         if any(t is not None for t in t_linear):
             given = [
                 or_zeros(t, tangent_type(type_of(x))) for t, x in zip(t_linear, linear, strict=True)
             ]
             for i, t in enumerate(self(*operands[:n], *given)):
-                found[i] = t if found[i] is None else add(found[i], t)
-        return tuple(found)
+                t_outs[i] = t if t_outs[i] is None else add(t_outs[i], t)
+        return tuple(t_outs)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         n = sum(self.counts)
@@ -70,8 +70,8 @@ class LinearCall(OfPrograms):
         cts = [or_zeros(c, type_) for c, type_ in zip(ct, self.abstract_eval(), strict=True)]
         backward = shared(LinearCall, self.transposed, self.function, (t, f, r))
         held = (*operands[f : f + t], *operands[:f], *operands[f + t : n])
-        found = backward(*held, *cts)
-        back = [x if isinstance(o, Linear) else None for x, o in zip(found, operands[n:])]
+        pulled = backward(*held, *cts)
+        back = [x if isinstance(o, Linear) else None for x, o in zip(pulled, operands[n:])]
         return (*[None] * n, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
@@ -143,5 +143,5 @@ def linear_call(
     counts = (len(function.captured), len(backward.captured), len(residuals))
     call = shared(LinearCall, function.program, backward.program, counts)
     operands = [as_operand(x) for x in linear]
-    found = record(call, [*function.captured, *backward.captured, *residuals, *operands])
-    return tree.unflatten(function.structure, found)
+    outs = record(call, [*function.captured, *backward.captured, *residuals, *operands])
+    return tree.unflatten(function.structure, outs)

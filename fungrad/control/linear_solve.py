@@ -94,8 +94,8 @@ class LinearSolve(OfPrograms):
             LinearSolve, matvec, self.transpose_solve, self.solve, counts, self.symmetric
         )
         rhs = [or_zero(c, x) for c, x in zip(ct, b, strict=False)]
-        found = system(*matrix, *others, *constants, *rhs)
-        return (*[None] * sum(counts), *found[: len(b)])
+        solved = system(*matrix, *others, *constants, *rhs)
+        return (*[None] * sum(counts), *solved[: len(b)])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         solvers = (self.solve, self.transpose_solve)
@@ -149,9 +149,9 @@ def check_square(
         raise TypeError(
             f"{label} must return a tree of the structure it takes, {structure}; got {matvec.structure}"
         )
-    for t, found in zip(types, matvec.types, strict=True):
-        if (t.shape, t.dtype) != (found.shape, found.dtype):
-            raise TypeError(f"{label} must return an array of the type it takes, {t}; got {found}")
+    for t, result in zip(types, matvec.types, strict=True):
+        if (t.shape, t.dtype) != (result.shape, result.dtype):
+            raise TypeError(f"{label} must return an array of the type it takes, {t}; got {result}")
 
 
 @api_boundary
@@ -242,9 +242,9 @@ def custom_linear_solve(
             b,
             has_aux,
         )[:2]
-    found = linear_solve(system, leaves, (solver, constants), others, symmetric)
-    x = tree.unflatten(structure, found[: len(leaves)])
-    return (x, tree.unflatten(aux, found[len(leaves) :])) if has_aux else x
+    solution = linear_solve(system, leaves, (solver, constants), others, symmetric)
+    x = tree.unflatten(structure, solution[: len(leaves)])
+    return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
 
 
 MAX_DENSE = 4096

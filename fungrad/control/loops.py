@@ -182,17 +182,17 @@ def _run(
         if result is not None:
             return result
     types = [t.update(shape=t.shape[1:]) for t in rows.types]
-    found = close_loop(label, step, init, rows.rebuilt(types), branch=not n)
-    if isinstance(found, NotTraced):
-        if not have_values([*init.leaves, *rows.leaves, *found.captured]):
-            raise found.error
+    closed = close_loop(label, step, init, rows.rebuilt(types), branch=not n)
+    if isinstance(closed, NotTraced):
+        if not have_values([*init.leaves, *rows.leaves, *closed.captured]):
+            raise closed.error
         try:
             result = _in_python(label, step, init, rows, n, reverse, only_arrays=False)
         except NeedsTracing as error:
             raise error.reason from None
         assert result is not None  # it is None only where tracers appear in a loop of arrays
         return result
-    body, carries = found
+    body, carries = closed
     k = len(carries)
     loop = scan_of(body.program, (len(body.captured), k), n, reverse)
     operands = [*body.captured, *operands_as(init.leaves, carries)]
@@ -259,13 +259,13 @@ def _in_python(
 
 
 def _check_carry(
-    label: str, structure: tree.TreeDef, types: Sequence[ArrayType], found: Leaves
+    label: str, structure: tree.TreeDef, types: Sequence[ArrayType], carry: Leaves
 ) -> None:
     check_same(
         f"{label}: the carry must keep its structure, shapes and dtypes",
         ("takes", "returns"),
         (structure, types),
-        (found.structure, found.types),
+        (carry.structure, carry.types),
     )
 
 
@@ -279,18 +279,18 @@ class _Stacked:
 
     def add(self, i: int, y: Any, label: str) -> None:
         """Take the result of step `i`."""
-        found = leaves_of(y, f"{label}: the result of a step")
+        leaves = leaves_of(y, f"{label}: the result of a step")
         if self.first is None:
-            self.first = found
-            self.columns = [[None] * self.n for _ in found.leaves]
+            self.first = leaves
+            self.columns = [[None] * self.n for _ in leaves.leaves]
         check_same(
             f"{label}: all steps must return results of one structure, shape and dtype",
             ("first", "later"),
             (self.first.structure, self.first.types),
-            (found.structure, found.types),
+            (leaves.structure, leaves.types),
             "Convert them to one type, with fungrad.numpy.asarray(..., dtype) say.",
         )
-        for column, leaf in zip(self.columns, found.leaves, strict=True):
+        for column, leaf in zip(self.columns, leaves.leaves, strict=True):
             column[i] = protected(leaf)  # as it is now
 
     def result(self) -> Any:

@@ -36,8 +36,8 @@ class OneByOne(OfPrograms):
     batched: tuple[bool, ...]
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        found = self.inner.infer(self._unbatched(types))
-        return tuple(t.update(shape=(self.size, *t.shape)) for t in found)
+        of_one = self.inner.infer(self._unbatched(types))
+        return tuple(t.update(shape=(self.size, *t.shape)) for t in of_one)
 
     def _unbatched(self, types: Sequence[ArrayType]) -> tuple[ArrayType, ...]:
         return tuple(
@@ -66,9 +66,9 @@ class OneByOne(OfPrograms):
             given: list[Any] = [None] * n
             for i, t in zip(moving, arguments[n + len(out) :], strict=True):
                 given[i] = t
-            found = self.inner.jvp(tuple(given), arguments[n : n + len(out)], *arguments[:n])
-            alive.extend([i for i, t in enumerate(found) if t is not None])
-            return [t for t in found if t is not None]
+            t_outs = self.inner.jvp(tuple(given), arguments[n : n + len(out)], *arguments[:n])
+            alive.extend([i for i, t in enumerate(t_outs) if t is not None])
+            return [t for t in t_outs if t is not None]
 
         types = self._unbatched([type_of(x) for x in operands])
         results = self.inner.infer(types)
@@ -78,9 +78,9 @@ class OneByOne(OfPrograms):
         flags = [*self.batched, *[True] * len(out), *[self.batched[i] for i in moving]]
         axes = [0 if b else None for b in flags]
         program = Program(batch_expr(expr, self.size, axes, [0] * len(alive)))
-        found = program(*operands, *out, *[tangents[i] for i in moving])
+        pushed = program(*operands, *out, *[tangents[i] for i in moving])
         t_out: list[Any] = [None] * len(out)
-        for i, t in zip(alive, found, strict=True):
+        for i, t in zip(alive, pushed, strict=True):
             t_out[i] = t
         return tuple(t_out)
 
@@ -97,9 +97,9 @@ class OneByOne(OfPrograms):
             cts: list[Any] = [None] * len(ct)
             for i, c in zip(present, arguments[len(known) :], strict=True):
                 cts[i] = c
-            found = self.inner.transpose(tuple(cts), *given)
-            alive.extend([i for i, x in enumerate(found) if x is not None])
-            return [x for x in found if x is not None]
+            pulled = self.inner.transpose(tuple(cts), *given)
+            alive.extend([i for i, x in enumerate(pulled) if x is not None])
+            return [x for x in pulled if x is not None]
 
         results = self.inner.infer(types)
         of_ct = [tangent_type(results[i]) for i in present]
@@ -107,9 +107,9 @@ class OneByOne(OfPrograms):
         flags = [*[self.batched[i] for i in known], *[True] * len(present)]
         axes = [0 if b else None for b in flags]
         program = Program(batch_expr(expr, self.size, axes, [0] * len(alive)))
-        found = program(*[operands[i] for i in known], *[ct[i] for i in present])
+        pulled = program(*[operands[i] for i in known], *[ct[i] for i in present])
         cts: list[Any] = [None] * len(operands)
-        for i, x in zip(alive, found, strict=True):
+        for i, x in zip(alive, pulled, strict=True):
             cts[i] = x if self.batched[i] else ReduceSum((0,))(x)
         return tuple(cts)
 

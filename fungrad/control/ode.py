@@ -163,15 +163,15 @@ class Flow(OfPrograms):
             leaving, arriving = self._slopes(operands)
             ins, starts = self._moved_starts(t_times, leaving, arriving, starts)
         derivative = shared(FlowTangent, self, moving, ins)
-        found = derivative(*operands, *[t_captured[i] for i in moving], *starts)
+        pushed = derivative(*operands, *[t_captured[i] for i in moving], *starts)
         if t_times is None:
-            return found  # type: ignore[no-any-return]
+            return pushed  # type: ignore[no-any-return]
         # A state that is read later has moved on by its slope.
         ends = rows(t_times, 1, t_times.shape[0])
         later = [scaled(f, ends) for f in arriving]
         return tuple(
             add(x, y if how == ALL else last_row(y))
-            for x, y, how in zip(found, later, self.outs, strict=True)
+            for x, y, how in zip(pushed, later, self.outs, strict=True)
         )
 
     def _slopes(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -297,11 +297,11 @@ class FlowTangent(OfPrograms):
             flow.options,
         )
         zeros = [full(tangent_type(type_of(captured[i])), 0) for i in self.moving]
-        found = adjoint(*captured, reverse(times), *resets, *of_adjoints, *zeros)[k:]
+        pulled = adjoint(*captured, reverse(times), *resets, *of_adjoints, *zeros)[k:]
         of_inputs = [
-            reverse(x) if out == ALL else x for x, out in zip(found[:k], outs, strict=True)
+            reverse(x) if out == ALL else x for x, out in zip(pulled[:k], outs, strict=True)
         ]
-        return (*[None] * len(given), *found[k:], *of_inputs)
+        return (*[None] * len(given), *pulled[k:], *of_inputs)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         return one_by_one(self, size, batched, operands)
@@ -331,10 +331,10 @@ def _with_adjoints(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
 
     def slopes(*arguments: Any) -> list[Any]:
         captured, z, a = arguments[:n], arguments[n : n + k], arguments[n + k : n + 2 * k]
-        found = evaluate(forward, [*captured, *z, arguments[-1]])
-        cts = evaluate(backward, [*found[k:], *[a[i] for i in alive]])
+        computed = evaluate(forward, [*captured, *z, arguments[-1]])
+        cts = evaluate(backward, [*computed[k:], *[a[i] for i in alive]])
         cts = [neg(or_zeros(c, t)) for c, t in zip(cts, parameters + states, strict=True)]
-        return [*found[:k], *cts[len(moving) :], *cts[: len(moving)]]
+        return [*computed[:k], *cts[len(moving) :], *cts[: len(moving)]]
 
     arguments = [*types[:n], *states, *states, *parameters, types[-1]]
     return Program(record_expr("adjoint", slopes, arguments))

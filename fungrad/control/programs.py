@@ -85,15 +85,15 @@ class OfPrograms(Primitive):
 
     @property
     def parts(self) -> Mapping[str, Program]:
-        found: dict[str, Program] = {}
+        parts: dict[str, Program] = {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             several = value if isinstance(value, tuple) else ()
-            found |= {field.name: value} if isinstance(value, Program) else {}
-            found |= {
+            parts |= {field.name: value} if isinstance(value, Program) else {}
+            parts |= {
                 f"{field.name}[{i}]": x for i, x in enumerate(several) if isinstance(x, Program)
             }
-        return found
+        return parts
 
     @cached_property
     def axis_names(self) -> frozenset[Hashable]:
@@ -127,8 +127,8 @@ class Closure(NamedTuple):
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply to pytrees of arrays or tracers."""
-        found = self.program(*self.captured, *map(as_operand, tree.leaves(arguments)))
-        return tree.unflatten(self.structure, found)
+        outs = self.program(*self.captured, *map(as_operand, tree.leaves(arguments)))
+        return tree.unflatten(self.structure, outs)
 
 
 class NotTraced(NamedTuple):
@@ -146,10 +146,10 @@ def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
 
     `label` says what is traced, in error messages.
     """
-    found = try_to_close(label, function, *arguments)
-    if isinstance(found, NotTraced):
-        raise found.error
-    return found
+    closure = try_to_close(label, function, *arguments)
+    if isinstance(closure, NotTraced):
+        raise closure.error
+    return closure
 
 
 def try_to_close(
@@ -176,8 +176,8 @@ def try_to_close(
         except (ConcretizationError, LostDerivativeError) as error:
             used = tuple([x for _, x in trace.captures if type(x) is Tracer])
             return NotTraced(error, used)
-        found, out_structure = tree.flatten(result)
-        outputs = output_variables(trace, found, label)
+        out_leaves, out_structure = tree.flatten(result)
+        outputs = output_variables(trace, out_leaves, label)
         # The lines are part of the key, so that errors name those of this function.
         lines = tuple(map(_line_of, trace.sources))
         kind = ("closure", trace.staged, lines)
@@ -224,8 +224,8 @@ def shared(kind: Callable[..., T], *parameters: Any) -> T:
     except TypeError:  # a user's function that has no hash
         return kind(*parameters)
     key = (kind, *parameters)
-    found: T = keep(programs, key, key, lambda: kind(*parameters), _weight)
-    return found
+    kept: T = keep(programs, key, key, lambda: kind(*parameters), _weight)
+    return kept
 
 
 def _weight(made: Any) -> float:

@@ -59,29 +59,29 @@ class Integral(OfPrograms):
             value, error = scipy.integrate.quad(
                 lambda x: integrand(x)[0], float(a), float(b), **options
             )
-            found = np.array([value])
+            values = np.array([value])
         elif any(t.size for t in types):
-            found, error = scipy.integrate.quad_vec(
+            values, error = scipy.integrate.quad_vec(
                 integrand, float(a), float(b), norm="max", **options
             )
         else:
-            found, error = np.zeros(0), 0.0
-        return (*[xp.asarray(x) for x in from_reals(found, types)], np.float64(error))
+            values, error = np.zeros(0), 0.0
+        return (*[xp.asarray(x) for x in from_reals(values, types)], np.float64(error))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         *captured, a, b = operands
         *moved, t_a, t_b = tangents
         moving = tuple([i for i, t in enumerate(moved) if t is not None])
         n = len(self.integrand.expr.outputs)
-        found: list[Any] = [None] * n
+        t_outs: list[Any] = [None] * n
         if moving:
             derivative = shared(IntegralTangent, self, moving)
-            found = list(derivative(*operands, *[moved[i] for i in moving]))
+            t_outs = list(derivative(*operands, *[moved[i] for i in moving]))
         for end, t in ((a, None if t_a is None else neg(t_a)), (b, t_b)):
             if t is not None:
                 edge = [_times(y, t) for y in self.integrand(*captured, end)]
-                found = [y if x is None else add(x, y) for x, y in zip(found, edge, strict=True)]
-        return (*found, None)
+                t_outs = [y if x is None else add(x, y) for x, y in zip(t_outs, edge, strict=True)]
+        return (*t_outs, None)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         return one_by_one(self, size, batched, operands)
@@ -129,8 +129,8 @@ class IntegralTangent(OfPrograms):
         ]
         program = shared(_of_cotangents, self.integral.integrand, n, self.moving)
         whole = shared(Integral, program, n + len(cts), self.integral.options)
-        *found, _ = whole(*given[:n], *cts, *given[n:])
-        return (*[None] * len(given), *found)
+        *pulled, _ = whole(*given[:n], *cts, *given[n:])
+        return (*[None] * len(given), *pulled)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         return one_by_one(self, size, batched, operands)

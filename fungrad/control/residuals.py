@@ -181,12 +181,12 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
     kept: 1 array of 24 bytes, of which 24 bytes are arguments and what the function closes over
     """
     check_callable(f, "print_saved_residuals")
-    found = _residuals(f, args, kwargs)
-    for r in found:
+    residuals = _residuals(f, args, kwargs)
+    for r in residuals:
         print(r.type, r.source)
-    total = sum(r.type.nbytes for r in found)
-    given = sum(r.type.nbytes for r in found if r.given)
-    arrays = "1 array" if len(found) == 1 else f"{len(found)} arrays"
+    total = sum(r.type.nbytes for r in residuals)
+    given = sum(r.type.nbytes for r in residuals if r.given)
+    arrays = "1 array" if len(residuals) == 1 else f"{len(residuals)} arrays"
     print(
         f"kept: {arrays} of {total:,} bytes, of which {given:,} bytes are arguments and what the function "
         "closes over"

@@ -82,13 +82,13 @@ class Root(OfPrograms):
         pushed = tangent(self.f, moving)(*place, *[moved[i] for i in moving])
         rhs = [neg(t) for t in pushed]
         if isinstance(self.tangent_solve, Program):
-            found = self.tangent_solve(*constants, *place, *rhs)
+            t_outs = self.tangent_solve(*constants, *place, *rhs)
         else:
             jacobian = tangent(self.f, range(len(captured), len(place)))
             solver = self.tangent_solve
             system = shared(LinearSolve, jacobian, solver, solver, (len(place), 0, 0), False)
-            found = system(*place, *rhs)
-        return (*found[:n], *[None] * (len(out) - n))
+            t_outs = system(*place, *rhs)
+        return (*t_outs[:n], *[None] * (len(out) - n))
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         if not (isinstance(self.solve, Program) and isinstance(self.tangent_solve, Program)):
@@ -185,9 +185,11 @@ def custom_root(
     check_square(function, types, structure, "custom_root: f")
     label = "custom_root: solve"
     solver, constants, aux = solver_of(solve, label, function, start, has_aux)
-    found = root(function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function))
-    x = tree.unflatten(structure, found[: len(leaves)])
-    return (x, tree.unflatten(aux, found[len(leaves) :])) if has_aux else x
+    solution = root(
+        function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function)
+    )
+    x = tree.unflatten(structure, solution[: len(leaves)])
+    return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
 
 
 def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:
@@ -202,8 +204,8 @@ def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solve
         return solution_leaves(solution, f.structure, f.types, label)
 
     y = tree.unflatten(f.structure, f.types)
-    found = try_to_close(label, solve, [type_of(x) for x in f.captured], list(f.types), y)
-    if isinstance(found, NotTraced):
-        return on_values(tangent_solve, label, f.structure, f.types, found), ()
-    check_types(found.types, f.types, label)
-    return found.program, found.captured
+    closure = try_to_close(label, solve, [type_of(x) for x in f.captured], list(f.types), y)
+    if isinstance(closure, NotTraced):
+        return on_values(tangent_solve, label, f.structure, f.types, closure), ()
+    check_types(closure.types, f.types, label)
+    return closure.program, closure.captured

@@ -175,10 +175,10 @@ class Lazy:
         if not self.owner.symbolic_zeros:  # then it does not want to know
             perturbed = [True] * len(perturbed)
         key = tuple(perturbed)
-        found = self._traced.get(key)
-        if found is None:
-            found = self._traced[key] = self._trace(key)
-        return found
+        rule = self._traced.get(key)
+        if rule is None:
+            rule = self._traced[key] = self._trace(key)
+        return rule
 
     def _trace(self, perturbed: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
         site = dataclasses.replace(self.site, perturbed=perturbed)

@@ -91,11 +91,11 @@ def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
     """
     trace.evaluate()
     known: Any = trace.values
-    found = [known[x.variable] for x in operands]
-    for value in found:
+    values = [known[x.variable] for x in operands]
+    for value in values:
         if type(value) is np.ndarray:
             value.flags.writeable = False
-    return found
+    return values
 
 
 def result_at_values_below(owner: Any, trace: Recorder, args: tuple[Any, ...]) -> Any:
@@ -134,12 +134,12 @@ def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
     """
     if not is_array(x):
         return None
-    found = type_of(x)
-    if found.shape != type_.shape:
+    given = type_of(x)
+    if given.shape != type_.shape:
         return None
-    if found.dtype == type_.dtype:
+    if given.dtype == type_.dtype:
         return as_operand(x)
-    if (found.weak or cast) and np.can_cast(found.dtype, type_.dtype, "same_kind"):
+    if (given.weak or cast) and np.can_cast(given.dtype, type_.dtype, "same_kind"):
         return Cast(type_.dtype)(as_operand(x))
     return None
 
@@ -228,10 +228,10 @@ def run_rule(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
     return push_forward(expr, arguments, [None] * len(arguments))[0]
 
 
-def for_outputs(found: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
+def for_outputs(tangents: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
     """Return the tangents of inexact outputs in the places of all, None for the others."""
-    moving = iter(found)
-    return [next(moving) if t.inexact else None for t in types]
+    given = iter(tangents)
+    return [next(given) if t.inexact else None for t in types]
 
 
 class Pushforward(NamedTuple):
@@ -308,8 +308,8 @@ class AtValues(OfPrograms):
         held = operands[self.outs : n]
         if self.watched:  # else a NaN among them would be one that the user has given
             held = tuple([OfRule(f"rule of {self.called}")(x) for x in held])
-        found = self.rule.tangents(held, tangents[n:], types)
-        return outs, for_outputs(found, [type_of(x) for x in outs])
+        pushed = self.rule.tangents(held, tangents[n:], types)
+        return outs, for_outputs(pushed, [type_of(x) for x in outs])
 
 
 def record_at_values(
@@ -338,7 +338,7 @@ def mapped_and_summed(
 
 def _mapped_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
     def total(*arguments: Any) -> list[Any]:
-        found = program(*arguments)
-        return [ReduceSum((0,))(x) if s else x for x, s in zip(found, summed, strict=True)]
+        outs = program(*arguments)
+        return [ReduceSum((0,))(x) if s else x for x, s in zip(outs, summed, strict=True)]
 
     return Program(record_expr("vmap", total, program.expr.input_types))

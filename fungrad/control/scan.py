@@ -68,10 +68,10 @@ class Scan(OfPrograms):
     pushes = True
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        found = [tangent_type(t) for t in self.body.expr.output_types]
+        of_step = [tangent_type(t) for t in self.body.expr.output_types]
         k = self.counts[1]
-        rows = [t.update(shape=(self.length, *t.shape)) for t in found[k:]]
-        return (*found[:k], *rows)
+        rows = [t.update(shape=(self.length, *t.shape)) for t in of_step[k:]]
+        return (*of_step[:k], *rows)
 
     def __repr__(self) -> str:
         """Show the number of steps."""
@@ -176,8 +176,10 @@ class Scan(OfPrograms):
         ):
             values |= dict(zip(at[i], series, strict=True))
         loop = scan_of(step, counts, self.length, self.reverse)
-        found = dict(zip(places, loop(*[values[v] for kind in inputs for v in kind]), strict=True))
-        return [[found[v] for v in (i, *t_at.get(i, ()))] for i in range(m)]
+        value_at = dict(
+            zip(places, loop(*[values[v] for kind in inputs for v in kind]), strict=True)
+        )
+        return [[value_at[v] for v in (i, *t_at.get(i, ()))] for i in range(m)]
 
     def _forward(
         self,
@@ -198,15 +200,15 @@ class Scan(OfPrograms):
         consts, _, xs = [[i for i in needed if i in part] for part in self._split(range(inputs))]
         c, k = self.counts
         old = [i for i in needed if c <= i < c + k]
-        found = self._returning(old)(*operands) if known is None else known
+        computed = self._returning(old)(*operands) if known is None else known
         stacked = old if known is None else range(c, c + k)
         # What effects have given are inputs after all others.
-        rows_of = dict(zip([*stacked, *range(len(operands), inputs)], found[n:], strict=True))
+        rows_of = dict(zip([*stacked, *range(len(operands), inputs)], computed[n:], strict=True))
         rows_of |= {i: operands[i] for i in xs if i < len(operands)}
         order = [*consts, *range(inputs, inputs + len(moving)), *old, *xs]
         step = rearranged(step, order, range(len(alive)))
         rows = [rows_of[i] for i in (*old, *xs)]
-        return found[:n], _Parts(found[:n], step, [operands[i] for i in consts], rows)
+        return computed[:n], _Parts(computed[:n], step, [operands[i] for i in consts], rows)
 
     def _returning(self, carries: Sequence[int]) -> Scan:
         """Return the loop that also stacks the carries with which each step begins, and results of effects."""
@@ -231,7 +233,7 @@ class Scan(OfPrograms):
             return None
         outputs = len(self.body.expr.outputs)
         body, prelude, linear, origins = split
-        found = self._with(body, self.counts)(*operands)
+        computed = self._with(body, self.counts)(*operands)
         before = prelude(*operands[:c])
         consts: list[Any] = []
         rows: list[Any] = []
@@ -241,7 +243,7 @@ class Scan(OfPrograms):
             if kind == "row":
                 rows.append(operands[i])
             elif kind == "stacked":
-                rows.append(found[outputs + i])
+                rows.append(computed[outputs + i])
             else:
                 consts.append(operands[i] if kind == "constant" else before[i])
             (order_r if kind in ("row", "stacked") else order_c).append(position)
@@ -249,7 +251,7 @@ class Scan(OfPrograms):
         step = rearranged(
             linear, [*order_c, *range(n, n + len(moving)), *order_r], range(len(alive))
         )
-        return _Parts(found[:outputs], step, consts, rows)
+        return _Parts(computed[:outputs], step, consts, rows)
 
     def _derivative(
         self,
@@ -293,10 +295,10 @@ class Scan(OfPrograms):
         rows = [*history, *[operands[i] for i in known if i >= c + k], *[ct[i] for i in present]]
         counts = (len(consts), len(start))
         loop = scan_of(body, counts, self.length, not self.reverse, tangent=True)
-        found = loop(*consts, *start, *rows)
+        pulled = loop(*consts, *start, *rows)
         results: list[Any] = [None] * len(operands)
         wrt = [*sums, *carried, *[i for i in range(c + k, len(operands)) if linear[i]]]
-        for i, x in zip(wrt, found, strict=True):
+        for i, x in zip(wrt, pulled, strict=True):
             results[i] = x if given[i] else None
         return tuple(results)
 
@@ -311,8 +313,8 @@ class Scan(OfPrograms):
         body = rearranged(quiet(self.body), [*consts, *still, *xs], [i - c for i in still])
         body = returning_inputs(body, range(len(consts), len(consts) + len(still)))
         loop = scan_of(body, (len(consts), len(still)), self.length, self.reverse)
-        found = loop(*[operands[i] for i in [*consts, *still, *xs]])
-        return list(found[len(still) :])
+        history = loop(*[operands[i] for i in [*consts, *still, *xs]])
+        return list(history[len(still) :])
 
     def smaller(
         self, used: Sequence[bool]
@@ -355,10 +357,10 @@ class Scan(OfPrograms):
             for x, was, now in zip(carries, batched[c : c + k], flags[c : c + k], strict=True)
         ]
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, batched[c + k :], strict=True)]
-        found = self._with(body, self.counts)(*consts, *carries, *xs)
+        outs = self._with(body, self.counts)(*consts, *carries, *xs)
         return tuple(
             move_axis(x, 1, 0) if b and i >= k else x
-            for i, (x, b) in enumerate(zip(found, out, strict=True))
+            for i, (x, b) in enumerate(zip(outs, out, strict=True))
         )
 
 
@@ -434,9 +436,9 @@ def _split_step(
         return None
 
     def tangents(*arguments: Any) -> list[Any]:
-        found = dict(zip(moved, Program(linear)(*arguments), strict=True))
+        tangent_of = dict(zip(moved, Program(linear)(*arguments), strict=True))
         types = body.expr.output_types
-        return [or_zeros(found.get(i), tangent_type(types[i])) for i in alive]
+        return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
 
     before = dataclasses.replace(expr, inputs=expr.inputs[:c], outputs=tuple(invariant))
     return _Split(
@@ -490,10 +492,10 @@ def _transposed_step(
         values |= {i: next(given) for i in (*known[1], *known[2])}
         for i in present:
             cts[i] = next(given)
-        found = iter(pull_back(expr, [values.get(i) for i in range(n)], cts))
-        terms = [next(found) for _ in sums]
+        all_pulled = iter(pull_back(expr, [values.get(i) for i in range(n)], cts))
+        terms = [next(all_pulled) for _ in sums]
         totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
-        rest = [or_zeros(next(found), tangent_type(types[i])) for i in (*carried, *pulled)]
+        rest = [or_zeros(next(all_pulled), tangent_type(types[i])) for i in (*carried, *pulled)]
         return [*totals, *rest]
 
     def typed(positions: Sequence[int]) -> list[ArrayType]:

@@ -93,10 +93,10 @@ class Site:
 
     def call(self, arguments: Sequence[Any]) -> list[Any]:
         """Return all arguments in the order of the call."""
-        found: list[Any] = [None] * (len(self.args) + len(self.positions))
+        everything: list[Any] = [None] * (len(self.args) + len(self.positions))
         for i, x in (*self.args, *zip(self.positions, arguments, strict=True)):
-            found[i] = x
-        return found
+            everything[i] = x
+        return everything
 
 
 class CustomFunction(Portable, Keeper, abc.ABC):

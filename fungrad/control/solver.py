@@ -114,16 +114,16 @@ def solver_of(
         aux.append(tree.structure(extra))
         return solution_leaves(value, structure, types, label), tree.leaves(extra)
 
-    found = try_to_close(label, solution, [type_of(v) for v in system.captured], x)
-    if isinstance(found, NotTraced):
+    closure = try_to_close(label, solution, [type_of(v) for v in system.captured], x)
+    if isinstance(closure, NotTraced):
         if has_aux:
             raise ConcretizationError(
                 f"at {here()}\n{label} asks for values, so what it returns is not known before the program "
                 "runs; with has_aux=True it must be. Return the solution alone."
-            ) from found.error
-        return on_values(function, label, structure, types, found), (), tree.structure(None)
-    check_types(found.types[: len(types)], types, label)
-    return found.program, (*found.captured, *system.captured), aux[-1]
+            ) from closure.error
+        return on_values(function, label, structure, types, closure), (), tree.structure(None)
+    check_types(closure.types[: len(types)], types, label)
+    return closure.program, (*closure.captured, *system.captured), aux[-1]
 
 
 def on_values(
@@ -145,12 +145,12 @@ def on_trees(
     """Return the function of a system as a solver gets it; it raises a TypeError for what it does not take."""
 
     def function(x: Any) -> Any:
-        leaves, found = tree.flatten(x)
+        leaves, given = tree.flatten(x)
         fitted = [_fitted(leaf, t) for leaf, t in zip(leaves, types, strict=False)]
-        if found != structure or any(leaf is None for leaf in fitted):
+        if given != structure or any(leaf is None for leaf in fitted):
             shown = [type_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
             raise TypeError(
-                f"{label} called its function with {tree.unflatten(found, shown)}; it takes "
+                f"{label} called its function with {tree.unflatten(given, shown)}; it takes "
                 f"{tree.unflatten(structure, types)}"
             )
         return tree.unflatten(structure, apply(fitted))
@@ -162,10 +162,10 @@ def _fitted(x: Any, type_: ArrayType) -> Any:
     """Return an array in the dtype of `type_`; None if it has another shape, or values of another kind."""
     if not is_array(x):
         return None
-    found = type_of(x)
-    if found.shape != type_.shape or not np.can_cast(found.dtype, type_.dtype, "same_kind"):
+    given = type_of(x)
+    if given.shape != type_.shape or not np.can_cast(given.dtype, type_.dtype, "same_kind"):
         return None
-    return as_operand(x) if found.dtype == type_.dtype else Cast(type_.dtype)(as_operand(x))
+    return as_operand(x) if given.dtype == type_.dtype else Cast(type_.dtype)(as_operand(x))
 
 
 def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
@@ -179,9 +179,9 @@ def solution_leaves(
     x: Any, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
 ) -> list[Any]:
     """Return the leaves of a solution; raise a TypeError unless they have the structure and shapes."""
-    leaves, found = tree.flatten(x)
-    if found != structure:
-        raise TypeError(f"{label} must return a tree of structure {structure}; got {found}")
+    leaves, given = tree.flatten(x)
+    if given != structure:
+        raise TypeError(f"{label} must return a tree of structure {structure}; got {given}")
     for leaf, t in zip(leaves, types, strict=True):
         shape = type_of(leaf).shape
         if shape != t.shape:

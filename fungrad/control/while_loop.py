@@ -131,7 +131,7 @@ class While(OfPrograms):
         terms = series_of([paths[c + i] for i in moving], [types[i] for i in moving], order)
         values = dict(zip([v for i in moving for v in at[i]], itertools.chain(*terms), strict=True))
         loop = shared(While, cond, step, (c, b + len(of_consts)))
-        found = loop(
+        coefficients = loop(
             *of_cond,
             *of_body,
             *[values[v] for v in of_consts],
@@ -140,8 +140,8 @@ class While(OfPrograms):
         )
         starts = {i: k + order * j for j, i in enumerate(moved)}
         return [
-            [x, *(found[starts[i] : starts[i] + order] if i in starts else ())]
-            for i, x in enumerate(found[:k])
+            [x, *(coefficients[starts[i] : starts[i] + order] if i in starts else ())]
+            for i, x in enumerate(coefficients[:k])
         ]
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -270,11 +270,11 @@ def _while_any(
         if lending:
             lent = only(running, lent)
         of_body = [lent.pop(0) if flag else x for x, flag in zip(constants, batched)]
-        found = [
+        carries_out = [
             select(along(running, x), x, old)
             for x, old in zip(body(*of_body, *lent), carries, strict=True)
         ]
-        return [*cond(*of_cond, *found), *found]
+        return [*cond(*of_cond, *carries_out), *carries_out]
 
     steps = [*types[:c], *body.expr.input_types[:b], running_type, *types[c:]]
     return (
@@ -336,10 +336,10 @@ def while_loop(
             result = None
         if result is not None:
             return result[0]
-    found = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
-    if isinstance(found, NotTraced):
-        raise found.error
-    body, types = found
+    closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
+    if isinstance(closed, NotTraced):
+        raise closed.error
+    body, types = closed
     condition = f"{label}: cond_fun"
     cond = close(condition, cond_fun, init.rebuilt(types))
     _check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))

@@ -93,14 +93,14 @@ class Traced:
             sources,
         )
 
-    def finish(self, found: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+    def finish(self, computed: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Split the results of a program into outputs, aux and the rest."""
         n = len(self.outputs)
-        outputs = tree.unflatten(self.out_structure, found[:n])
-        for i, x in zip(self.aux_at, found[n:], strict=False):
+        outputs = tree.unflatten(self.out_structure, computed[:n])
+        for i, x in zip(self.aux_at, computed[n:], strict=False):
             self.aux_leaves[i] = x
         aux = tree.unflatten(self.aux_structure, self.aux_leaves)
-        return outputs, aux, list(found[n + len(self.aux_at) :])
+        return outputs, aux, list(computed[n + len(self.aux_at) :])
 
 
 Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
@@ -290,8 +290,8 @@ def jvp(
             return Program(jvp_expr(expr, traced.wrt(expr), done))
 
         program = rewrite(trace, traced.variables, "jvp", build)
-        found = run(trace, program, *moved)
-    outputs, aux, rest = traced.finish(found)
+        computed = run(trace, program, *moved)
+    outputs, aux, rest = traced.finish(computed)
     out_tangents = iter(rest)
     t_outs = [
         next(out_tangents) if t.inexact else np.zeros(t.shape, float0) for t in traced.out_types
@@ -311,25 +311,25 @@ def check_directions(
 
     moved = []
     for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
-        found = argument_type(x, what)
+        given = argument_type(x, what)
         if not t.inexact:
-            if found.dtype != float0 or found.shape != t.shape:
+            if given.dtype != float0 or given.shape != t.shape:
                 # A tangent of an integer can only be zero: say so rather than drop it.
                 raise TypeError(
                     f"{named(i)} belongs to a value of type {t}, which has no derivative; its dtype must "
-                    f"be float0 (np.zeros({t.shape}, fungrad.float0)); got {found}"
+                    f"be float0 (np.zeros({t.shape}, fungrad.float0)); got {given}"
                 )
             continue
-        fits = found.dtype == t.dtype or (
-            found.weak and np.can_cast(found.dtype, t.dtype, "same_kind")
+        fits = given.dtype == t.dtype or (
+            given.weak and np.can_cast(given.dtype, t.dtype, "same_kind")
         )
-        if found.shape != t.shape or not fits:
+        if given.shape != t.shape or not fits:
             raise TypeError(
-                f"{named(i)} has type {found}, but belongs to a value of type {t}; shapes and dtypes must "
+                f"{named(i)} has type {given}, but belongs to a value of type {t}; shapes and dtypes must "
                 f"be equal. Convert it with np.broadcast_to and .astype({t.dtype})."
             )
         operand = as_operand(x)
-        if found.dtype != t.dtype:
+        if given.dtype != t.dtype:
             operand = Cast(t.dtype)(operand)
         moved.append(operand)
     return moved
@@ -376,8 +376,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             return Program(forward), Program(transposed), moving
 
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
-        found = run(trace, forward)
-    outputs, aux, residuals = traced.finish(found)
+        computed = run(trace, forward)
+    outputs, aux, residuals = traced.finish(computed)
     pullback = Pullback(residuals, traced.linear(label, backward, moving, trace.sources))
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
 
@@ -430,8 +430,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             return Program(parts.forward), Program(parts.linear), parts.moving
 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
-        found = run(trace, forward)
-    outputs, aux, residuals = traced.finish(found)
+        computed = run(trace, forward)
+    outputs, aux, residuals = traced.finish(computed)
     derivative = Derivative(residuals, traced.linear(label, linear, moving, trace.sources))
     return (outputs, derivative, aux) if has_aux else (outputs, derivative)
 

@@ -155,8 +155,8 @@ def argument_place(
     """Return how to speak of a leaf of the arguments, counted from the first: ``argument 0['w']``."""
     places = range(len(args)) if positions is None else positions
     named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *(kwargs or {}).items()]
-    found = [(name, path) for name, x in named for path, _ in tree.leaves_with_paths(x)]
-    return "argument {!r}{}".format(*found[leaf])
+    paths = [(name, path) for name, x in named for path, _ in tree.leaves_with_paths(x)]
+    return "argument {!r}{}".format(*paths[leaf])
 
 
 def _static_advice(name: int | str, path: str) -> str:
@@ -258,7 +258,7 @@ def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
     values = trace.values
     if values is not None:
         arguments += [values[v] for v in trace.inputs]
-        arguments += itertools.chain.from_iterable([found for _, found in trace.known])
+        arguments += itertools.chain.from_iterable([forced for _, forced in trace.known])
     # What the program does happens outside of the trace: one without values would record it.
     with _running(trace):
         return program(*arguments, *more)

@@ -77,12 +77,12 @@ def explanation(
             "not its arguments. Pass them as arguments"
         )
     if known:
-        found = min((list(differences(fun, old, new)) for old in reversed(known)), key=len)
-        found = found or [
+        reasons = min((list(differences(fun, old, new)) for old in reversed(known)), key=len)
+        reasons = reasons or [
             "arguments are passed by keyword that were passed by position, or the reverse"
         ]
-        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        return f"retraced {label}: {'; '.join(found[:SHOWN])}{more}"
+        more = f"; and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
+        return f"retraced {label}: {'; '.join(reasons[:SHOWN])}{more}"
     code = _code_of(fun)
     before = None if code is None else _jitted.get(code)
     if code is not None:

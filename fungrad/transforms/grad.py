@@ -165,8 +165,8 @@ def _transformed(
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
             make = functools.partial(build, skip=skip)
-            found = run(trace, rewrite(trace, outputs, ("grad", skip), make))
-        gradients = found[len(outputs) - skip :]
+            computed = run(trace, rewrite(trace, outputs, ("grad", skip), make))
+        gradients = computed[len(outputs) - skip :]
         if len(gradients) != len(leaves):
             moved = iter(gradients)
             gradients = [
@@ -175,11 +175,11 @@ def _transformed(
             ]
         result = tree.unflatten(structure, gradients)
         if has_aux:
-            for i, x in zip(aux_at, found[1 - skip : len(outputs) - skip], strict=True):
+            for i, x in zip(aux_at, computed[1 - skip : len(outputs) - skip], strict=True):
                 aux_leaves[i] = x
             aux = tree.unflatten(aux_structure, aux_leaves)
-            return ((found[0], aux), result) if with_value else (result, aux)
-        return (found[0], result) if with_value else result
+            return ((computed[0], aux), result) if with_value else (result, aux)
+        return (computed[0], result) if with_value else result
 
     return wrapper
 

@@ -101,8 +101,8 @@ def jet(
             return Program(jet_expr(expr, traced.wrt(expr), order, factorial_scaled, done))
 
         kind = ("jet", order, factorial_scaled)
-        found = run(trace, rewrite(trace, traced.variables, kind, build), *moved)
-    outputs, _, rest = traced.finish(found)
+        computed = run(trace, rewrite(trace, traced.variables, kind, build), *moved)
+    outputs, _, rest = traced.finish(computed)
     coefficients = iter(rest)
     out_series = [
         [next(coefficients) if t.inexact else np.zeros(t.shape, float0) for _ in range(order)]
@@ -143,11 +143,11 @@ def _series_of_leaves(
 
 def _at_rest(x: Any, type_: ArrayType, what: str) -> Any:
     """Return the derivative of an integer or a boolean, which must be zero."""
-    found = argument_type(x, what)
-    zero = found.dtype == float0 or (type(x) is not Tracer and not np.any(x))
-    if found.shape != type_.shape or not zero:
+    given = argument_type(x, what)
+    zero = given.dtype == float0 or (type(x) is not Tracer and not np.any(x))
+    if given.shape != type_.shape or not zero:
         raise TypeError(
-            f"{what} has type {found}, but belongs to a value of type {type_}, which has no derivative: it must be "
+            f"{what} has type {given}, but belongs to a value of type {type_}, which has no derivative: it must be "
             f"zero, of the same shape; pass np.zeros({type_.shape}, fungrad.float0)"
         )
     return np.zeros(type_.shape, float0)

@@ -98,16 +98,16 @@ class Entry:
                     for x, w in zip(operands, weak, strict=True)
                 ]
             if inlined or self.program.axis_names:
-                found: Sequence[Any] = evaluate(self.program.expr, operands)
+                outs: Sequence[Any] = evaluate(self.program.expr, operands)
             else:
-                found = bind(self.call, operands)
+                outs = bind(self.call, operands)
         elif current_trace.get() is not None and (trace := stage()) is not None:
-            found = trace.record(self.call, [as_operand(x) for x in leaves])
+            outs = trace.record(self.call, [as_operand(x) for x in leaves])
         elif self.donating is not None and may_overwrite(leaves, self.donated):
-            found = self.donating(*leaves)
+            outs = self.donating(*leaves)
         else:
-            found = self.program(*leaves)
-        return found[0] if self.single else tree.unflatten(self.structure, found)
+            outs = self.program(*leaves)
+        return outs[0] if self.single else tree.unflatten(self.structure, outs)
 
 
 _TRACERS = frozenset([Tracer])
@@ -191,9 +191,9 @@ def strongly(static: Sequence[tuple[int | str, Any, Any]]) -> list[tuple[int | s
 
 
 def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
-    found = jitted()
-    if found is not None:
-        found._entries.discard(key)
+    alive = jitted()
+    if alive is not None:
+        alive._entries.discard(key)
 
 
 def with_static(
@@ -267,8 +267,8 @@ class Jitted(Portable):
                 x = args[0]  # the commonest call, by the shortest way
                 entry = self._entries.get((tree.LEAF, type_of(x)))
                 if entry is not None:
-                    found = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
-                    return found[0] if entry.single else tree.unflatten(entry.structure, found)
+                    outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
+                    return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
             if chosen.jit_disabled:
                 return self._fun(*args, **kwargs)
             entry, leaves = self._entry(args, kwargs)
@@ -328,8 +328,8 @@ class Jitted(Portable):
                 for _, _, held in static:
                     if isinstance(held, weakref.ref):
                         weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
-            except _NotToBeCached as found:
-                entry = found.entry
+            except _NotToBeCached as caught:
+                entry = caught.entry
             if entry.effect or entry.layouts is not None:
                 self._plain = False  # the shortest way does not ask whether a trace is open, nor how arrays lie
             if entry.layouts not in (None, layouts):  # another thread has built it
@@ -358,8 +358,8 @@ class Jitted(Portable):
             start = time.perf_counter()
             try:
                 entry = build()
-            except _NotToBeCached as found:
-                report(found.entry.signature, "anew", time.perf_counter() - start)
+            except _NotToBeCached as caught:
+                report(caught.entry.signature, "anew", time.perf_counter() - start)
                 raise
             compiled = not any(type(x) is Tracer for x in leaves) and namespace(leaves) is np
             if compiled:

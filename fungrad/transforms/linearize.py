@@ -95,8 +95,8 @@ def results_to_know(expr: Expr, done: int) -> list[tuple[ArrayType, ...]]:
     for primitive, inputs, outputs in expr.equations[:done]:
         saving = primitive.saving
         known = outputs if saving is None else ()
-        found = () if saving is None else saving.infer(tuple([expr.types[v] for v in inputs]))
-        types.append((*found, *[expr.types[v] for v in known]))
+        results = () if saving is None else saving.infer(tuple([expr.types[v] for v in inputs]))
+        types.append((*results, *[expr.types[v] for v in known]))
     return types
 
 
@@ -104,11 +104,11 @@ def known_results(
     known: Sequence[tuple[ArrayType, ...]], arguments: Sequence[Any]
 ) -> dict[int, Sequence[Any]]:
     """Return `arguments`, of the types of `known` one after the other, by equation."""
-    found, start = {}, 0
+    by_number, start = {}, 0
     for number, types in enumerate(known):
-        found[number] = arguments[start : start + len(types)]
+        by_number[number] = arguments[start : start + len(types)]
         start += len(types)
-    return found
+    return by_number
 
 
 def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
@@ -126,8 +126,8 @@ def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
         tangents: list[Any] = [None] * n
         for i, t in zip(wrt, arguments[len(types) :], strict=True):
             tangents[i] = t
-        found = known_results(known, arguments[n : len(types)])
-        outs, t_outs = push_forward(expr, arguments[:n], tangents, found)
+        results = known_results(known, arguments[n : len(types)])
+        outs, t_outs = push_forward(expr, arguments[:n], tangents, results)
         moved = [
             or_zeros(t, tangent_type(type_))
             for t, type_ in zip(t_outs, expr.output_types, strict=True)
@@ -174,8 +174,8 @@ def linearize_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Linearized:
     parts: list[Any] = []
 
     def forward(*arguments: Any) -> list[Any]:
-        found = known_results(known, arguments[n:])
-        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], found)
+        results = known_results(known, arguments[n:])
+        outs, residuals, linear, moving = split(expr, wrt, arguments[:n], results)
         parts.extend((linear, moving))
         return outs + residuals
 

@@ -94,8 +94,8 @@ def _forward(
                 results, derivative = _linearized(primitive, source, flags, operands, results)
                 moving.update([outputs[i] for i in derivative.moving])
             else:
-                found = primitive.moves(flags)
-                reached = outputs if found is None else itertools.compress(outputs, found)
+                affected = primitive.moves(flags)
+                reached = outputs if affected is None else itertools.compress(outputs, affected)
                 moving.update([v for v in reached if types[v].inexact])
             steps.append(Step(equation, source, derivative))
         if results is None:
@@ -130,20 +130,20 @@ def _backward(
             place, last = in_derivative(source, backward=True), source
         trace.source = place
         flags = [v in moving for v in inputs]
-        found: Sequence[Any] | None = None
+        in_cts: Sequence[Any] | None = None
         if derivative is None:
             operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
             if not primitive.multiple_results:
-                found = primitive.pull(given[0], flags, results[0], operands)
-            if found is None:
+                in_cts = primitive.pull(given[0], flags, results[0], operands)
+            if in_cts is None:
                 _, derivative = _linearized(primitive, source, flags, operands, results)
         if derivative is not None:
             linear, residuals, reached = derivative
             arguments = [*residuals, *[None] * sum(flags)]
             pulled = iter(pull_back(linear, arguments, [given[i] for i in reached]))
-            found = [next(pulled) if moves else None for moves in flags]
+            in_cts = [next(pulled) if moves else None for moves in flags]
         # From the last operand to the first, as a sum of tangents is transposed.
-        for v, ct, moves in zip(inputs[::-1], found[::-1], flags[::-1], strict=True):  # type: ignore[index]
+        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):  # type: ignore[index]
             if ct is not None and moves:
                 known = cts[v]
                 cts[v] = ct if known is None else bind(add, (known, ct))
@@ -163,5 +163,5 @@ def _linearized(
     alone = Expr(inputs, (Equation(primitive, inputs, outputs),), outputs, types, sources=(source,))
     by = [i for i, moves in enumerate(flags) if moves]
     known = {} if results is None else {0: results}
-    found, residuals, linear, moving = split(alone, by, operands, known)
-    return found, Derivative(linear, residuals, moving)
+    outs, residuals, linear, moving = split(alone, by, operands, known)
+    return outs, Derivative(linear, residuals, moving)

@@ -121,8 +121,8 @@ class Application:
             return
         while self._order < order:
             if self._order < 0:
-                found = rebind(self.primitive, self.heads(), self.arithmetic.source)
-                self._append(found if self.primitive.multiple_results else (found,))
+                outs = rebind(self.primitive, self.heads(), self.arithmetic.source)
+                self._append(outs if self.primitive.multiple_results else (outs,))
                 continue
             if self._coefficients is None:
                 self._coefficients = self._how()
@@ -135,10 +135,10 @@ class Application:
         ]
         if all(len(path) == 1 for path in paths):
             return False
-        found = self.primitive.push_series(paths, order, self._order >= 0)
-        if found is None:
+        series = self.primitive.push_series(paths, order, self._order >= 0)
+        if series is None:
             return False
-        for result, path in zip(self.results, found, strict=True):
+        for result, path in zip(self.results, series, strict=True):
             path = [*path, *[None] * (order + 1 - len(path))]
             result.known.extend(path[len(result.known) :])
         self._order = order
@@ -219,8 +219,8 @@ class Rule(NamedTuple):
 
     def spread(self, tangents: Iterable[Any], n: int) -> list[Any]:
         """Return one tangent for each of `n` results; None is zero."""
-        found = dict(zip(self.results, tangents, strict=True))
-        return [found.get(i) for i in range(n)]
+        tangent_of = dict(zip(self.results, tangents, strict=True))
+        return [tangent_of.get(i) for i in range(n)]
 
 
 def record_rule(
@@ -247,15 +247,15 @@ def record_rule(
             for i in primitive.linear or range(len(operands)):
                 if tangents[i] is None:
                     tangents[i] = zeros_like(operands[i])
-        found: Sequence[Any]
+        t_outs: Sequence[Any]
         if primitive.pushes:
-            _, found = primitive.push(tuple(tangents), operands, None, True)
+            _, t_outs = primitive.push(tuple(tangents), operands, None, True)
         elif primitive.multiple_results:
-            found = primitive.jvp(tuple(tangents), outs, *operands)
+            t_outs = primitive.jvp(tuple(tangents), outs, *operands)
         else:
-            found = (primitive.jvp(tuple(tangents), outs[0], *operands),)
-        positions.extend(i for i, t in enumerate(found) if t is not None)
-        return [found[i] for i in positions]
+            t_outs = (primitive.jvp(tuple(tangents), outs[0], *operands),)
+        positions.extend(i for i, t in enumerate(t_outs) if t is not None)
+        return [t_outs[i] for i in positions]
 
     recorded = inline(record_expr("jet", derivative, [*t_types, *out_types, *types]))
     # The program serves all such equations, so its own say nothing of the user's lines.
@@ -415,14 +415,14 @@ def jet_expr(expr: Expr, wrt: Sequence[int], order: int, scaled: bool, done: int
         for i in wrt:
             paths[i] += [_divided(next(given), factorials[k]) for k in orders]
         results = known_results(known, arguments[n : len(types)])
-        found = push_series(expr, paths, order, results)
+        series = push_series(expr, paths, order, results)
         moved = [
             _multiplied(or_zeros(x[k], tangent_type(type_)), factorials[k])
-            for x, type_ in zip(found, expr.output_types, strict=True)
+            for x, type_ in zip(series, expr.output_types, strict=True)
             if type_.inexact
             for k in orders
         ]
-        return [x[0] for x in found] + moved
+        return [x[0] for x in series] + moved
 
     t_types = [tangent_type(expr.input_types[i]) for i in wrt for _ in orders]
     return record_expr("jet", derivatives, [*types, *t_types])

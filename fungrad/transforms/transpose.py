@@ -62,8 +62,8 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
     value_of = values.__getitem__
     cts: list[Any] = [None] * len(types)
 
-    def accumulate(variables: Sequence[int], found: Sequence[Any]) -> None:
-        for v, ct in zip(variables, found, strict=True):
+    def accumulate(variables: Sequence[int], terms: Sequence[Any]) -> None:
+        for v, ct in zip(variables, terms, strict=True):
             if ct is not None and linear[v]:
                 known = cts[v]
                 cts[v] = ct if known is None else bind(add, (known, ct))

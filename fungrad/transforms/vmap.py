@@ -100,8 +100,8 @@ def with_batch(
         if axis_name in primitive.axis_names:  # it may differ from call to call by itself
             marked.update(outputs)
         elif any(flags):
-            found = primitive.varies(flags, exactly)
-            marked.update(outputs if found is None else itertools.compress(outputs, found))
+            varying = primitive.varies(flags, exactly)
+            marked.update(outputs if varying is None else itertools.compress(outputs, varying))
     return [v in marked for v in expr.outputs]
 
 
@@ -293,8 +293,8 @@ def vmap(
 
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
-            found = run(trace, program, *batches)
-        return tree.unflatten(out_structure, found)
+            computed = run(trace, program, *batches)
+        return tree.unflatten(out_structure, computed)
 
     return mapped
 
