@@ -133,8 +133,8 @@ def returning_inputs(program: Program, positions: Sequence[int]) -> Program:
 
 def _returning_inputs(program: Program, positions: tuple[int, ...]) -> Program:
     expr = program.expr
-    also = tuple([expr.inputs[i] for i in positions])
-    return Program(dataclasses.replace(expr, outputs=expr.outputs + also))
+    extra = tuple([expr.inputs[i] for i in positions])
+    return Program(dataclasses.replace(expr, outputs=expr.outputs + extra))
 
 
 def _results_of_effects(expr: Expr) -> list[int]:
@@ -191,7 +191,7 @@ def with_series(
 def _with_series(
     program: Program, moving: tuple[int, ...], alive: tuple[int, ...], order: int, again: bool
 ) -> Program:
-    expr = _again(program).expr if again else program.expr
+    expr = _rerunnable(program).expr if again else program.expr
     joint = Program(jet_expr(expr, moving, order, scaled=False))
     n = len(expr.outputs)
     inexact = [i for i, t in enumerate(expr.output_types) if t.inexact]
@@ -227,7 +227,7 @@ def placed(values: Sequence[Any], positions: Sequence[int], n: int) -> list[Any]
     return places
 
 
-def _again(program: Program) -> Program:
+def _rerunnable(program: Program) -> Program:
     """Return the program for a second run of what has run already; raise an error if it needs results of effects."""
     effectless = quiet(program)
     if effectless.effect:
@@ -290,7 +290,7 @@ def _derivative(program: Program, moving: tuple[int, ...], alive: tuple[int, ...
         return [or_zeros(tangent_of.get(i), tangent_type(expr.output_types[i])) for i in alive]
 
     types = [*expr.input_types, *[tangent_type(expr.input_types[i]) for i in moving]]
-    return _again(Program(record_expr("derivative", tangents, types)))
+    return _rerunnable(Program(record_expr("derivative", tangents, types)))
 
 
 def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[int]) -> Program:

@@ -10,13 +10,13 @@ import numpy as np
 import optree
 
 from fungrad.compile.lower import Program
-from fungrad.control.mapped import one_by_one
+from fungrad.control.one_by_one import one_by_one
 from fungrad.control.programs import NotTraced, OfPrograms, shared, try_to_close
 from fungrad.control.rule_tracing import closed_over
 from fungrad.control.rules import (
     SymbolicZero,
+    batched_and_summed,
     fitting,
-    mapped_and_summed,
     shown_type,
 )
 from fungrad.control.sites import Site
@@ -82,8 +82,10 @@ class Backward:
                 zero = SymbolicZero.from_primal_value(t)
                 ct = zero if self.symbolic_zeros else np.zeros(zero.shape, zero.dtype)[()]
             given.append(ct)
-        held = tree.unflatten(self.residuals, residuals)
-        returned = self.function(*self.site.static, held, tree.unflatten(self.results, given))
+        residual_tree = tree.unflatten(self.residuals, residuals)
+        returned = self.function(
+            *self.site.static, residual_tree, tree.unflatten(self.results, given)
+        )
         leaves = self._leaves(returned)
         return [self._checked(leaves, i) for i in self.site.moving]
 
@@ -157,34 +159,34 @@ class TracedBackward(NamedTuple):
     name: str
     program: Program
     given: tuple[int, ...]
-    again: Again | None
+    sparse_rule: SparseBackward | None
     """How to trace it for other cotangents than all, if it wants to know which are zero."""
 
-    def tangents(self, held: Sequence[Any], tangents: Sequence[Any], types: Any) -> Any:
+    def tangents(self, consts: Sequence[Any], tangents: Sequence[Any], types: Any) -> Any:
         """Return the tangents of the inexact results: linear, and known by their transpose alone."""
         moving = tuple([i for i, t in enumerate(tangents) if t is not None])
-        if len(held) == len(self.program.expr.inputs):  # no result has a tangent
+        if len(consts) == len(self.program.expr.inputs):  # no result has a tangent
             return ()
-        transposed = shared(CustomTangent, self, moving, len(held))
-        return transposed(*held, *[tangents[i] for i in moving])
+        transposed = shared(CustomTangent, self, moving, len(consts))
+        return transposed(*consts, *[tangents[i] for i in moving])
 
-    def mapped(
-        self, size: int, held: Sequence[bool], summed: Sequence[bool], count: int
+    def of_batch(
+        self, size: int, consts: Sequence[bool], summed: Sequence[bool], count: int
     ) -> TracedBackward:
         """Return the rule of a batch of calls.
 
-        `held` says what has a batch axis of what the rule closes over and the residuals, `summed` which
+        `consts` says what has a batch axis of what the rule closes over and the residuals, `summed` which
         operands of the call have none; all of the `count` cotangents have one.
         """
-        flags = (*held, *(True,) * count)
+        flags = (*consts, *(True,) * count)
         over = [summed[i] for i in self.given]
-        program = mapped_and_summed(self.program, size, flags, over)
-        # The batch of a symbolic zero is one too, so `again` could be mapped; zeros do as well.
-        return self._replace(program=program, again=None)
+        program = batched_and_summed(self.program, size, flags, over)
+        # The batch of a symbolic zero is one too, so `sparse_rule` could be mapped; zeros do as well.
+        return self._replace(program=program, sparse_rule=None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Again:
+class SparseBackward:
     """A backward rule to be traced anew, for cotangents of which some are zero. Each one is different."""
 
     backward: Backward
@@ -195,11 +197,11 @@ class Again:
         present = [i for i, c in enumerate(cotangents) if c is not None]
         types = self.backward.cotangents
 
-        def sparse(held: Any, cts: Any) -> Any:
+        def sparse(res: Any, cts: Any) -> Any:
             given: list[Any] = [None] * len(types)
             for i, c in zip(present, cts, strict=True):
                 given[i] = c
-            return self.backward(held, given)
+            return self.backward(res, given)
 
         given, closure = _trace(sparse, self.backward, self.residuals, [types[i] for i in present])
         if isinstance(closure, NotTraced):
@@ -216,9 +218,9 @@ def trace_backward(
     """Trace a backward rule for the types of `residuals`; return it and what it closes over."""
     types = tuple([type_of(x) for x in residuals])
     given, closure = _trace(backward, backward, types, backward.cotangents)
-    again = Again(backward, types) if backward.symbolic_zeros else None
+    sparse_rule = SparseBackward(backward, types) if backward.symbolic_zeros else None
     if not isinstance(closure, NotTraced):
-        return TracedBackward(name, closure.program, given, again), closure.captured
+        return TracedBackward(name, closure.program, given, sparse_rule), closure.captured
     if closure.captured:
         raise ConcretizationError(
             _ENCLOSED.format(here=here(), label=backward.label)
@@ -235,8 +237,8 @@ def _trace(
 ) -> tuple[tuple[int, ...], Any]:
     given: list[int] = []
 
-    def without_zeros(held: Any, cts: Any) -> list[Any]:
-        pairs = zip(backward.site.moving, function(held, cts), strict=True)
+    def without_zeros(res: Any, cts: Any) -> list[Any]:
+        pairs = zip(backward.site.moving, function(res, cts), strict=True)
         present = [(i, ct) for i, ct in pairs if ct is not None]
         given.extend([i for i, _ in present])
         return [ct for _, ct in present]
@@ -249,16 +251,16 @@ def _trace(
 class CustomTangent(OfPrograms):
     """The tangents of the inexact results of a custom_vjp function: defined by their transpose alone.
 
-    The operands are what the backward rule closes over and the residuals, `held` in all, and the tangents of
+    The operands are what the backward rule closes over and the residuals, `consts` in all, and the tangents of
     those operands of the call whose positions are in `moving`.
     """
 
     rule: TracedBackward
     moving: tuple[int, ...]
-    held: int
+    consts: int
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return self.rule.program.expr.input_types[self.held :]
+        return self.rule.program.expr.input_types[self.consts :]
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         raise TypeError(_NO_FORWARD.format(name=self.rule.name))
@@ -271,27 +273,27 @@ class CustomTangent(OfPrograms):
         raise TypeError(_NO_FORWARD.format(name=self.rule.name))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        held, tangents = operands[: self.held], operands[self.held :]
+        consts, tangents = operands[: self.consts], operands[self.consts :]
         rule = self.rule
-        if any(isinstance(x, Linear) for x in held):
+        if any(isinstance(x, Linear) for x in consts):
             raise self.missing("transpose")
-        if rule.again is not None and any(c is None for c in ct):
-            captured = self.held - len(rule.again.residuals)
-            pulled = rule.again.pulled(held[captured:], ct)
+        if rule.sparse_rule is not None and any(c is None for c in ct):
+            captured = self.consts - len(rule.sparse_rule.residuals)
+            pulled = rule.sparse_rule.pulled(consts[captured:], ct)
         else:
             cts = [or_zeros(c, t) for c, t in zip(ct, self.abstract_eval(), strict=True)]
-            pulled = dict(zip(rule.given, rule.program(*held, *cts), strict=True))
+            pulled = dict(zip(rule.given, rule.program(*consts, *cts), strict=True))
         linear_cts = [pulled.get(i) for i in self.moving]
         back = [
             c if isinstance(t, Linear) else None for c, t in zip(linear_cts, tangents, strict=True)
         ]
-        return (*[None] * self.held, *back)
+        return (*[None] * self.consts, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        n = self.held
+        n = self.consts
         tangents = [expand(size, x, b) for x, b in zip(operands[n:], batched[n:], strict=True)]
         none = (False,) * (1 + max((*self.rule.given, -1)))
-        rule = self.rule.mapped(size, batched[:n], none, len(self.abstract_eval()))
+        rule = self.rule.of_batch(size, batched[:n], none, len(self.abstract_eval()))
         return shared(CustomTangent, rule, self.moving, n)(*operands[:n], *tangents)  # type: ignore[no-any-return]
 
 

@@ -43,7 +43,7 @@ def leaves_of(x: Any, label: str) -> Leaves:
         raise
 
 
-def traced(x: Any) -> bool:
+def any_tracer(x: Any) -> bool:
     """Whether a leaf of `x` is a tracer."""
     return any(type(leaf) is Tracer for leaf in tree.leaves(x))
 
@@ -162,10 +162,10 @@ def close_loop(
         returned = list(closure.program.expr.output_types[: structure.num_leaves])
         if structure != carry.structure:
             break
-        again = list(map(promoted, types, returned))
-        if again == types:
+        next_types = list(map(promoted, types, returned))
+        if next_types == types:
             break
-        types = again
+        types = next_types
     check_same(
         f"{label}: the carry must keep its structure, shapes and dtypes",
         ("takes", "returns"),
@@ -208,7 +208,7 @@ def protected(x: Any) -> Any:
     return x
 
 
-def own(x: Any, type_: ArrayType) -> Any:
+def unshared(x: Any, type_: ArrayType) -> Any:
     """Return a carry as an array that shares memory with no other."""
     if type(x) is Tracer:
         return Tracer(x.owner, x.variable, x.type)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import quiet
-from fungrad.control.mapped import one_by_one
+from fungrad.control.one_by_one import one_by_one
 from fungrad.control.programs import OfPrograms, tangent
 from fungrad.core.checks import collecting
 from fungrad.core.config import setting, settings

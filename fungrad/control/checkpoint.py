@@ -21,7 +21,14 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.policies import Policy, alternatives, check_policy, kept_by
-from fungrad.control.programs import NotTraced, OfPrograms, mapped, record, shared, try_to_close
+from fungrad.control.programs import (
+    NotTraced,
+    OfPrograms,
+    batched_program,
+    record,
+    shared,
+    try_to_close,
+)
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.config import jit_disabled
@@ -164,7 +171,7 @@ class Checkpoint(OfPrograms):
         return batched_outputs(self.program.expr, batched, exactly)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        program = mapped(self.program, size, batched, self.varies(batched))
+        program = batched_program(self.program, size, batched, self.varies(batched))
         return checkpoint_of(program, self.policy)(*operands)  # type: ignore[no-any-return]
 
 
@@ -197,13 +204,13 @@ def _split(
     forward, linear, moved = linearize_expr(program.expr, wrt)
     n = len(program.expr.outputs)
     expr = Program(forward).expr
-    again, saved = _computed_again(expr, n, policy)
-    operands = tuple([i for i, read in enumerate(reads(again)) if read])
+    recomputed, saved = _recomputed(expr, n, policy)
+    operands = tuple([i for i, read in enumerate(reads(recomputed)) if read])
     inputs = (*[expr.inputs[i] for i in operands], *saved)
-    again = dataclasses.replace(again, inputs=inputs)
+    recomputed = dataclasses.replace(recomputed, inputs=inputs)
 
     def tangents(*arguments: Any) -> list[Any]:
-        residuals = evaluate(again, arguments[: len(inputs)])
+        residuals = evaluate(recomputed, arguments[: len(inputs)])
         given: list[Any] = [None] * len(wrt)
         for i, t in zip(moving, arguments[len(inputs) :], strict=True):
             given[wrt.index(i)] = t
@@ -230,7 +237,7 @@ def _split(
     )
 
 
-def _computed_again(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[int]]:
+def _recomputed(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[int]]:
     """Return the part of `expr` that computes its outputs from the n-th on again, and what is kept for it.
 
     What has an effect is never run again: its results are kept.
@@ -258,14 +265,14 @@ def _computed_again(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, li
         if any(v in pending for v in outputs):
             equations.append(Equation(p, tuple([needed(v) for v in inputs]), outputs))
             sources.append(source)
-    again = dataclasses.replace(
+    recomputed = dataclasses.replace(
         expr,
         equations=tuple(reversed(equations)),
         sources=tuple(reversed(sources)),
         outputs=results,
         captured=0,
     )
-    return again, sorted(saved)
+    return recomputed, sorted(saved)
 
 
 @api_boundary

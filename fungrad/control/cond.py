@@ -29,8 +29,8 @@ from fungrad.control.programs import (
     Closure,
     NotTraced,
     OfPrograms,
+    batched_program,
     close,
-    mapped,
     shared,
     try_to_close,
 )
@@ -90,8 +90,8 @@ class Cond(OfPrograms):
             residuals = [*computed[n:], *[operands[i] for i in kept]]
             t_out = shared(Cond, linear)(which, *residuals, *given)
         else:
-            again = tuple([derivative(branch, moving, alive) for branch in self.branches])
-            results, t_out = known, shared(Cond, again)(which, *operands, *given)
+            derivatives = tuple([derivative(branch, moving, alive) for branch in self.branches])
+            results, t_out = known, shared(Cond, derivatives)(which, *operands, *given)
         return results, placed(t_out, alive, n)
 
     @property
@@ -186,13 +186,15 @@ class Cond(OfPrograms):
         flags = batched[1:]
         varying = self.varies(batched)
         if varying is not None:
-            chosen = tuple([mapped(branch, size, flags, varying) for branch in self.branches])
+            chosen = tuple(
+                [batched_program(branch, size, flags, varying) for branch in self.branches]
+            )
             return shared(Cond, chosen)(which, *operands)
         # Each call chooses for itself: a branch is computed if any call takes it, and then for all.
         results: Sequence[Any] = ()
         for i, branch in enumerate(self.branches):
             takes = equal(which, full(ArrayType((size,), which.dtype), i))
-            both = shared(_or_nothing, mapped(branch, size, flags))
+            both = shared(_or_nothing, batched_program(branch, size, flags))
             own = [x for x, b in zip(operands, flags, strict=True) if b]
             given = iter(only(takes, own) if lends(branch) else own)
             taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]

@@ -12,8 +12,8 @@ from fungrad.compile.lower import Program
 from fungrad.control.analysis import quiet, reaches
 from fungrad.control.programs import (
     NotTraced,
+    batched_program,
     close,
-    mapped,
     record,
     shared,
     some_outputs,
@@ -85,7 +85,7 @@ class CustomJVP(OfFunction):
         self.check_closed(tangents)
         rule, given = self.rule, self.split(tangents)[2]
         if not isinstance(rule, _Rule):
-            rule, captured = rule.traced([t is not None for t in given])
+            rule, captured = rule.rule_for([t is not None for t in given])
         moved = [or_zeros(given[i], tangent_type(type_of(arguments[i]))) for i in rule.moving]
         given = [*captured, *arguments]
         computed = run_rule(rule.program.expr, [*given, *moved])
@@ -97,8 +97,8 @@ class CustomJVP(OfFunction):
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
-        function = mapped(self.function, size, (*captured, *arguments))
-        rule = self.rule.mapped(size, others, arguments)
+        function = batched_program(self.function, size, (*captured, *arguments))
+        rule = self.rule.of_batch(size, others, arguments)
         call = shared(CustomJVP, self.called, function, rule, self.counts)
         return call(*operands)  # type: ignore[no-any-return]
 
@@ -122,10 +122,10 @@ class _Rule(NamedTuple):
         unread = without_tangents(program, len(given), f"the rule of custom_jvp function {called}")
         return run_rule(program.expr, [*given, *unread])
 
-    def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+    def of_batch(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
         """Return the rule of a batch of calls."""
         flags = (*captured, *batched, *[batched[i] for i in self.moving])
-        return _Rule(mapped(self.program, size, flags), self.moving)
+        return _Rule(batched_program(self.program, size, flags), self.moving)
 
 
 def without_tangents(results: Program, first: int, label: str) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.backward import Backward, TracedBackward, trace_backward
-from fungrad.control.programs import NotTraced, mapped, record, shared, try_to_close
+from fungrad.control.programs import NotTraced, batched_program, record, shared, try_to_close
 from fungrad.control.rule_tracing import (
     Lazy,
     Unusable,
@@ -73,16 +73,16 @@ class _Rule(NamedTuple):
     results: int
     captured: tuple[int, int]
 
-    def mapped(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+    def of_batch(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
         """Return the rule of a batch of calls."""
         n, _ = self.captured
         outputs = self.forward.expr.output_types
-        forward = mapped(self.forward, size, (*captured[:n], *batched))
-        held = (*captured[n:], *(True,) * (len(outputs) - self.results))
+        forward = batched_program(self.forward, size, (*captured[:n], *batched))
+        consts = (*captured[n:], *(True,) * (len(outputs) - self.results))
         alone = [not b for b in batched]
         cotangents = sum(t.inexact for t in outputs[: self.results])
         return self._replace(
-            forward=forward, backward=self.backward.mapped(size, held, alone, cotangents)
+            forward=forward, backward=self.backward.of_batch(size, consts, alone, cotangents)
         )
 
 
@@ -115,7 +115,7 @@ class CustomVJP(OfFunction):
     @cached_property
     def _saving_of_lazy(self) -> Primitive | None:
         try:
-            rule, captured = self.rule.traced([True] * len(self.rule.site.at))
+            rule, captured = self.rule.rule_for([True] * len(self.rule.site.at))
         except Exception:  # it will be raised again where the rule is needed
             return None
         return Call(self.called, _saving(self.function, rule, self.counts, captured))
@@ -132,7 +132,7 @@ class CustomVJP(OfFunction):
         rule, computed, given = self.rule, known, self.split(tangents)[2]
         if not isinstance(rule, _Rule):
             saved = known is not None and self.saving is not None
-            rule, captured = rule.traced([saved or t is not None for t in given])
+            rule, captured = rule.rule_for([saved or t is not None for t in given])
             computed = known if saved else None  # else the results alone are known
         n, _ = rule.captured
         if computed is None:
@@ -144,8 +144,8 @@ class CustomVJP(OfFunction):
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         captured, others, arguments = self.split(batched)
-        function = mapped(self.function, size, (*captured, *arguments))
-        rule = self.rule.mapped(size, others, arguments)
+        function = batched_program(self.function, size, (*captured, *arguments))
+        rule = self.rule.of_batch(size, others, arguments)
         call = shared(CustomVJP, self.called, function, rule, self.counts)
         return call(*operands)  # type: ignore[no-any-return]
 
@@ -160,14 +160,14 @@ def _saving(
     c, d = counts
     n, _ = rule.captured
     types = rule.forward.expr.input_types
-    held = captured[:n]
-    given = n - len(held)
+    consts = captured[:n]
+    given = n - len(consts)
     # It takes neither what the function closes over, nor what the backward pass does.
     unread = [ArrayType((), np.dtype(float))] * (d - given)
     every = [*function.expr.input_types[:c], *types[:given], *unread, *types[n:]]
 
     def forward(*operands: Any) -> list[Any]:
-        taken = [*held, *operands[c : c + given], *operands[c + d :]]
+        taken = [*consts, *operands[c : c + given], *operands[c + d :]]
         # Operands may be of weak type, the program is of strong ones.
         return rule.forward(*[Cast(t.dtype)(x) for x, t in zip(taken, types, strict=True)])
 
@@ -364,10 +364,10 @@ class custom_vjp(CustomFunction):
         how = f"{label} is called with the arguments of {name_of(self.fun)}: {len(arguments)}"
         with called_with(self.fwd, len(arguments), how):
             result = self.fwd(*arguments)
-        out, held = pair(result, label, "the result and the residuals")
+        out, residual_tree = pair(result, label, "the result and the residuals")
         outs, structure = tree.flatten(out)
-        residuals, held_structure = tree.flatten(held)
-        for what, part in (("results", out), ("residuals", held)):
+        residuals, residual_structure = tree.flatten(residual_tree)
+        for what, part in (("results", out), ("residuals", residual_tree)):
             for path, x in tree.leaves_with_paths(part):
                 if not is_array(x):
                     raise TypeError(
@@ -375,7 +375,7 @@ class custom_vjp(CustomFunction):
                         f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
                         "nondiff_argnums."
                     )
-        return outs, residuals, (structure, held_structure)
+        return outs, residuals, (structure, residual_structure)
 
     def backward(
         self,

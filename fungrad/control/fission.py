@@ -29,7 +29,7 @@ from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import ReduceSum, expand
 from fungrad.transforms.vmap import push_batch
 
-CHUNK_BYTES = 1 << 20
+MAX_CHUNK_BYTES = 1 << 20
 """The memory that the vectorised parts may take: about a cache's."""
 
 FEWEST = 16
@@ -91,7 +91,7 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
             parts[level[equation.outputs[0]]].append(number)
     made = [v for n in (*parts[ROW], *parts[CARRY]) for v in body.equations[n].outputs]
     size = sum(body.types[v].nbytes for v in made)
-    if not size or CHUNK_BYTES // size < FEWEST:
+    if not size or MAX_CHUNK_BYTES // size < FEWEST:
         return None
 
     results = [*body.outputs[k:], *sums.values()]
@@ -100,8 +100,8 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
     used_in_chain = dict.fromkeys(_used(body, chain, next_carries))
     invariant = [v for n in parts[FIXED] for v in body.equations[n].outputs]
     fixed = (*body.inputs[:c], *invariant)
-    own = set(itertools.chain(*[body.equations[n].outputs for n in parts[CARRY]]))
-    after_in = [v for v in used_after if level[v] != FIXED and v not in own]
+    made_after = set(itertools.chain(*[body.equations[n].outputs for n in parts[CARRY]]))
+    after_in = [v for v in used_after if level[v] != FIXED and v not in made_after]
     chain_in = [v for v in used_in_chain if level[v] == ROW]
     chain_out = [v for v in after_in if level[v] == CARRY]
     given = set(rows)
@@ -127,7 +127,7 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
         rows=rows,
         sums=tuple(sums),
         types=body.types,
-        chunk=CHUNK_BYTES // size,
+        chunk=MAX_CHUNK_BYTES // size,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.control.programs import OfPrograms, close, mapped, record, shared, tangent
+from fungrad.control.programs import OfPrograms, batched_program, close, record, shared, tangent
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Linear, primitive
@@ -40,18 +40,18 @@ class LinearCall(OfPrograms):
         return (*captured, *residuals), (*others, *residuals), operands[f + t + r :]
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        held, _, linear = self._split(operands)
-        return tuple(self.function(*held, *linear))
+        consts, _, linear = self._split(operands)
+        return tuple(self.function(*consts, *linear))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         n = sum(self.counts)
-        held, _, linear = self._split(operands)
+        consts, _, linear = self._split(operands)
         moved, _, t_linear = self._split(tangents)
         inexact = [i for i, t in enumerate(self.abstract_eval()) if t.inexact]
         t_outs: list[Any] = [None] * len(out)
         moving = [i for i, t in enumerate(moved) if t is not None]
         if moving:
-            pushed = tangent(self.function, moving)(*held, *linear, *[moved[i] for i in moving])
+            pushed = tangent(self.function, moving)(*consts, *linear, *[moved[i] for i in moving])
             for i, t in zip(inexact, pushed, strict=True):
                 t_outs[i] = t
         if any(t is not None for t in t_linear):
@@ -69,19 +69,19 @@ class LinearCall(OfPrograms):
         f, t, r = self.counts
         cts = [or_zeros(c, type_) for c, type_ in zip(ct, self.abstract_eval(), strict=True)]
         backward = shared(LinearCall, self.transposed, self.function, (t, f, r))
-        held = (*operands[f : f + t], *operands[:f], *operands[f + t : n])
-        pulled = backward(*held, *cts)
+        consts = (*operands[f : f + t], *operands[:f], *operands[f + t : n])
+        pulled = backward(*consts, *cts)
         back = [x if isinstance(o, Linear) else None for x, o in zip(pulled, operands[n:])]
         return (*[None] * n, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         n = sum(self.counts)
-        held, others, _ = self._split(batched)
+        consts, others, _ = self._split(batched)
         # All linear operands and results get a batch axis, so that each program is the other's transpose.
         linear = [expand(size, x, b) for x, b in zip(operands[n:], batched[n:], strict=True)]
-        function = mapped(self.function, size, (*held, *(True,) * len(linear)))
+        function = batched_program(self.function, size, (*consts, *(True,) * len(linear)))
         count = len(self.function.expr.outputs)
-        transposed = mapped(self.transposed, size, (*others, *(True,) * count))
+        transposed = batched_program(self.transposed, size, (*others, *(True,) * count))
         call = shared(LinearCall, function, transposed, self.counts)
         return call(*operands[:n], *linear)  # type: ignore[no-any-return]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.layout import Layout
-from fungrad.control.mapped import one_by_one, or_zero
+from fungrad.control.one_by_one import one_by_one, or_zero
 from fungrad.control.programs import (
     Closure,
     OfPrograms,
+    batched_program,
     close,
-    mapped,
     record,
     shared,
     tangent,
@@ -73,10 +73,10 @@ class LinearSolve(OfPrograms):
         else:
             rhs = [or_zero(t, x) for t, x in zip(t_b, b, strict=True)]
         solve, constants = for_tangents(self.solve, constants)
-        again, others = for_tangents(self.transpose_solve, others)
+        back_solve, others = for_tangents(self.transpose_solve, others)
         operands = (*matrix, *constants, *others)
         counts = (len(matrix), len(constants), len(others))
-        system = shared(LinearSolve, self.matvec, solve, again, counts, self.symmetric)
+        system = shared(LinearSolve, self.matvec, solve, back_solve, counts, self.symmetric)
         return (*system(*operands, *rhs)[:n], *[None] * (len(out) - n))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
@@ -104,11 +104,11 @@ class LinearSolve(OfPrograms):
         *captured, b = self._split(operands)
         *flags, of_b = self._split(batched)
         every = (True,) * len(b)
-        matvec, solve, again = [
-            mapped(p, size, (*f, *every)) if isinstance(p, Program) else None
+        matvec, solve, back_solve = [
+            batched_program(p, size, (*f, *every)) if isinstance(p, Program) else None
             for p, f in zip((self.matvec, *solvers), flags, strict=True)
         ]
-        system = shared(LinearSolve, matvec, solve, again, self.counts, self.symmetric)
+        system = shared(LinearSolve, matvec, solve, back_solve, self.counts, self.symmetric)
         rhs = [expand(size, x, f) for x, f in zip(b, of_b, strict=True)]
         return system(*[x for group in captured for x in group], *rhs)  # type: ignore[no-any-return]
 
@@ -122,9 +122,9 @@ def linear_solve(
 ) -> tuple[Any, ...]:
     """Apply `LinearSolve`: solvers come with what they close over, `b` as leaves."""
     solver, constants = solve
-    again, others = transpose_solve or (None, ())
+    back_solve, others = transpose_solve or (None, ())
     counts = (len(matvec.captured), len(constants), len(others))
-    system = shared(LinearSolve, matvec.program, solver, again, counts, symmetric)
+    system = shared(LinearSolve, matvec.program, solver, back_solve, counts, symmetric)
     return record(system, [*matvec.captured, *constants, *others, *b])  # type: ignore[no-any-return]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.control.carry import (
     Leaves,
     NeedsTracing,
+    any_tracer,
     as_type,
     check_same,
     close_loop,
@@ -18,9 +19,8 @@ from fungrad.control.carry import (
     leaves_of,
     operands_as,
     other_start,
-    own,
     protected,
-    traced,
+    unshared,
     with_advice,
 )
 from fungrad.control.programs import NotTraced, record
@@ -174,7 +174,7 @@ def _run(
 ) -> tuple[Any, Any]:
     """Run a loop as a Python loop or as one equation."""
     disabled = jit_disabled.get()
-    if disabled or not traced([*init.leaves, *rows.leaves]):
+    if disabled or not any_tracer([*init.leaves, *rows.leaves]):
         try:
             result = _in_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
         except NeedsTracing:
@@ -225,13 +225,13 @@ def _in_python(
         with with_advice(label):
             result, y = step(carry, x)
         leaves = leaves_of(result, f"{label}: the carry")
-        if only_arrays and traced([*leaves.leaves, *tree.leaves(y)]):
+        if only_arrays and any_tracer([*leaves.leaves, *tree.leaves(y)]):
             return None
         if first:
             first = False
-            again = other_start(init, leaves)
-            if again is not None:
-                types = again
+            promoted_types = other_start(init, leaves)
+            if promoted_types is not None:
+                types = promoted_types
                 carry = init.rebuilt(operands_as(init.leaves, types))
                 result, y = step(carry, x)
                 leaves = leaves_of(result, f"{label}: the carry")
@@ -254,7 +254,7 @@ def _in_python(
         results = tree.unflatten(body.structure.children()[1], empty)
     else:
         results = stacked.result()
-    last = [own(leaf, t) for leaf, t in zip(tree.leaves(carry), types, strict=True)]
+    last = [unshared(leaf, t) for leaf, t in zip(tree.leaves(carry), types, strict=True)]
     return init.rebuilt(last), results
 
 

@@ -19,8 +19,8 @@ import scipy.integrate
 
 from fungrad.compile.lower import Program
 from fungrad.control.layout import as_reals, from_reals
-from fungrad.control.mapped import one_by_one, or_zero
-from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.control.one_by_one import one_by_one, or_zero
+from fungrad.control.programs import OfPrograms, batched_program, shared
 from fungrad.core.backend import to_device, to_host
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import Linear, primitive
@@ -188,7 +188,7 @@ class Flow(OfPrograms):
             else:
                 starts.append(add(u, joined(zeros_like(rows(u, 0, 1)), rows(z, 0, m - 2))))
         every = (False,) * len(captured) + (True,) * (len(ends) + 1)
-        slopes = mapped(self.rhs, m - 1, every)
+        slopes = batched_program(self.rhs, m - 1, every)
         leaving = slopes(*captured, *starts, rows(times, 0, m - 1))
         return leaving, slopes(*captured, *ends, rows(times, 1, m))
 

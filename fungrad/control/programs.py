@@ -48,24 +48,24 @@ class OfPrograms(Primitive):
     @cached_property
     def effect(self) -> bool:
         """Whether one of the programs has an effect."""
-        return any(x.effect for x in self._held())
+        return any(x.effect for x in self._contents())
 
     @cached_property
     def can_fail(self) -> bool:
         """Whether one of the programs raises errors that depend on values."""
-        return any(x.can_fail for x in self._held())
+        return any(x.can_fail for x in self._contents())
 
-    def _held(self) -> list[Program | Primitive]:
+    def _contents(self) -> list[Program | Primitive]:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         pending = [getattr(self, field.name) for field in fields]
-        held = []
+        contents = []
         while pending:
             parameter = pending.pop()
             if isinstance(parameter, tuple):  # a rule, say: a named tuple that holds others
                 pending.extend(parameter)
             elif isinstance(parameter, (Program, Primitive)):
-                held.append(parameter)
-        return held
+                contents.append(parameter)
+        return contents
 
     @cached_property
     def _pruned(self) -> dict[tuple[bool, ...], Any]:
@@ -98,7 +98,7 @@ class OfPrograms(Primitive):
     @cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which the programs work."""
-        return frozenset().union(*[x.axis_names for x in self._held()])
+        return frozenset().union(*[x.axis_names for x in self._contents()])
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)  # type: ignore[no-any-return]
@@ -229,8 +229,8 @@ def shared(kind: Callable[..., T], *parameters: Any) -> T:
 
 
 def _weight(made: Any) -> float:
-    held = made.expr.equations if isinstance(made, Program) else ()
-    return 1.0 + len(held)
+    equations = made.expr.equations if isinstance(made, Program) else ()
+    return 1.0 + len(equations)
 
 
 def tangent(program: Program, wrt: Sequence[int]) -> Program:
@@ -255,7 +255,7 @@ def _transposed(program: Program, residuals: int) -> Program:
     return Program(transpose_expr(program.expr, residuals))
 
 
-def mapped(
+def batched_program(
     program: Program, size: int, batched: Sequence[bool], out: Sequence[bool] | None = None
 ) -> Program:
     """Return the program of a batch of calls.
@@ -264,10 +264,10 @@ def mapped(
     running, the axis has the name that it has there.
     """
     flags = tuple(out) if out is not None else (True,) * len(program.expr.outputs)
-    return shared(_mapped, program, size, tuple(batched), flags, name_in_batch.get())
+    return shared(_batched_program, program, size, tuple(batched), flags, name_in_batch.get())
 
 
-def _mapped(
+def _batched_program(
     program: Program,
     size: int,
     batched: tuple[bool, ...],

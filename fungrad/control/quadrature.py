@@ -10,7 +10,7 @@ import scipy.integrate
 
 from fungrad.compile.lower import Program
 from fungrad.control.layout import as_reals, from_reals
-from fungrad.control.mapped import one_by_one
+from fungrad.control.one_by_one import one_by_one
 from fungrad.control.programs import OfPrograms, shared, tangent, transposed
 from fungrad.core.backend import to_device, to_host
 from fungrad.core.primitive import Linear, primitive

@@ -7,13 +7,13 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.control.linear_solve import LinearSolve, check_square, inexact_leaves
-from fungrad.control.mapped import one_by_one
+from fungrad.control.one_by_one import one_by_one
 from fungrad.control.programs import (
     Closure,
     NotTraced,
     OfPrograms,
+    batched_program,
     close,
-    mapped,
     record,
     shared,
     tangent,
@@ -95,9 +95,9 @@ class Root(OfPrograms):
             return one_by_one(self, size, batched, operands)
         of_f, of_solve, of_tangent = self._split(batched)
         x = (True,) * len(self._x_types)
-        f = mapped(self.f, size, (*of_f, *x))
-        solve = mapped(self.solve, size, of_solve)
-        tangent_solve = mapped(self.tangent_solve, size, (*of_tangent, *of_f, *x, *x))
+        f = batched_program(self.f, size, (*of_f, *x))
+        solve = batched_program(self.solve, size, of_solve)
+        tangent_solve = batched_program(self.tangent_solve, size, (*of_tangent, *of_f, *x, *x))
         return shared(Root, f, solve, tangent_solve, self.counts)(*operands)  # type: ignore[no-any-return]
 
 

@@ -167,31 +167,31 @@ class Lazy:
     maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
 
     @cached_property
-    def _traced(self) -> dict[tuple[bool, ...], tuple[Any, tuple[Any, ...]]]:
+    def _rules(self) -> dict[tuple[bool, ...], tuple[Any, tuple[Any, ...]]]:
         return {}
 
-    def traced(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
+    def rule_for(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
         """Return the rule, for tangents of the operands in `perturbed`, and the arrays that it closes over."""
         if not self.owner.symbolic_zeros:  # then it does not want to know
             perturbed = [True] * len(perturbed)
         key = tuple(perturbed)
-        rule = self._traced.get(key)
+        rule = self._rules.get(key)
         if rule is None:
-            rule = self._traced[key] = self._trace(key)
+            rule = self._rules[key] = self._trace_rule(key)
         return rule
 
-    def _trace(self, perturbed: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
+    def _trace_rule(self, perturbed: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
         site = dataclasses.replace(self.site, perturbed=perturbed)
         rule, captured = self.owner.trace_rule(site, self.function)
         if isinstance(rule, Unusable):
-            rule.traced(perturbed)
+            rule.rule_for(perturbed)
         if any(type(x) is Tracer for x in captured):
             raise TypeError(closed_over(name_of(self.owner.fun)))
         for size, batched in self.maps:
-            rule = rule.mapped(size, (False,) * len(captured), batched)
+            rule = rule.of_batch(size, (False,) * len(captured), batched)
         return rule, captured
 
-    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Lazy:
+    def of_batch(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Lazy:
         """Return the rule of a batch of calls."""
         maps = (*self.maps, (size, tuple(batched)))
         return dataclasses.replace(self, maps=maps)
@@ -202,11 +202,11 @@ class Unusable(NamedTuple):
 
     message: str
 
-    def traced(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
+    def rule_for(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
         """Raise the error: now the rule is needed."""
         raise ConcretizationError(self.message)
 
-    def mapped(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Unusable:
+    def of_batch(self, size: int, _: Sequence[bool], batched: Sequence[bool]) -> Unusable:
         """Return the rule of a batch of calls: this."""
         return self
 

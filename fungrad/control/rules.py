@@ -19,7 +19,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.control.analysis import batched_outputs
-from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.control.programs import OfPrograms, batched_program, shared
 from fungrad.control.rule_tracing import closed_over
 from fungrad.control.sites import moved_by, of_trace
 from fungrad.core import tree
@@ -241,11 +241,11 @@ class Pushforward(NamedTuple):
     moving: tuple[int, ...]
 
     def tangents(
-        self, held: Sequence[Any], tangents: Sequence[Any], types: Sequence[ArrayType]
+        self, consts: Sequence[Any], tangents: Sequence[Any], types: Sequence[ArrayType]
     ) -> list[Any]:
         """Return the tangents of the inexact outputs."""
         given = [or_zeros(tangents[i], tangent_type(types[i])) for i in self.moving]
-        return run_rule(self.program.expr, [*held, *given])
+        return run_rule(self.program.expr, [*consts, *given])
 
 
 @primitive
@@ -280,7 +280,7 @@ class AtValues(OfPrograms):
     called: str
     rule: Any
     outs: int
-    held: int
+    consts: int
     watched: bool
 
     pushes = True
@@ -300,15 +300,15 @@ class AtValues(OfPrograms):
         known: Sequence[Any] | None,
         joint: bool,
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        n = self.outs + self.held
+        n = self.outs + self.consts
         if any(t is not None for t in tangents[:n]):
             raise TypeError(closed_over(self.called))
         outs = operands[: self.outs] if known is None else known[: self.outs]
         types = [type_of(x) for x in operands[n:]]
-        held = operands[self.outs : n]
+        consts = operands[self.outs : n]
         if self.watched:  # else a NaN among them would be one that the user has given
-            held = tuple([OfRule(f"rule of {self.called}")(x) for x in held])
-        pushed = self.rule.tangents(held, tangents[n:], types)
+            consts = tuple([OfRule(f"rule of {self.called}")(x) for x in consts])
+        pushed = self.rule.tangents(consts, tangents[n:], types)
         return outs, for_outputs(pushed, [type_of(x) for x in outs])
 
 
@@ -317,26 +317,26 @@ def record_at_values(
     name: str,
     rule: Any,
     outs: Sequence[Any],
-    held: Sequence[Any],
+    consts: Sequence[Any],
     operands: Sequence[Any],
 ) -> Sequence[Any]:
     """Record `AtValues` in a trace with values; return its results."""
     trace.evaluate()
-    applied = shared(AtValues, name, rule, len(outs), len(held), settings.get().watched)
-    results: Sequence[Any] = trace.record(applied, [*outs, *held, *operands])
+    applied = shared(AtValues, name, rule, len(outs), len(consts), settings.get().watched)
+    results: Sequence[Any] = trace.record(applied, [*outs, *consts, *operands])
     # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
     trace.settle(len(operands))
     return results
 
 
-def mapped_and_summed(
+def batched_and_summed(
     program: Program, size: int, batched: Sequence[bool], summed: Sequence[bool]
 ) -> Program:
     """Return the program of a batch of calls; the outputs marked in `summed` are summed over it."""
-    return shared(_mapped_and_summed, mapped(program, size, batched), tuple(summed))
+    return shared(_batched_and_summed, batched_program(program, size, batched), tuple(summed))
 
 
-def _mapped_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
+def _batched_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
     def total(*arguments: Any) -> list[Any]:
         outs = program(*arguments)
         return [ReduceSum((0,))(x) if s else x for x, s in zip(outs, summed, strict=True)]

@@ -29,7 +29,7 @@ from fungrad.control.analysis import (
     with_series,
 )
 from fungrad.control.fission import plan
-from fungrad.control.programs import OfPrograms, mapped, shared
+from fungrad.control.programs import OfPrograms, batched_program, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
@@ -350,7 +350,7 @@ class Scan(OfPrograms):
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         flags, out = self._with_batch(batched)
         c, k = self.counts
-        body = mapped(self.body, size, flags, out)
+        body = batched_program(self.body, size, flags, out)
         consts, carries, xs = self._split(operands)
         carries = [
             expand(size, x, was) if now else x

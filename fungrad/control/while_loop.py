@@ -31,12 +31,12 @@ from fungrad.control.carry import (
     leaves_of,
     operands_as,
     other_start,
-    own,
     protected,
+    unshared,
     with_advice,
 )
 from fungrad.control.lanes import REARRANGING, along, is_total, lends, only
-from fungrad.control.programs import NotTraced, OfPrograms, close, mapped, record, shared
+from fungrad.control.programs import NotTraced, OfPrograms, batched_program, close, record, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here
@@ -158,7 +158,7 @@ class While(OfPrograms):
     ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
         c, b = self.counts
         tested = reads(self.cond.expr)
-        needed = [flag or also for flag, also in zip(used, tested[c:], strict=True)]
+        needed = [flag or read_by_cond for flag, read_by_cond in zip(used, tested[c:], strict=True)]
         carries, read = carries_for(self.body, needed, (), b)
         of_cond = [i for i in range(c) if tested[i]]
         of_body = [i for i in range(b) if read[i]]
@@ -195,8 +195,8 @@ class While(OfPrograms):
         of_cond, of_body, carries = self._split(operands)
         b_cond, b_body, b_carries = self._split(batched)
         varies, now = self._with_batch(batched)
-        cond = mapped(self.cond, size, [*b_cond, *now], [varies])
-        body = mapped(self.body, size, [*b_body, *now], now)
+        cond = batched_program(self.cond, size, [*b_cond, *now], [varies])
+        body = batched_program(self.body, size, [*b_body, *now], now)
         start = [
             expand(size, x, was) if is_ else x
             for x, was, is_ in zip(carries, b_carries, now, strict=True)
@@ -379,9 +379,9 @@ def _in_python(
             return None
         if first:
             first = False
-            again = other_start(init, result)
-            if again is not None:
-                types = again
+            promoted_types = other_start(init, result)
+            if promoted_types is not None:
+                types = promoted_types
                 val = init.rebuilt(operands_as(init.leaves, types))
                 continue
         check_same(
@@ -395,7 +395,7 @@ def _in_python(
         closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
         types = types if isinstance(closed, NotTraced) else closed[1]
     last = leaves_of(val, label)
-    return (init.rebuilt([own(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
+    return (init.rebuilt([unshared(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
 
 
 def _result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:

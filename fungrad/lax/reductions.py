@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.control.programs import Closure, mapped
+from fungrad.control.programs import Closure, batched_program
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import type_list, type_of
@@ -336,7 +336,7 @@ def _mapped(
         return list(operands[: len(closure.types)])
     alike = (*closure.captured, *starts)
     batched = [False] * len(alike) + [True] * len(operands)
-    return list(mapped(closure.program, size, batched)(*alike, *operands))
+    return list(batched_program(closure.program, size, batched)(*alike, *operands))
 
 
 # Positions

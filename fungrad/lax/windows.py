@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.control.programs import Closure, mapped
+from fungrad.control.programs import Closure, batched_program
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
@@ -223,7 +223,7 @@ def _general(
         batched = [bool(type_of(z).shape) for z in flat]
         if not any(batched):
             return closure.program(*closure.captured, *flat)
-        program = mapped(closure.program, size, [False] * len(closure.captured) + batched)
+        program = batched_program(closure.program, size, [False] * len(closure.captured) + batched)
         return [Reshape(shape)(z) for z in program(*closure.captured, *flat)]
 
     xs: Sequence[Any] = [geometry.padded(x, s) for x, s in zip(arrays, starts, strict=True)]

@@ -34,7 +34,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
     rewrite,
-    run,
+    run_on_values,
     split_aux,
 )
 from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr
@@ -290,7 +290,7 @@ def jvp(
             return Program(jvp_expr(expr, traced.wrt(expr), done))
 
         program = rewrite(trace, traced.variables, "jvp", build)
-        computed = run(trace, program, *moved)
+        computed = run_on_values(trace, program, *moved)
     outputs, aux, rest = traced.finish(computed)
     out_tangents = iter(rest)
     t_outs = [
@@ -376,7 +376,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             return Program(forward), Program(transposed), moving
 
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
-        computed = run(trace, forward)
+        computed = run_on_values(trace, forward)
     outputs, aux, residuals = traced.finish(computed)
     pullback = Pullback(residuals, traced.linear(label, backward, moving, trace.sources))
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
@@ -430,7 +430,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             return Program(parts.forward), Program(parts.linear), parts.moving
 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
-        computed = run(trace, forward)
+        computed = run_on_values(trace, forward)
     outputs, aux, residuals = traced.finish(computed)
     derivative = Derivative(residuals, traced.linear(label, linear, moving, trace.sources))
     return (outputs, derivative, aux) if has_aux else (outputs, derivative)

@@ -252,7 +252,7 @@ def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | Non
     return holding(places, sources)
 
 
-def run(trace: Trace, program: Program, *more: Any) -> list[Any]:
+def run_on_values(trace: Trace, program: Program, *more: Any) -> list[Any]:
     """Run what was made of a trace on its values: captured arrays, inputs, known results, `more`."""
     arguments = [x for _, x in trace.captures]
     values = trace.values

@@ -29,7 +29,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
     rewrite,
-    run,
+    run_on_values,
     split_aux,
 )
 from fungrad.transforms.reverse import grad_expr
@@ -165,7 +165,7 @@ def _transformed(
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
             make = functools.partial(build, skip=skip)
-            computed = run(trace, rewrite(trace, outputs, ("grad", skip), make))
+            computed = run_on_values(trace, rewrite(trace, outputs, ("grad", skip), make))
         gradients = computed[len(outputs) - skip :]
         if len(gradients) != len(leaves):
             moved = iter(gradients)

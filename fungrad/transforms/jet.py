@@ -15,7 +15,7 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.transforms.autodiff import Traced, check_directions
-from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run
+from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run_on_values
 from fungrad.transforms.taylor import jet_expr
 
 HIGHEST_ORDER = 170
@@ -101,7 +101,7 @@ def jet(
             return Program(jet_expr(expr, traced.wrt(expr), order, factorial_scaled, done))
 
         kind = ("jet", order, factorial_scaled)
-        computed = run(trace, rewrite(trace, traced.variables, kind, build), *moved)
+        computed = run_on_values(trace, rewrite(trace, traced.variables, kind, build), *moved)
     outputs, _, rest = traced.finish(computed)
     coefficients = iter(rest)
     out_series = [

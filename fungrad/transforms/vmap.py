@@ -34,7 +34,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
     rewrite,
-    run,
+    run_on_values,
 )
 
 
@@ -293,7 +293,7 @@ def vmap(
 
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
-            computed = run(trace, program, *batches)
+            computed = run_on_values(trace, program, *batches)
         return tree.unflatten(out_structure, computed)
 
     return mapped

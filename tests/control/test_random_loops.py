@@ -273,7 +273,7 @@ REVERSE = {
 def test_program(seed, monkeypatch):
     if seed % 2:  # cut more loops, into more parts
         monkeypatch.setattr(fission, "FEWEST", 2)
-        monkeypatch.setattr(fission, "CHUNK_BYTES", 600)
+        monkeypatch.setattr(fission, "MAX_CHUNK_BYTES", 600)
     forward = seed % 4 == 0
     by_lax, by_python = program(seed, forward)
     transforms = FORWARD if forward else FORWARD | REVERSE
