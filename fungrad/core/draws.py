@@ -53,10 +53,19 @@ _INTEGERS = frozenset(
 """The methods that draw whole numbers, which do not move with a parameter."""
 
 
+def generator_classes() -> tuple[type, ...]:
+    """Return the classes of NumPy's random number generators, as far as they have been imported.
+
+    Another thread may be importing them now; then no object is of such a class.
+    """
+    random = sys.modules.get("numpy.random")
+    found = (getattr(random, name, None) for name in ("Generator", "RandomState"))
+    return tuple([cls for cls in found if cls is not None])
+
+
 def is_generator(x: Any) -> bool:
     """Whether `x` is a random number generator of NumPy."""
-    random = sys.modules.get("numpy.random")
-    return random is not None and isinstance(x, (random.Generator, random.RandomState))
+    return isinstance(x, generator_classes())
 
 
 def instead_of_draw(written: str, function: Any) -> str | None:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.core.draws import generator_classes
 from fungrad.core.errors import FrozenRandomWarning
 
 _FUNCTIONS = 64
@@ -331,20 +332,14 @@ def _scope_of(function: Any) -> dict[str, Any]:
 
 def _generator_types() -> frozenset[type]:
     """Return the classes of generators of the modules that somebody has imported."""
-    modules = sys.modules
-    return _classes(modules.get("numpy.random"), modules.get("random"))
-
-
-@functools.lru_cache(maxsize=4)
-def _classes(numpys: Any, pythons: Any) -> frozenset[type]:
-    found = set() if numpys is None else {numpys.Generator, numpys.RandomState}
-    return frozenset(found if pythons is None else {*found, pythons.Random})
+    pythons = getattr(sys.modules.get("random"), "Random", None)
+    numpys = generator_classes()
+    return frozenset(numpys if pythons is None else (*numpys, pythons))
 
 
 def _shared_generator() -> Any:
     """Return the generator behind ``numpy.random.normal`` and the like."""
-    module = sys.modules.get("numpy.random.mtrand")
-    return None if module is None else module._rand
+    return getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
 
 
 def _state(generator: Any) -> Any:

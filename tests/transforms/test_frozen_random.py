@@ -3,6 +3,7 @@
 import collections
 import functools
 import random
+import sys
 import types
 import warnings
 from pathlib import Path
@@ -268,3 +269,12 @@ def test_watching_draws_nothing():
     np.testing.assert_equal(legacy.get_state(legacy=False), others[0])
     np.testing.assert_equal(np.random.get_state(legacy=False), others[1])  # noqa: NPY002
     assert random.getstate() == others[2]
+
+
+def test_a_module_that_another_thread_is_importing(monkeypatch):
+    """It stands in `sys.modules` before anything is in it."""
+    for name in ("random", "numpy.random", "numpy.random.mtrand"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    scale = 2.0
+    assert fg.jit(lambda x: np.multiply(x, scale))(1.0) == 2.0
+    assert fg.vmap(lambda x: np.multiply(x, scale))(np.ones(1)) == 2.0
