@@ -11,6 +11,7 @@ import scipy.special
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import extend
+from fungrad.experimental import checkify
 from tests.agreement import check_agreement
 from tests.check import CHECKS, checks_of
 from tests.samples.row import Sample, reals
@@ -122,3 +123,34 @@ def test_missing_rules_are_named():
 def test_errors(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+@extend.primitive
+class Checked(extend.Primitive):
+    """The operand, if no element is negative."""
+
+    name: str
+
+    def abstract_eval(self, x):
+        return x
+
+    def impl(self, xp, x):
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x
+
+    def batch(self, size, batched, x):
+        return self(x)
+
+
+@pytest.mark.parametrize("name", ["square", "remainder"])
+def test_a_primitive_may_have_the_name_of_one_of_ours(name):
+    checked = Checked(name)
+
+    def f(x):
+        return fg.lax.while_loop(lambda x: x > 1, lambda x: checked(x) - 1, x)
+
+    # Of calls that are done it is not computed; and it divides by nothing.
+    np.testing.assert_array_equal(fg.vmap(f)(np.array([-1.0, 3.0])), [-1, 1])
+    error, _ = checkify.checkify(lambda x: checked(x) + 1, errors=checkify.all_checks)(2.0)
+    error.throw()

@@ -1,6 +1,7 @@
 """Every rule of every primitive: the rows of tests/samples through the checks of tests/check.py."""
 
 import dataclasses
+import functools
 import importlib
 import itertools
 import pkgutil
@@ -14,7 +15,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.primitives
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.types import ArrayType, array_type
+from fungrad.core.types import ArrayType, array_type, type_of
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.ufunc import Elementwise, Function, elementwise
 from tests.backends.fake_cupy import make_module
@@ -268,3 +269,41 @@ def test_complex_functions_pull_what_their_derivative_transposed_gives(function,
             expected = fg.vjp(paired, *xs)[1](1.0)
             found = fg.grad(paired, tuple(range(len(xs))))(*xs)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+# Facts
+
+
+TOTAL = [p for p in registered() if isinstance(p, Function) and p.total]
+HARD = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-300, 1e50])
+
+
+def call_with(function, operands, by, *values):
+    """Call a function with other values for the operands in `by`."""
+    given = dict(zip(by, values, strict=True))
+    return function(*[given.get(i, x) for i, x in enumerate(operands)])
+
+
+@pytest.mark.parametrize("total", TOTAL, ids=str)
+def test_a_total_function_has_values_and_derivatives_for_all_finite_numbers(total):
+    numbers = [HARD, HARD[:7].astype(int), HARD > 0]
+    if total.total is True:
+        numbers.append(np.array([0, 1, 1j, -1j, 1 + 1j, 0.5j * np.pi, -2]))
+    arity = next(len(s.operands) for s in ROWS if s.primitive is total)
+    taken = 0
+    for kinds in itertools.product(numbers, repeat=arity):
+        operands = [x.ravel() for x in np.meshgrid(*kinds)]
+        try:
+            total.abstract_eval(*map(type_of, operands))
+        except TypeError:
+            continue
+        taken += 1
+        by = [i for i, x in enumerate(operands) if x.dtype.kind in "fc"]
+        with np.errstate(divide="raise", invalid="raise", over="ignore"):
+            results = [total(*operands)]
+            if by and results[0].dtype.kind in "fc":
+                of_numbers = functools.partial(call_with, total, operands, by)
+                _, pullback = fg.vjp(of_numbers, *[operands[i] for i in by])
+                results += pullback(np.ones_like(results[0]))
+        assert all(np.isfinite(x.astype(complex)).all() for x in results)
+    assert taken

@@ -11,19 +11,11 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core.axes import name_in_batch
-from fungrad.core.types import kind_of
-from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.elementwise import Cast, lent, select
+from fungrad.primitives.elementwise import lent, select
 from fungrad.primitives.indexing import Gather
-from fungrad.primitives.reductions import ArgMax, ReduceAnd, ReduceOr
+from fungrad.primitives.reductions import ArgMax
 from fungrad.primitives.shaping import (
     Broadcast,
-    Concatenate,
-    Permute,
-    ReduceSum,
-    Reshape,
-    Reverse,
-    Slice,
 )
 
 
@@ -40,38 +32,13 @@ def lends(program: Program) -> bool:
     return name_in_batch.get() not in program.axis_names and not program.effect
 
 
-TOTAL = frozenset(
-    [
-        *("add", "subtract", "multiply", "negative", "positive", "absolute", "square", "sign"),
-        *(
-            "maximum",
-            "minimum",
-            "clamp",
-            "select",
-            "floor",
-            "ceil",
-            "rint",
-            "stop_gradient",
-            "lent",
-        ),
-        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-        *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"),
-        *("bitwise_and", "bitwise_or", "bitwise_xor", "invert"),
-        *("real", "imag", "complex", "conjugate", "sin", "cos", "tanh", "arctan", "arcsinh"),
-    ]
-)
-"""Elementwise primitives that have a value, and a derivative, for all finite numbers."""
-
-REARRANGING = (Broadcast, Concatenate, Permute, Reshape, Reverse, Slice)
-
-
 def is_total(program: Program) -> bool:
     """Whether a program may be run on anything finite: it neither warns nor fails, short of an overflow."""
+    types = program.expr.types
     return all(
-        isinstance(primitive, (*REARRANGING, ReduceSum, ReduceAnd, ReduceOr, DotGeneral))
-        or primitive.name in TOTAL
-        or (isinstance(primitive, Cast) and kind_of(primitive.dtype) in "bfc")
-        for primitive, _, _ in program.expr.equations
+        primitive.total is True
+        or (primitive.total == "real" and types[inputs[0]].dtype.kind != "c")
+        for primitive, inputs, _ in program.expr.equations
     )
 
 

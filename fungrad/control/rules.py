@@ -255,6 +255,7 @@ class OfRule(Primitive):
     called: str
 
     linear = (0,)
+    relays = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x

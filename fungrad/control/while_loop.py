@@ -35,7 +35,7 @@ from fungrad.control.carry import (
     unshared,
     with_advice,
 )
-from fungrad.control.lanes import REARRANGING, along, is_total, lends, only
+from fungrad.control.lanes import along, is_total, lends, only
 from fungrad.control.programs import NotTraced, OfPrograms, batched_program, close, record, shared
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -226,7 +226,7 @@ def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
         alone = not (primitive.effect or primitive.axis_names) and still.issuperset(inputs)
         if alone:
             still.update(outputs)
-        if alone and not isinstance(primitive, REARRANGING):
+        if alone and not primitive.rearranges:
             made += outputs
         else:
             rest.append((equation, source))

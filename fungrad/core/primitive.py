@@ -6,7 +6,7 @@ import contextvars
 import dataclasses
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -95,6 +95,22 @@ class Primitive(InternedValue):
 
     view: ClassVar[bool] = False
     """Whether the result of `impl` may share memory with an operand."""
+
+    rearranges: ClassVar[bool] = False
+    """Whether the result is a view of elements of its one operand, each in one place or in several."""
+
+    total: ClassVar[bool | Literal["real"]] = False
+    """Whether there is a result, and a derivative, for all finite operands: short of an overflow, it neither
+    warns nor fails. "real" if it has poles among the complex numbers alone."""
+
+    divides: ClassVar[bool] = False
+    """Whether the second operand is a divisor, which should not be zero."""
+
+    infix: ClassVar[str | None] = None
+    """The operator that Python writes for it, if NumPy's scalars have one that is the same for real numbers."""
+
+    relays: ClassVar[bool] = False
+    """Whether its operand is its result, which has been computed elsewhere: messages speak of the result alone."""
 
     axis_names: frozenset[Hashable] = frozenset()
     """The named axes across which it works: see `core/axes.py`."""

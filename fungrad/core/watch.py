@@ -20,8 +20,6 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 
-DIVISIONS = frozenset(["divide", "floor_divide", "remainder", "fmod"])
-
 
 class Watch:
     """What was seen in one run of a program."""
@@ -41,7 +39,7 @@ class Watch:
     ) -> None:
         """Look at what an equation, the one of that number, gave. There may be more results than it names."""
         primitive, inputs, outputs = equation
-        if self._settings.divisions_checked and primitive.name in DIVISIONS:
+        if self._settings.divisions_checked and primitive.divides:
             divisor = operands[1]
             if type(divisor) is not Tracer and not namespace((divisor,)).all(divisor):
                 where = describe_source(source)
@@ -93,7 +91,7 @@ def _message(
     types = ", ".join(str(type_of(x)) for x in operands)
     of = f" of {types}" if operands else ""
     already = [i for i, x in enumerate(operands) if fault(x, chosen) == kind]
-    if primitive.name == "of_rule":  # its operand is what the rule gave
+    if primitive.relays:
         already, of = [], ""
     came = f"; its operand {already[0]} had {kind} already" if already else ""
     return (

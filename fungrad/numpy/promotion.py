@@ -22,7 +22,6 @@ from fungrad.primitives.shaping import Broadcast, Concatenate, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
-COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
 """The primitives that take Python integers of any size, beyond the range of the other operand too."""
 
 
@@ -138,7 +137,7 @@ def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple
 
     None if the array is weak or would be converted, or if NumPy looks at the scalar's value.
     """
-    if type_.weak or (type_.dtype.kind in "iu" and primitive.name in COMPARISONS):
+    if type_.weak or (type_.dtype.kind in "iu" and primitive.compares):
         return None
     types = (type_, PYTHON_SCALARS[scalar])
     dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)
@@ -265,7 +264,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     `keep_weak` is for operators, which make of weak operands a weak result, as Python does.
     """
     operands = [as_array(x) for x in operands]
-    if primitive.name in COMPARISONS:
+    if primitive.compares:
         operands = _comparable(*operands)
     trace = trace_of(operands)
     assert trace is not None

@@ -16,10 +16,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.indexing import getitem, item_of, setitem_functional
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Permute, Reshape, Reverse, Slice
-
-REARRANGING = (Slice, Reshape, Permute, Reverse, Broadcast)
-"""The primitives that NumPy has views for."""
+from fungrad.primitives.shaping import Broadcast, Permute, Reverse, Slice
 
 Item = Any  # an integer, (start, stop, step), None, Ellipsis, or Tracer for a traced integer
 

@@ -34,7 +34,6 @@ from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, lies_in_order, like
 from fungrad.numpy.steps import (
-    REARRANGING,
     SlidingWindows,
     Step,
     Steps,
@@ -345,7 +344,7 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
         primitive, inputs = x.owner.maker(v)
         if primitive is None:
             return None
-        if not isinstance(primitive, REARRANGING) and primitive not in (e.real, e.imag):
+        if not primitive.rearranges and primitive not in (e.real, e.imag):
             return None
         steps.append(primitive)
         (v,) = inputs

@@ -34,6 +34,7 @@ class DotGeneral(Primitive):
     ndims: tuple[int, int] | None = dataclasses.field(default=None, repr=False)
 
     multilinear = True
+    total = True
 
     def __call__(self, *operands: Any) -> Any:
         """Apply to arrays (at once) or tracers (recorded)."""

@@ -116,6 +116,11 @@ class Cast(Elementwise):
         """Whether the dtype has tangents."""
         return kind_of(self.dtype) in "fc"
 
+    @property
+    def total(self) -> bool:
+        """Whether every number has one: of integers, none for infinities and what is too large."""
+        return kind_of(self.dtype) in "bfc"
+
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
         return ArrayType(types[0].shape, self.dtype, self.weak)
 
@@ -129,7 +134,9 @@ class Cast(Elementwise):
         return (Cast(x.dtype, x.type.weak)(ct),)
 
 
-stop_gradient = elementwise("stop_gradient", function=lambda xp, x: x, dtype=keep_dtype, view=True)
+stop_gradient = elementwise(
+    "stop_gradient", function=lambda xp, x: x, dtype=keep_dtype, view=True, total=True
+)
 # For computations whose results are thrown away: so a tangent that is lent has no part in anything, either.
 lent = elementwise(
     "lent",
@@ -137,6 +144,7 @@ lent = elementwise(
     dtype=keep_dtype,
     transposes=(lambda ct, x: None,),
     view=True,
+    total=True,
 )
 select: Function = elementwise(
     "select",
@@ -148,6 +156,7 @@ select: Function = elementwise(
         lambda ct, p, x, y: masked(p, ct),
         lambda ct, p, x, y: select(p, zeros_like(ct), ct),
     ),
+    total=True,
 )
 
 
@@ -182,6 +191,7 @@ clamp = elementwise(  # (lo, x, hi): the lesser one of hi and of the greater one
     # NumPy has no loop of `clip` for dtypes that packages add, and takes a wider one.
     function=lambda xp, lo, x, hi: xp.clip(x, lo, hi).astype(type_of(x).dtype, copy=False),
     dtype=clamp_dtype,
+    total=True,
 )
 complex_ = elementwise(
     "complex",
@@ -189,6 +199,7 @@ complex_ = elementwise(
     dtype=complex_dtype,
     linear=(0, 1),
     transposes=(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
+    total=True,
 )
 real: Function = elementwise(
     "real",
@@ -196,6 +207,7 @@ real: Function = elementwise(
     linear=(0,),
     transposes=(lambda ct, x: Cast(x.dtype)(ct),),
     view=True,
+    total=True,
 )
 imag: Function = elementwise(
     "imag",
@@ -206,30 +218,38 @@ imag: Function = elementwise(
     linear=(0,),
     transposes=(lambda ct, x: complex_(zeros_like(ct), neg(ct)) if x.dtype.kind == "c" else None,),
     view=True,
+    total=True,
 )
-conj: Function = elementwise("conjugate", linear=(0,), transposes=(lambda ct, x: conj(ct),))
+conj: Function = elementwise(
+    "conjugate", linear=(0,), transposes=(lambda ct, x: conj(ct),), total=True
+)
 
 # Arithmetic
 
-neg: Function = elementwise("negative", linear=(0,), transposes=(negated,))
-positive = elementwise("positive", linear=(0,), transposes=(same,))
-add = elementwise("add", same, same, transposes=(same, same))
-sub = elementwise("subtract", same, negated, transposes=(same, negated))
+neg: Function = elementwise("negative", linear=(0,), transposes=(negated,), total=True)
+positive = elementwise("positive", linear=(0,), transposes=(same,), total=True)
+add = elementwise("add", same, same, transposes=(same, same), infix="+", total=True)
+sub = elementwise("subtract", same, negated, transposes=(same, negated), infix="-", total=True)
 mul: Function = elementwise(
     "multiply",
     multilinear=True,
     transposes=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+    infix="*",
+    total=True,
 )
 div: Function = elementwise(
     "divide",
     lambda t, out, x, y: div(t, y),
     lambda t, out, x, y: mul(t, neg(div(out, y))),
     transposes=(lambda ct, x, y: div(ct, y), None),
+    divides=True,
 )
 reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
-floor_divide = elementwise("floor_divide")
-remainder = elementwise("remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)))
-fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))))
+floor_divide = elementwise("floor_divide", divides=True)
+remainder = elementwise(
+    "remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)), divides=True
+)
+fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))), divides=True)
 ldexp: Function = elementwise(
     "ldexp", linear=(0,), transposes=(lambda ct, x, n: ldexp(ct, n), None)
 )
@@ -264,45 +284,45 @@ def same_sign(x: Any, y: Any) -> Any:
     return equal(signbit(x), signbit(y))
 
 
-floor = elementwise("floor")
-ceil = elementwise("ceil")
+floor = elementwise("floor", total=True)
+ceil = elementwise("ceil", total=True)
 trunc: Function = elementwise("trunc")
-rint = elementwise("rint")
-absolute = elementwise("absolute", abs_partial)
-sign = elementwise("sign", sign_partial, holomorphic=False)
+rint = elementwise("rint", total=True)
+absolute = elementwise("absolute", abs_partial, total=True)
+sign = elementwise("sign", sign_partial, holomorphic=False, total=True)
 copysign = elementwise("copysign", lambda t, out, x, y: select(same_sign(x, y), t, neg(t)), None)
 heaviside = elementwise("heaviside", None, lambda t, out, x, y: mul(t, cast(x == 0, t)))
 nextafter = elementwise("nextafter")
 spacing = elementwise("spacing")
 either = (lambda t, out, x, y: share(t, x, y, out), lambda t, out, x, y: share(t, y, x, out))
-maximum: Function = elementwise("maximum", *either)
-minimum = elementwise("minimum", *either)
+maximum: Function = elementwise("maximum", *either, total=True)
+minimum = elementwise("minimum", *either, total=True)
 fmax = elementwise("fmax", *either)
 fmin = elementwise("fmin", *either)
 
 # Tests: these have booleans for results
 
-equal = elementwise("equal")
-not_equal = elementwise("not_equal")
-less: Function = elementwise("less")
-less_equal = elementwise("less_equal")
-greater: Function = elementwise("greater")
-greater_equal: Function = elementwise("greater_equal")
-isnan = elementwise("isnan")
-isinf = elementwise("isinf")
-isfinite = elementwise("isfinite")
+equal = elementwise("equal", compares=True, total=True)
+not_equal = elementwise("not_equal", compares=True, total=True)
+less: Function = elementwise("less", compares=True, total=True)
+less_equal = elementwise("less_equal", compares=True, total=True)
+greater: Function = elementwise("greater", compares=True, total=True)
+greater_equal: Function = elementwise("greater_equal", compares=True, total=True)
+isnan = elementwise("isnan", total=True)
+isinf = elementwise("isinf", total=True)
+isfinite = elementwise("isfinite", total=True)
 signbit = elementwise("signbit")
-logical_and: Function = elementwise("logical_and")
-logical_or = elementwise("logical_or")
-logical_xor = elementwise("logical_xor")
-logical_not = elementwise("logical_not")
+logical_and: Function = elementwise("logical_and", total=True)
+logical_or = elementwise("logical_or", total=True)
+logical_xor = elementwise("logical_xor", total=True)
+logical_not = elementwise("logical_not", total=True)
 
 # Integers
 
-bitwise_and = elementwise("bitwise_and")
-bitwise_or = elementwise("bitwise_or")
-bitwise_xor = elementwise("bitwise_xor")
-invert = elementwise("invert")
+bitwise_and = elementwise("bitwise_and", total=True)
+bitwise_or = elementwise("bitwise_or", total=True)
+bitwise_xor = elementwise("bitwise_xor", total=True)
+invert = elementwise("invert", total=True)
 left_shift = elementwise("left_shift")
 right_shift = elementwise("right_shift")
 population_count = elementwise("population_count", function="bitwise_count")
@@ -392,7 +412,7 @@ float_power = elementwise(  # a kernel of its own, which rounds otherwise
     function=lambda xp, x, y: xp.float_power(x, y).astype(type_of(x).dtype, copy=False),
     dtype=keep_dtype,
 )
-square = elementwise("square", lambda t, out, x: mul(t, 2 * x))
+square = elementwise("square", lambda t, out, x: mul(t, 2 * x), total=True)
 sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
 cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
 
@@ -497,12 +517,12 @@ one_minus_square = elementwise(
     function=lambda xp, x: (1 - x) * (1 + x),
     dtype=keep_dtype,
 )
-sin = elementwise("sin", lambda t, out, x: mul(t, cos(x)))
-cos: Function = elementwise("cos", lambda t, out, x: mul(t, -sin(x)))
+sin = elementwise("sin", lambda t, out, x: mul(t, cos(x)), total=True)
+cos: Function = elementwise("cos", lambda t, out, x: mul(t, -sin(x)), total=True)
 tan = elementwise("tan", lambda t, out, x: mul(t, 1 + out * out))
 arcsin = elementwise("arcsin", lambda t, out, x: div(t, sqrt(one_minus_square(x))))
 arccos = elementwise("arccos", lambda t, out, x: div(t, -sqrt(one_minus_square(x))))
-arctan = elementwise("arctan", lambda t, out, x: div(t, 1 + x * x))
+arctan = elementwise("arctan", lambda t, out, x: div(t, 1 + x * x), total="real")
 
 
 def over_square(x: Any, r: Any) -> Any:
@@ -517,10 +537,11 @@ arctan2 = elementwise(  # (y, x)
 )
 sinh = elementwise("sinh", lambda t, out, x: mul(t, cosh(x)))
 cosh: Function = elementwise("cosh", lambda t, out, x: mul(t, sinh(x)))
-tanh: Function = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out))
+tanh: Function = elementwise("tanh", lambda t, out, x: mul(t, 1 - out * out), total="real")
 arcsinh = elementwise(
     "arcsinh",
     lambda t, out, x: div(t, sqrt(1 + x * x) if is_complex(x) else hypot(zeros_like(x) + 1, x)),
+    total="real",
 )
 arccosh = elementwise("arccosh", lambda t, out, x: div(t, sqrt(x - 1) * sqrt(x + 1)))
 arctanh = elementwise("arctanh", lambda t, out, x: div(t, one_minus_square(x)))

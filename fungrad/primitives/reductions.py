@@ -121,6 +121,7 @@ class Logical(Reduction):
     """What the reductions of booleans have in common."""
 
     differentiable = False
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if x.dtype != bool:

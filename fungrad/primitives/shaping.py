@@ -30,6 +30,8 @@ class Broadcast(Primitive):
     linear = (0,)
     view = True
     warns = False
+    rearranges = True
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         kept = tuple(n for i, n in enumerate(self.shape) if i not in self.axes)
@@ -77,6 +79,7 @@ class ReduceSum(Primitive):
     axes: tuple[int, ...]
 
     linear = (0,)
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x.update(shape=without_axes(self, x))
@@ -112,6 +115,8 @@ class Reshape(Primitive):
     linear = (0,)
     view = True
     warns = False
+    rearranges = True
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if math.prod(self.shape) != x.size:
@@ -140,6 +145,8 @@ class Permute(Primitive):
     linear = (0,)
     view = True
     warns = False
+    rearranges = True
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if sorted(self.axes) != list(range(x.ndim)):
@@ -168,6 +175,8 @@ class Reverse(Primitive):
     linear = (0,)
     view = True
     warns = False
+    rearranges = True
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         without_axes(self, x)
@@ -200,6 +209,7 @@ class Concatenate(Primitive):
 
     linear = ()  # in all operands
     warns = False
+    total = True
 
     def abstract_eval(self, *xs: ArrayType) -> ArrayType:
         if not xs:
@@ -262,6 +272,8 @@ class Slice(Primitive):
     linear = (0,)
     view = True
     warns = False
+    rearranges = True
+    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not len(self.start) == len(self.stop) == len(self.step) == x.ndim:

@@ -7,7 +7,7 @@ import importlib
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,11 +25,7 @@ def total(terms: Iterable[Any]) -> Any:
     return functools.reduce(operator.add, found) if found else None
 
 
-_OPERATORS: dict[str, Rule] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-}
+_INFIX: dict[str, Rule] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 class Elementwise(Primitive):
@@ -39,6 +35,9 @@ class Elementwise(Primitive):
 
     holomorphic: ClassVar[bool] = True
     """Whether the derivative by a complex operand, of a complex result, is a product with a complex number."""
+
+    compares: ClassVar[bool] = False
+    """Whether it compares two numbers: a Python integer that the other's dtype cannot hold is as good as infinite."""
 
     def result_dtype(self, *dtypes: DType) -> DType:
         """Return the dtype of the result; raise TypeError for operands it does not take."""
@@ -86,6 +85,10 @@ class Function(Elementwise):
     multilinear: bool  # type: ignore[misc]
     view: bool  # type: ignore[misc]
     holomorphic: bool  # type: ignore[misc]
+    total: bool | Literal["real"]  # type: ignore[misc]
+    compares: bool  # type: ignore[misc]
+    divides: bool  # type: ignore[misc]
+    infix: str | None  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
@@ -108,8 +111,9 @@ class Function(Elementwise):
         function = self.function
         if not isinstance(function, str):
             return function(xp, *operands)
-        if function in _OPERATORS and type(operands[0]) is type(operands[1]) is np.float64:
-            return _OPERATORS[function](*operands)  # NumPy runs it ten times faster than a ufunc
+        infix = self.infix
+        if infix is not None and type(operands[0]) is type(operands[1]) is np.float64:
+            return _INFIX[infix](*operands)  # NumPy runs it ten times faster than a ufunc
         return getattr(xp, function)(*operands)
 
     def expression(self, *names: str) -> str | None:
@@ -209,6 +213,10 @@ def elementwise(
     transposes: tuple[Rule | None, ...] | None = None,
     view: bool = False,
     holomorphic: bool = True,
+    total: bool | Literal["real"] = False,
+    compares: bool = False,
+    divides: bool = False,
+    infix: str | None = None,
 ) -> Function:
     """Declare an elementwise primitive.
 
@@ -226,9 +234,9 @@ def elementwise(
     dtype
         ``lambda *dtypes`` giving the dtype of the result; by default the NumPy ufunc's own rule. What is no ufunc
         of NumPy needs it.
-    linear, multilinear, view
+    linear, multilinear, view, total, divides, infix
         As on `Primitive`.
-    holomorphic
+    holomorphic, compares
         As on `Elementwise`.
     transposes
         For each operand, ``lambda ct, *operands`` giving its cotangent when it is `Linear`.
@@ -248,5 +256,6 @@ def elementwise(
             )
         dtype = ufunc_dtype(ufunc)
     return Function(
-        name, function, dtype, partials, transposes, linear, multilinear, view, holomorphic
+        *(name, function, dtype, partials, transposes),
+        *(linear, multilinear, view, holomorphic, total, compares, divides, infix),
     )

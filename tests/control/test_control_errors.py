@@ -459,6 +459,14 @@ def test_batches_compute_only_what_takes_part():
     np.testing.assert_array_equal(fg.vmap(steps)(np.array([2.0, 5.0])), [1, 4])
 
 
+def test_batches_compute_nothing_at_poles_for_calls_that_are_done():
+    def f(n, z):
+        return lax.while_loop(lambda c: c[0] > 0, lambda c: (c[0] - 1, fnp.arctan(c[1])), (n, z))[1]
+
+    z = np.array([1j, 0.5j])  # arctan(1j) is infinite, and NumPy warns
+    np.testing.assert_array_equal(fg.vmap(f)(np.array([0, 1]), z), [1j, np.arctan(0.5j)])
+
+
 def test_advice_names_what_differs():
     start = np.zeros(2)
     for step, words in (

@@ -15,10 +15,8 @@ from fungrad.compile.emit.pieces import Definition, Line, Listing, Origin, defin
 from fungrad.compile.schedule import Assign, Call, Free, Into, Operand, Schedule, Step
 from fungrad.core.expr import variable_names
 from fungrad.core.primitive import Primitive
-from fungrad.primitives.elementwise import Cast, add, mul, sub
+from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.ufunc import Function
-
-OPERATORS: dict[Primitive, str] = {add: "+", sub: "-", mul: "*"}
 
 
 class PythonSource(NamedTuple):
@@ -149,14 +147,14 @@ class _Printer:
 
         Of real numbers only: for integers, scalars warn of an overflow and arrays do not.
         """
-        if step.primitive not in OPERATORS:
+        if step.primitive.infix is None:
             return None
         type_ = self.schedule.types[step.results[0]]
         if type_.shape or type_.dtype.kind != "f":
             return None
         if all(operand.register in self.schedule.constants for operand in step.operands):
             return None  # of literals it would be no NumPy scalar
-        return f" {OPERATORS[step.primitive]} ".join(operands)
+        return f" {step.primitive.infix} ".join(operands)
 
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
         """Return operands as source. Only NumPy's functions take literals for arrays."""
