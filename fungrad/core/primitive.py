@@ -225,10 +225,12 @@ class Primitive(InternedValue):
             for x, moves in zip(operands, flags, strict=True)
         ]
         if self.multilinear:
-            return [
-                self.transpose(ct, *operands[:i], x, *operands[i + 1 :])[i] if moves else None
-                for i, (x, moves) in enumerate(zip(standing, flags, strict=True))
-            ]
+            found: list[Any] = [None] * len(flags)
+            for i in range(len(flags) - 1, -1, -1):  # in the order in which a sum is transposed
+                if flags[i]:
+                    others = (*operands[:i], standing[i], *operands[i + 1 :])
+                    found[i] = self.transpose(ct, *others)[i]
+            return found
         linear = self.linear
         if linear is None or (linear and not any(flags[i] for i in linear)):
             return None

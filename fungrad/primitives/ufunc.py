@@ -63,10 +63,11 @@ class Elementwise(Primitive):
         if any(m and type_of(x).dtype != dtype for x, m in zip(operands, flags, strict=True)):
             return None
         none = (None,) * len(flags)
-        return [
-            self.jvp((*none[:i], ct, *none[i + 1 :]), out, *operands) if moves else None
-            for i, moves in enumerate(flags)
-        ]
+        found: list[Any] = [*none]
+        for i in range(len(flags) - 1, -1, -1):  # in the order in which a sum is transposed
+            if flags[i]:
+                found[i] = self.jvp((*none[:i], ct, *none[i + 1 :]), out, *operands)
+        return found
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
@@ -147,14 +148,13 @@ class Function(Elementwise):
     def pull(
         self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]
     ) -> Sequence[Any] | None:
-        rules = self.transposes
-        if rules is None:
+        rules = [r for r, moves in zip(self.transposes or (), flags, strict=False) if moves]
+        if not rules or None in rules:
             return super().pull(ct, flags, out, operands)
-        found = []
-        for rule, moves in zip(rules, flags, strict=True):
-            if moves and rule is None:
-                return super().pull(ct, flags, out, operands)
-            found.append(rule(ct, *operands) if moves else None)  # type: ignore[misc]
+        found: list[Any] = [None] * len(flags)
+        for i in range(len(flags) - 1, -1, -1):
+            if flags[i]:
+                found[i] = rules.pop()(ct, *operands)  # type: ignore[misc]
         return found
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
