@@ -24,13 +24,13 @@ def run_pending(trace: Recording) -> None:
     place of the call finds them known.
     """
     while (number := len(trace.known)) < len(trace.equations):
-        if trace.equations[number][0].effect and not trace.turn.claim(number):
-            time.sleep(0.001)
-            continue
         try:
+            if trace.equations[number][0].effect and not trace.turn.claim(number):
+                time.sleep(0.001)
+                continue
             evaluated = _evaluated(trace, number)
         except BaseException:
-            trace.turn.performing = None
+            trace.turn.release()
             raise
         # Another thread may have been faster.
         trace.known[number : number + 1] = (evaluated,)

@@ -21,9 +21,8 @@ class Turn:
 
     def __init__(self) -> None:
         self.free = [True]
-        self.performing: tuple[int, int] | None = (
-            None  # an equation with an effect, and the thread that runs it
-        )
+        # An equation with an effect, and the thread that runs it.
+        self.performing: tuple[int, int] | None = None
 
     def claim(self, number: int) -> bool:
         """Whether this thread is the one to run the equation `number`, which has an effect."""
@@ -34,6 +33,12 @@ class Turn:
                 self.performing = mine
                 return True
         return all(thread.ident != holder[1] for thread in threading.enumerate())
+
+    def release(self) -> None:
+        """Give back what this thread has claimed."""
+        holder = self.performing
+        if holder is not None and holder[1] == threading.get_ident():
+            self.performing = None
 
     def wait(self) -> None:
         """Take the turn after another thread's."""
