@@ -9,11 +9,9 @@ from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.dynamic import DynamicSlice
+from fungrad.primitives.dynamic import SLICES
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Broadcast, Slice
-
-SLICES = Slice, DynamicSlice
+from fungrad.primitives.shaping import Broadcast
 
 
 @dataclass(frozen=True)
@@ -30,18 +28,15 @@ class Memory:
         Views in which one element has several places.
     copied
         Slices that are copied, so that what they are of can be overwritten.
-    last
-        Of each variable the number of the equation that reads it last; the number of equations for outputs, -1 for what
-        nobody reads.
     needed
-        The same of its memory: what reads a view reads its root.
+        Of each variable the number of the equation that reads its memory last, a view of it too; the number of equations
+        for outputs, -1 for what nobody reads.
     """
 
     root: tuple[int, ...]
     owned: frozenset[int]
     repeated: frozenset[int]
     copied: frozenset[int]
-    last: tuple[int, ...]
     needed: tuple[int, ...]
 
 
@@ -74,7 +69,6 @@ def memory_of(expr: Expr, donated: Sequence[int] = (), scalars: bool = True) -> 
         frozenset(owned),
         frozenset(repeated),
         frozenset(copied),
-        tuple(last),
         tuple(needed),
     )
 

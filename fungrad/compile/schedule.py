@@ -21,7 +21,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.shaping import Broadcast
-from fungrad.primitives.ufunc import Function
+from fungrad.primitives.ufunc import broadcasts
 
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
@@ -266,7 +266,7 @@ class _Scheduler:
         """Return the operands; broadcasts are left to NumPy where it does them itself."""
         primitive, inputs, outputs = equation
         lazy = [v for v in dict.fromkeys(inputs) if v in self.lazy]
-        if lazy and isinstance(primitive, Function) and isinstance(primitive.function, str):
+        if lazy and broadcasts(primitive):
             shapes = [self._shape_at_hand(v) for v in inputs]
             if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
                 return tuple([self._at_hand(v) for v in inputs])

@@ -13,13 +13,11 @@ from fungrad.core.config import check_exprs
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, execute
 from fungrad.core.types import Shape, array_type
-from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
+from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
 from fungrad.primitives.elementwise import add, mul, neg
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Pad, Reshape, Slice, with_units
+from fungrad.primitives.shaping import Broadcast, Pad, Reshape, with_units
 from fungrad.primitives.ufunc import Elementwise
-
-SLICES = Slice, DynamicSlice
 
 
 def simplify(expr: Expr) -> Expr:

@@ -18,6 +18,7 @@ from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_l
 from fungrad.primitives.shaping import (
     Broadcast,
     Reshape,
+    Slice,
     expand,
     inverse_permutation,
     permuted,
@@ -78,6 +79,10 @@ class DynamicSlice(Primitive):
             order = tuple(a - 1 for a in _leading(self.axes, ndim)[1:])
             found = Gather()(permuted(x, order), *places[1:])
         return permuted(found, inverse_permutation(_leading(self.axes, ndim)))
+
+
+SLICES = Slice, DynamicSlice
+"""The primitives that take a part of an array which is a view."""
 
 
 @primitive

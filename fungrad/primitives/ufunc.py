@@ -174,6 +174,11 @@ class Function(Elementwise):
         return self.name
 
 
+def broadcasts(primitive: Primitive) -> bool:
+    """Whether compiled code calls a function of NumPy's, which broadcasts operands by itself and takes literals."""
+    return isinstance(primitive, Function) and isinstance(primitive.function, str)
+
+
 def _entry(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 

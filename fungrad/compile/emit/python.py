@@ -16,7 +16,7 @@ from fungrad.compile.schedule import Assign, Call, Free, Into, Operand, Schedule
 from fungrad.core.expr import variable_names
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.ufunc import Function
+from fungrad.primitives.ufunc import broadcasts
 
 
 class PythonSource(NamedTuple):
@@ -158,8 +158,7 @@ class _Printer:
 
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
         """Return operands as source. Only NumPy's functions take literals for arrays."""
-        of_numpy = isinstance(primitive, Function) and isinstance(primitive.function, str)
-        name = self._name if of_numpy else self._bound
+        name = self._name if broadcasts(primitive) else self._bound
         return [
             name(r) if shape is None else f"{name(r)}.reshape({shape})" for r, shape in operands
         ]
