@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from fungrad.core.float_warnings import ORIGINS
-from fungrad.core.frames import at_store, is_internal
+from fungrad.core.frames import at_store, called_in, is_internal
 from tests.stepping import step_through, traced
 
 STANDARD = ("contextlib", "functools", "dataclasses", "collections", "weakref", "tests")
@@ -90,7 +90,7 @@ def where(frame: FrameType) -> str:
 
 
 def asked_by_numpy(frame: FrameType) -> bool:
-    """Whether NumPy asks a tracer for its class, whether it is an integer, or stores one as a number.
+    """Whether NumPy asks a tracer for its class, whether it is an integer, or stores or fills with one as a number.
 
     It drops whatever exception that raises; one about the class may be noticed later, as a SystemError.
     """
@@ -104,7 +104,7 @@ def asked_by_numpy(frame: FrameType) -> bool:
             user = here.f_back
             while user is not None and is_internal(user):
                 user = user.f_back
-            return user is not None and at_store(user)
+            return user is not None and (at_store(user) or called_in(user)[0].endswith(".fill"))
         here = here.f_back
     return False
 
