@@ -63,7 +63,8 @@ class Warm:
     def __init__(self, call: str | RandomCall) -> None:
         self.call, self.arrays = SCENARIOS[call]() if isinstance(call, str) else made(call)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as in `check`: the calls to come have to give the same
+            # As in `check`: the calls to come have to give the same.
+            warnings.simplefilter("ignore")
             for _ in range(4):
                 self.expected = self.call()
         self.copies = [x.copy() for x in self.arrays]
