@@ -85,11 +85,11 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         named_call,
         named_scope,
     )
-    from fungrad.control.checkpoint import checkpoint, remat
-    from fungrad.control.closures import closure_convert, custom_gradient
-    from fungrad.control.custom_jvp import custom_jvp
-    from fungrad.control.custom_vjp import custom_vjp
-    from fungrad.control.residuals import print_saved_residuals
+    from fungrad.programs.rules.checkpoint import checkpoint, remat
+    from fungrad.programs.rules.closures import closure_convert, custom_gradient
+    from fungrad.programs.rules.custom_jvp import custom_jvp
+    from fungrad.programs.rules.custom_vjp import custom_vjp
+    from fungrad.programs.rules.residuals import print_saved_residuals
     from fungrad.settings import (
         checking_leaks,
         config,
@@ -143,15 +143,15 @@ __all__ += [
 ]
 _are_in("fungrad.compat")
 __all__ += ["checkpoint", "remat"]
-_are_in("fungrad.control.checkpoint")
+_are_in("fungrad.programs.rules.checkpoint")
 __all__ += ["closure_convert", "custom_gradient"]
-_are_in("fungrad.control.closures")
+_are_in("fungrad.programs.rules.closures")
 __all__ += ["custom_jvp"]
-_are_in("fungrad.control.custom_jvp")
+_are_in("fungrad.programs.rules.custom_jvp")
 __all__ += ["custom_vjp"]
-_are_in("fungrad.control.custom_vjp")
+_are_in("fungrad.programs.rules.custom_vjp")
 __all__ += ["print_saved_residuals"]
-_are_in("fungrad.control.residuals")
+_are_in("fungrad.programs.rules.residuals")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit",
     "explain_cache_misses", "log_compiles", "strict_conversions", "strict_dependence",

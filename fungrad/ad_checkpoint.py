@@ -16,9 +16,9 @@
 
 from typing import Any
 
-from fungrad.control import policies as checkpoint_policies
-from fungrad.control.checkpoint import checkpoint, checkpoint_name, remat
-from fungrad.control.residuals import print_saved_residuals, saved_residuals
+from fungrad.programs.rules import policies as checkpoint_policies
+from fungrad.programs.rules.checkpoint import checkpoint, checkpoint_name, remat
+from fungrad.programs.rules.residuals import print_saved_residuals, saved_residuals
 
 __all__ = [
     "checkpoint",

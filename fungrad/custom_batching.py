@@ -1,5 +1,5 @@
 """Functions with rules of their own for `vmap`: `custom_vmap`, `sequential_vmap`."""
 
-from fungrad.control.custom_vmap import custom_vmap, sequential_vmap
+from fungrad.programs.rules.custom_vmap import custom_vmap, sequential_vmap
 
 __all__ = ["custom_vmap", "sequential_vmap"]

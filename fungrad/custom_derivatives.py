@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fungrad.control.closures import closure_convert, custom_gradient
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
-from fungrad.control.linear_call import linear_call
-from fungrad.control.rules import SymbolicZero, zero_like
 from fungrad.core import tree
+from fungrad.programs.rules.closures import closure_convert, custom_gradient
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.custom_vjp import CustomVJPPrimal, custom_vjp
+from fungrad.programs.rules.linear_call import linear_call
+from fungrad.programs.rules.rules import SymbolicZero, zero_like
 
 __all__ = [
     "CustomVJPPrimal",

@@ -111,7 +111,7 @@ def test_import_is_light():
     program = (
         "import sys, fungrad\n"
         "heavy = {'scipy', 'cupy', 'jax', 'llvmlite', 'autograd', 'matplotlib', 'logging', 'optree'}\n"
-        "heavy |= {f'fungrad.{m}' for m in ('compile', 'control', 'lax', 'debug', 'settings', 'transforms')}\n"
+        "heavy |= {f'fungrad.{m}' for m in ('compile', 'lax', 'debug', 'programs', 'rewrite', 'settings', 'transforms')}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     assert output_of(program) == []

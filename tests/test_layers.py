@@ -15,10 +15,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = {
     "core": 0,
-    "primitives": 2,
+    "primitives": 1,
+    "rewrite": 2,
     "compile": 3,
     "transforms": 4,
-    "control": 5,
+    "programs": 5,
     "numpy": 6,
 }
 PUBLIC = 7  # lax, scipy, random, nn, ...: built on the public API

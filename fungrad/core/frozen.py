@@ -298,7 +298,7 @@ _NOT_FOLLOWED = frozenset(["fungrad", "numpy", "scipy", *sys.stdlib_module_names
 
 _MAKERS = (
     "fungrad.transforms",
-    "fungrad.control",
+    "fungrad.programs",
     "fungrad.core.errors",
     "functools",
     "contextlib",

@@ -119,6 +119,9 @@ class Primitive(InternedValue):
     """Whether a call does more than compute its results (printing, say): it is then neither left out nor
     shared with an equal one."""
 
+    holds_programs: ClassVar[bool] = False
+    """Whether it runs programs, and decides by values which of them or how often."""
+
     remembered: ClassVar[bool] = True
     """Whether recent instances are kept though no program has them any more. Not those with fields of the user's."""
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.control.checked import Checked, decoded, encoded
-from fungrad.control.programs import close, shared
 from fungrad.core import tree
 from fungrad.core.backend import to_host
 from fungrad.core.checks import CheckError as CheckError
@@ -23,6 +21,8 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array, type_of
 from fungrad.debug import act, check_format
+from fungrad.programs.checked import Checked, decoded, encoded
+from fungrad.programs.closing import close, shared
 from fungrad.transforms.call import as_operand, check_callable, name_of
 
 __all__ = [

@@ -1,11 +1,11 @@
 """Loops and branches, solutions of equations: what is given functions."""
 
-from fungrad.control.cond import cond, switch
-from fungrad.control.linear_solve import custom_linear_solve
-from fungrad.control.loops import fori_loop, map, scan
-from fungrad.control.platform import platform_dependent
-from fungrad.control.root import custom_root
-from fungrad.control.while_loop import while_loop
+from fungrad.programs.loops.cond import cond, switch
+from fungrad.programs.loops.loops import fori_loop, map, scan
+from fungrad.programs.loops.platform import platform_dependent
+from fungrad.programs.loops.while_loop import while_loop
+from fungrad.programs.solvers.linear_solve import custom_linear_solve
+from fungrad.programs.solvers.root import custom_root
 
 __all__ = [
     "cond",

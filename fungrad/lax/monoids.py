@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.control.programs import Closure, close
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of, type_list
 from fungrad.primitives import elementwise as e
+from fungrad.programs.closing import Closure, close
 from fungrad.transforms.call import check_callable
 
 

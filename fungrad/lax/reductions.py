@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.control.programs import Closure, batched_program
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import type_list, type_of
@@ -41,6 +40,7 @@ from fungrad.primitives.shaping import (
     Reshape,
     slice_axis,
 )
+from fungrad.programs.closing import Closure, batched_program
 
 __all__ = [
     "argmax",

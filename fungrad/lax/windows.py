@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.control.programs import Closure, batched_program
 from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
@@ -22,6 +21,7 @@ from fungrad.numpy.views import own
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import Pad, Reshape
 from fungrad.primitives.windows import WindowMax, WindowMin, WindowSum, slide
+from fungrad.programs.closing import Closure, batched_program
 
 __all__ = ["reduce_window", "reduce_window_shape_tuple"]
 

@@ -23,6 +23,8 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, tangent_type
 from fungrad.primitives.elementwise import Cast
+from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
+from fungrad.rewrite.transpose import transpose_expr
 from fungrad.transforms.call import (
     argument_place,
     argument_type,
@@ -37,8 +39,6 @@ from fungrad.transforms.call import (
     run_on_values,
     split_aux,
 )
-from fungrad.transforms.linearize import Linearized, jvp_expr, linearize_expr
-from fungrad.transforms.transpose import transpose_expr
 
 
 class Traced:

@@ -19,6 +19,7 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, float0, kind_of
+from fungrad.rewrite.reverse import grad_expr
 from fungrad.transforms.call import (
     argument_place,
     argument_type,
@@ -32,7 +33,6 @@ from fungrad.transforms.call import (
     run_on_values,
     split_aux,
 )
-from fungrad.transforms.reverse import grad_expr
 
 
 @api_boundary

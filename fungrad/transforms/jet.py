@@ -14,9 +14,9 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
+from fungrad.rewrite.taylor import jet_expr
 from fungrad.transforms.autodiff import Traced, check_directions
 from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run_on_values
-from fungrad.transforms.taylor import jet_expr
 
 HIGHEST_ORDER = 170
 """The highest order whose factorial is a float64."""

@@ -1,9 +1,8 @@
-"""Vectorisation: one program for a batch of calls."""
+"""Vectorisation: `vmap`."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -11,21 +10,18 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.axes import name_in_batch, opened
-from fungrad.core.errors import MissingRuleError, api_boundary, describe_source
+from fungrad.core.axes import opened
+from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import layout_of, without_axis
 from fungrad.core.moving import may_move
 from fungrad.core.nesting import lifted
 from fungrad.core.snapshot import snapshot
-from fungrad.core.state import holding
-from fungrad.core.trace import Trace, rebind, record_expr
-from fungrad.core.tracer import current_trace
+from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
-from fungrad.primitives.collectives import Collective
-from fungrad.primitives.shaping import expand, index_axis, move_axis
+from fungrad.rewrite.batch import batch_expr
 from fungrad.transforms.call import (
     argument_place,
     argument_types,
@@ -36,147 +32,6 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
-
-
-def push_batch(
-    expr: Expr,
-    size: int,
-    arguments: Sequence[Any],
-    batched: Sequence[bool],
-    axis_name: Hashable = None,
-) -> tuple[list[Any], list[bool]]:
-    """Run `expr` on batches; return the outputs and which of them have a batch axis.
-
-    A batch axis is always axis 0. What depends on no batched input is computed once.
-    """
-    with holding(name_in_batch, axis_name):
-        return _push_batch(expr, size, arguments, batched, axis_name)
-
-
-def _push_batch(
-    expr: Expr, size: int, arguments: Sequence[Any], batched: Sequence[bool], axis_name: Hashable
-) -> tuple[list[Any], list[bool]]:
-    values: list[Any] = [None] * len(expr.types)
-    has_batch = [False] * len(expr.types)
-    for v, constant in expr.constants.items():
-        values[v] = constant
-    for v, x, b in zip(expr.inputs, arguments, batched, strict=True):
-        values[v], has_batch[v] = x, b
-    trace = current_trace.get()
-    for (primitive, inputs, outputs), source in expr.located():
-        if trace is not None:
-            trace.source = source
-        ins = [values[v] for v in inputs]
-        flags = tuple([has_batch[v] for v in inputs])
-        mapped = any(flags)
-        if axis_name in primitive.axis_names:
-            if isinstance(primitive, Collective):
-                values[outputs[0]], has_batch[outputs[0]] = primitive.over(flags, *ins)
-                continue
-            # It holds a program, whose results may differ though no operand does.
-            if ins and not mapped:
-                ins[-1] = expand(size, ins[-1], False)
-                flags = (*flags[:-1], True)
-            mapped = True
-        results = primitive.batch(size, flags, *ins) if mapped else rebind(primitive, ins, source)
-        if not primitive.multiple_results:
-            results = (results,)
-        varying = (primitive.varies(flags) if mapped else None) or [mapped] * len(outputs)
-        for v, x, b in zip(outputs, results, varying, strict=True):
-            values[v], has_batch[v] = x, b
-    return [values[v] for v in expr.outputs], [has_batch[v] for v in expr.outputs]
-
-
-def with_batch(
-    expr: Expr, batched: Sequence[bool], axis_name: Hashable, exactly: bool = False
-) -> list[bool]:
-    """Return which outputs of `expr` have a batch axis if the inputs marked in `batched` have one.
-
-    With `exactly`, which can differ within the batch: some have its axis though they do not.
-    """
-    marked = {v for v, b in zip(expr.inputs, batched, strict=True) if b}
-    for primitive, inputs, outputs in expr.equations:
-        flags = tuple([v in marked for v in inputs])
-        if axis_name in primitive.axis_names:  # it may differ from call to call by itself
-            marked.update(outputs)
-        elif any(flags):
-            varying = primitive.varies(flags, exactly)
-            marked.update(outputs if varying is None else itertools.compress(outputs, varying))
-    return [v in marked for v in expr.outputs]
-
-
-def batch_expr(
-    expr: Expr,
-    size: int,
-    in_axes: Sequence[int | None],
-    out_axes: Sequence[int | None],
-    label: str = "vmap",
-    axis_name: Hashable = None,
-) -> Expr:
-    """Return the program of a batch of `size` calls of `expr`.
-
-    Parameters
-    ----------
-    expr
-        A program without calls.
-    size
-        Length of the batch axes.
-    in_axes, out_axes
-        For each input and output, which of its axes (counted from the front) is the batch, or None.
-
-    Raises
-    ------
-    ValueError
-        If an output that depends on the batch has None in `out_axes`.
-    """
-    types = [
-        t if axis is None else t.update(shape=_insert(t, axis, size))
-        for t, axis in zip(expr.input_types, in_axes, strict=True)
-    ]
-
-    def batch(*arguments: Any) -> list[Any]:
-        leading = [
-            x if axis is None else move_axis(x, axis, 0)
-            for x, axis in zip(arguments, in_axes, strict=True)
-        ]
-        flags = [axis is not None for axis in in_axes]
-        outs, batched = push_batch(expr, size, leading, flags, axis_name)
-        differ = batched
-        if any(b and axis is None for b, axis in zip(batched, out_axes, strict=True)):
-            differ = with_batch(expr, flags, axis_name, exactly=True)
-        results = []
-        for x, b, axis, differs in zip(outs, batched, out_axes, differ, strict=True):
-            if axis is not None:
-                results.append(move_axis(expand(size, x, b), 0, axis))
-            elif not b:
-                results.append(x)
-            elif differs or not size:
-                raise ValueError(
-                    f"{label}: out_axes is None for a result that differs between the calls mapped over; "
-                    "give the axis that holds the batch, or reduce the result over it"
-                )
-            else:  # they are all the same
-                results.append(index_axis(x, 0, 0))
-        return results
-
-    return _without_name(axis_name, record_expr(label, batch, types))
-
-
-def _without_name(name: Hashable, expr: Expr) -> Expr:
-    """Return `expr`, or raise an error if something still works across the axis `name`."""
-    for (primitive, _, _), source in expr.located():
-        if name in primitive.axis_names:
-            raise MissingRuleError(
-                f"at {describe_source(source)}\na function that works across the axis {name!r} is run for each of "
-                "the calls that vmap maps over by itself, as those of iterative solvers are, so the calls "
-                "cannot meet. What does not depend on its arguments can be computed before, for the "
-                "function to close over."
-            )
-    return expr
-
-
-def _insert(type_: ArrayType, axis: int, size: int) -> tuple[int, ...]:
-    return (*type_.shape[:axis], size, *type_.shape[axis:])
 
 
 @api_boundary

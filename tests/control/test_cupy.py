@@ -7,9 +7,9 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.control.checkpoint import checkpoint
-from fungrad.control.linear_solve import custom_linear_solve
-from fungrad.control.root import custom_root
+from fungrad.programs.rules.checkpoint import checkpoint
+from fungrad.programs.solvers.linear_solve import custom_linear_solve
+from fungrad.programs.solvers.root import custom_root
 from fungrad.scipy import integrate, optimize
 from tests.backends.fake_cupy import make_module
 

@@ -9,9 +9,9 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import debug, lax
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.loops import scan
-from fungrad.control.rules import SymbolicZero
+from fungrad.programs.loops.loops import scan
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.rules import SymbolicZero
 from tests.agreement import check_agreement
 
 A = np.array([0.3, -1.2, 2.0])

@@ -9,11 +9,11 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import debug
-from fungrad.control.cond import cond
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
-from fungrad.control.loops import scan
-from fungrad.control.rules import SymbolicZero
+from fungrad.programs.loops.cond import cond
+from fungrad.programs.loops.loops import scan
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.custom_vjp import CustomVJPPrimal, custom_vjp
+from fungrad.programs.rules.rules import SymbolicZero
 from tests.backends.fake_cupy import make_module
 
 A = np.array([0.3, -1.2, 2.0])

@@ -7,8 +7,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.control.custom_vjp import custom_vjp
 from fungrad.custom_batching import custom_vmap, sequential_vmap
+from fungrad.programs.rules.custom_vjp import custom_vjp
 from tests.agreement import check_agreement
 
 A = np.array([0.3, -1.2, 2.0])

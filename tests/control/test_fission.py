@@ -9,9 +9,9 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.control import scan
-from fungrad.control.collapse import collapse
-from fungrad.control.fission import Plan, cut
+from fungrad.compile.loops.collapse import collapse
+from fungrad.compile.loops.fission import Plan, cut
+from fungrad.programs.loops import scan
 
 RNG = np.random.default_rng(3)
 N = 23

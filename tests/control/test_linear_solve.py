@@ -6,8 +6,8 @@ import scipy.sparse.linalg
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.control.linear_solve import MAX_DENSE, custom_linear_solve
-from fungrad.control.root import custom_root
+from fungrad.programs.solvers.linear_solve import MAX_DENSE, custom_linear_solve
+from fungrad.programs.solvers.root import custom_root
 from tests.agreement import check_agreement
 
 A = np.array([[2.0, 0.3], [0.5, 1.5]])
@@ -296,7 +296,7 @@ def test_the_same_programs_are_found_again():
 
 
 def test_dense_systems_have_a_limit():
-    from fungrad.control.linear_solve import Dense
+    from fungrad.programs.solvers.linear_solve import Dense
 
     with pytest.raises(ValueError, match="use custom_root with a tangent_solve"):
         Dense()(np, lambda x: x, (), [np.ones(MAX_DENSE + 1)])

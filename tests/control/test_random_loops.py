@@ -13,7 +13,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.control import fission
+from fungrad.compile.loops import fission
 
 M = np.linspace(-0.6, 0.7, 9).reshape(3, 3)
 

@@ -6,9 +6,9 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.custom_vjp import CustomVJPPrimal, custom_vjp
-from fungrad.control.rules import SymbolicZero
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.custom_vjp import CustomVJPPrimal, custom_vjp
+from fungrad.programs.rules.rules import SymbolicZero
 
 A = np.array([0.3, -1.2, 2.0])
 

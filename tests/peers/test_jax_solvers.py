@@ -13,8 +13,8 @@ from jax.scipy.sparse import linalg as jax_linalg  # noqa: E402
 
 import fungrad as fg  # noqa: E402
 import fungrad.numpy as fnp  # noqa: E402
-from fungrad.control.linear_solve import custom_linear_solve  # noqa: E402
-from fungrad.control.root import custom_root  # noqa: E402
+from fungrad.programs.solvers.linear_solve import custom_linear_solve  # noqa: E402
+from fungrad.programs.solvers.root import custom_root  # noqa: E402
 from fungrad.scipy import integrate, optimize  # noqa: E402
 from fungrad.scipy.sparse import linalg  # noqa: E402
 

@@ -6,7 +6,7 @@ import scipy.integrate
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.control import ode
+from fungrad.programs.solvers import ode
 from fungrad.scipy import integrate
 from tests.agreement import check_agreement
 from tests.numpy.checker import check_function

@@ -9,16 +9,16 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import tree
-from fungrad.control.cond import cond
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.loops import fori_loop, scan
-from fungrad.control.root import custom_root
-from fungrad.control.while_loop import while_loop
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.experimental.jet import jet
+from fungrad.programs.loops.cond import cond
+from fungrad.programs.loops.loops import fori_loop, scan
+from fungrad.programs.loops.while_loop import while_loop
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.solvers.root import custom_root
+from fungrad.rewrite.taylor import jet_expr
 from fungrad.scipy import integrate, special
 from fungrad.transforms.call import programs
-from fungrad.transforms.taylor import jet_expr
 from tests.backends.fake_cupy import make_module
 from tests.check import functions, moving
 from tests.programs import PROGRAMS as PLAIN_PROGRAMS

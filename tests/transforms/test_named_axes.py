@@ -8,15 +8,15 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.control.cond import cond
-from fungrad.control.custom_jvp import custom_jvp
-from fungrad.control.custom_vjp import custom_vjp
-from fungrad.control.linear_solve import custom_linear_solve
-from fungrad.control.loops import fori_loop, scan
-from fungrad.control.while_loop import while_loop
 from fungrad.core.axes import open_axes
 from fungrad.core.config import checking
 from fungrad.lax import collectives as lax
+from fungrad.programs.loops.cond import cond
+from fungrad.programs.loops.loops import fori_loop, scan
+from fungrad.programs.loops.while_loop import while_loop
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.custom_vjp import custom_vjp
+from fungrad.programs.solvers.linear_solve import custom_linear_solve
 from fungrad.scipy.integrate import odeint
 from tests.samples.row import reals
 

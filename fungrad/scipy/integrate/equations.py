@@ -9,13 +9,13 @@ import numpy as np
 import scipy.integrate
 from scipy.optimize import OptimizeResult
 
-from fungrad.control import ode
-from fungrad.control.programs import Closure, close, shared
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.programs.closing import Closure, close, shared
+from fungrad.programs.solvers import ode
 from fungrad.scipy.arguments import cast, operand
 
 

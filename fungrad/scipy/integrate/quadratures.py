@@ -9,11 +9,11 @@ import numpy as np
 import scipy.integrate
 import scipy.special
 
-from fungrad.control import quadrature
-from fungrad.control.programs import close, shared
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
+from fungrad.programs.closing import close, shared
+from fungrad.programs.solvers import quadrature
 from fungrad.scipy.arguments import as_tuple, cast, is_plain, operand
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.control.programs import close
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.numpy.promotion import has_tracer
+from fungrad.programs.closing import close
 from fungrad.scipy.arguments import as_tuple
 from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
 from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function

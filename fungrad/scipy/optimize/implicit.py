@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.control.linear_solve import Dense
-from fungrad.control.programs import Closure, NotTraced, shared, try_to_close
-from fungrad.control.root import root
-from fungrad.control.solver import HostSolver, Solver
 from fungrad.core.backend import to_device, to_host
 from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import ArrayType, array_type
 from fungrad.numpy.promotion import has_tracer
+from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
+from fungrad.programs.solvers.linear_solve import Dense
+from fungrad.programs.solvers.root import root
+from fungrad.programs.solvers.solver import HostSolver, Solver
 
 FLAG = array_type((), np.dtype(bool))
 COUNT = array_type((), np.dtype(np.int64))
@@ -110,5 +110,5 @@ def refuse(label: str, given: dict[str, bool], why: str) -> None:
     if wrong:
         raise TypeError(
             f"{label}: where something is traced, {', '.join(wrong)} cannot be used: {why}. Use "
-            "fungrad.control.root.custom_root with the equation that the solution fulfils."
+            "fungrad.programs.solvers.root.custom_root with the equation that the solution fulfils."
         )

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeResult
 
-from fungrad.control.programs import Closure, close, some_outputs
 from fungrad.core import tree
 from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
+from fungrad.programs.closing import Closure, close, some_outputs
 from fungrad.scipy.arguments import as_tuple, operand, untraced
 from fungrad.scipy.optimize.implicit import (
     COUNT,

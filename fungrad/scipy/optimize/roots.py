@@ -9,11 +9,11 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.control.programs import close
-from fungrad.control.root import tangent_solver
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
+from fungrad.programs.closing import close
+from fungrad.programs.solvers.root import tangent_solver
 from fungrad.scipy.arguments import as_tuple, operand
 from fungrad.scipy.optimize.implicit import (
     COUNT,

@@ -1,7 +1,7 @@
 """Solvers of large linear systems: `scipy.sparse.linalg` for traced arrays.
 
 The iterations are SciPy's. They run on arrays whenever the program runs, under `jit` too; derivatives
-are solutions of systems with the same matrix (`fungrad.control.linear_solve`).
+are solutions of systems with the same matrix (`fungrad.programs.solvers.linear_solve`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from fungrad.compile.lower import Program
-from fungrad.control.layout import Layout
-from fungrad.control.linear_solve import check_square, linear_solve
-from fungrad.control.programs import close, transposed
-from fungrad.control.solver import HostSolver
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy import dot
+from fungrad.programs.closing import close, transposed
+from fungrad.programs.solvers.layout import Layout
+from fungrad.programs.solvers.linear_solve import check_square, linear_solve
+from fungrad.programs.solvers.solver import HostSolver
 from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.sparse import products
 

@@ -1,0 +1,1 @@
+"""How the steps of a loop are run."""

@@ -1,0 +1,259 @@
+"""The arrays that loops hand on and branches return: their types must agree, and errors show where not."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.backend import namespace
+from fungrad.core.errors import here
+from fungrad.core.frozen import Draws
+from fungrad.core.snapshot import snapshot
+from fungrad.core.tracer import ARGUMENT, Tracer, resolve
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.programs.closing import Closure, NotTraced, try_to_close
+from fungrad.transforms.call import argument_type, as_operand
+
+
+class Leaves(NamedTuple):
+    """A pytree taken apart."""
+
+    leaves: list[Any]
+    structure: tree.TreeDef
+    types: list[ArrayType]
+
+    def rebuilt(self, leaves: Sequence[Any]) -> Any:
+        """Return the tree with other leaves."""
+        return tree.unflatten(self.structure, leaves)
+
+
+def leaves_of(x: Any, label: str) -> Leaves:
+    """Take `x` apart; raise a TypeError that starts with `label`, and says which it is, if a leaf is no array or number."""
+    leaves, structure = tree.flatten(x)
+    try:
+        return Leaves(leaves, structure, [type_of(leaf) for leaf in leaves])
+    except TypeError:
+        for path, leaf in tree.leaves_with_paths(x):
+            argument_type(leaf, label + path)
+        raise
+
+
+def any_tracer(x: Any) -> bool:
+    """Whether a leaf of `x` is a tracer."""
+    return any(type(leaf) is Tracer for leaf in tree.leaves(x))
+
+
+def have_values(leaves: Sequence[Any]) -> bool:
+    """Whether the values of all leaves are known, or can be computed now."""
+    return all(type(resolve(x)) is not Tracer for x in leaves)
+
+
+def check_same(
+    label: str,
+    what: tuple[str, str],
+    first: tuple[tree.TreeDef, Sequence[ArrayType]],
+    second: tuple[tree.TreeDef, Sequence[ArrayType]],
+    advice: str | None = None,
+) -> None:
+    """Raise a TypeError unless two results agree in structure, shapes and dtypes.
+
+    `what` says what the two are, in a word each. The advice, if none is given, is that on carries.
+    """
+    (structure, types), (other, others) = first, second
+    if structure == other and all(map(_alike, types, others)):
+        return
+    rows = [("", *what)]
+    here_and_there = [_by_path(structure, types), _by_path(other, others)]
+    for path in dict.fromkeys([*here_and_there[0], *here_and_there[1]]):
+        a, b = [by_path.get(path) for by_path in here_and_there]
+        mark = "" if a and b and _alike(a, b) else "   <- differ"
+        rows.append((path, str(a or "nothing"), f"{b or 'nothing'}{mark}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    table = "\n".join(f"  {p:{widths[0]}}  {a:{widths[1]}}  {b}".rstrip() for p, a, b in rows)
+    if set(here_and_there[0]) == set(here_and_there[1]) and structure != other:
+        table += f"\n  structures: {structure} and {other}"
+    raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice or advice_on_carries(first, second)}")
+
+
+def _alike(x: ArrayType, y: ArrayType) -> bool:
+    return (x.shape, x.dtype) == (y.shape, y.dtype)
+
+
+def _by_path(structure: tree.TreeDef, types: Sequence[ArrayType]) -> dict[str, ArrayType]:
+    named = tree.leaves_with_paths(tree.unflatten(structure, list(types)))
+    return {path or "result": t for path, t in named}
+
+
+def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
+    """Return the type to start a carry with: a Python number becomes what the loop makes of it.
+
+    What stays a Python number stays weak.
+    """
+    if not takes.weak or takes.shape != returns.shape:
+        return takes
+    number = takes.dtype if returns.weak else takes.dtype.type(0).item()  # gives way (NEP 50)
+    return returns.update(dtype=np.result_type(number, returns.dtype))
+
+
+def other_start(init: Leaves, result: Leaves) -> list[ArrayType] | None:
+    """Return the types to take the first step again with; None if those of `init` stay.
+
+    A Python number becomes what the loop makes of it, from its first step on.
+    """
+    if result.structure != init.structure:  # an error, which is not found here
+        return None
+    types = list(map(promoted, init.types, result.types))
+    return types if [t.dtype for t in types] != [t.dtype for t in init.types] else None
+
+
+def advice_on_carries(
+    first: tuple[tree.TreeDef, Sequence[ArrayType]],
+    second: tuple[tree.TreeDef, Sequence[ArrayType]],
+) -> str:
+    """Return what to do where a loop takes and returns different carries."""
+    if first[0] != second[0]:
+        return (
+            "Return the carry as the pytree it came in: a tuple stays a tuple, None stays None, and what is to "
+            "become an array starts as one."
+        )
+    if any(a.shape != b.shape for a, b in zip(first[1], second[1], strict=True)):
+        return (
+            "Start the loop with arrays of the shapes it makes (fungrad.numpy.broadcast_to), or reduce them at "
+            "the end of its body."
+        )
+    return (
+        "Start the loop with arrays of the dtypes it makes: write 0.0 instead of 0, or convert with "
+        ".astype(...), before the loop or at the end of its body. Dtypes are promoted as in NumPy: int64 and "
+        "float32 make float64."
+    )
+
+
+ROUNDS = 4
+"""How often a step is traced to find what becomes of Python numbers that the loop starts with."""
+
+
+def close_loop(
+    label: str,
+    step: Callable[..., Any],
+    carry: Leaves,
+    *rows: Any,
+    branch: bool = False,
+) -> tuple[Closure, list[ArrayType]] | NotTraced:
+    """Trace a step of a loop; return it and the types of the carries.
+
+    ``step(carry, *rows)`` returns the pair of the next carry and anything else. `rows` are trees of types. With
+    `branch` there may be no step.
+    Python numbers that start a loop are given the type the loop makes of them.
+    """
+    types = carry.types
+    for _ in range(ROUNDS):
+        draws = Draws(step)
+        closed = try_to_close(label, step, carry.rebuilt(types), *rows, weak=True, branch=branch)
+        if isinstance(closed, NotTraced):
+            return closed
+        draws.warn(label)
+        closure = closed
+        structure = closure.structure.children()[0]
+        returned = list(closure.program.expr.output_types[: structure.num_leaves])
+        if structure != carry.structure:
+            break
+        next_types = list(map(promoted, types, returned))
+        if next_types == types:
+            break
+        types = next_types
+    check_same(
+        f"{label}: the carry must keep its structure, shapes and dtypes",
+        ("takes", "returns"),
+        (carry.structure, types),
+        (structure, returned),
+    )
+    return closure, types
+
+
+def operands_as(leaves: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return leaves as operands of the dtypes of `types`."""
+    return [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
+
+
+def as_type(x: Any, type_: ArrayType) -> Any:
+    """Return `x` as an operand of the dtype of `type_`, strong."""
+    x = as_operand(x)
+    given = type_of(x)
+    if given.dtype == type_.dtype and not given.weak:
+        return x
+    return Cast(type_.dtype)(x)
+
+
+def protected(x: Any) -> Any:
+    """Return what stands for an array as it is now, and cannot be written to: a copy, or an argument.
+
+    The function may have returned a buffer of its own, which it will write to in the next step.
+    A bool becomes NumPy's, of which ``~`` is the negation. Other Python numbers stay: they have to give way to the
+    dtype of what they meet.
+    """
+    if type(x) is bool:
+        return np.bool_(x)
+    if type(x) is Tracer:
+        x = Tracer(x.owner, x.variable, x.type)
+        x.memory = ARGUMENT
+    if type(x) is not np.ndarray:
+        return x
+    x = snapshot(x)
+    x.flags.writeable = False
+    return x
+
+
+def unshared(x: Any, type_: ArrayType) -> Any:
+    """Return a carry as an array that shares memory with no other."""
+    if type(x) is Tracer:
+        return Tracer(x.owner, x.variable, x.type)
+    if type_.shape:
+        return x.copy()
+    return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x
+
+
+class NeedsTracing(Exception):
+    """A function used what traced arrays have, and arrays of NumPy or Python's numbers have not."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def needs_tracing(error: Exception) -> bool:
+    """Whether the error is that a value is no traced array.
+
+    Arrays of NumPy have no ``at``; Python's numbers have no axes, and divide by zero with an error.
+    """
+    if isinstance(error, ZeroDivisionError):
+        return True
+    if not isinstance(error, AttributeError):
+        return False
+    if type(error.obj) in PYTHON_SCALARS:
+        return error.name == "at" or hasattr(np.generic, error.name or "")
+    return error.name == "at" and isinstance(error.obj, (np.ndarray, np.generic))
+
+
+@contextlib.contextmanager
+def with_advice(label: str) -> Iterator[None]:
+    """Say what to do if the block writes into an array that `protected` made read-only.
+
+    Raises `NeedsTracing` if it has to be traced to run.
+    """
+    try:
+        yield
+    except (AttributeError, ZeroDivisionError) as error:
+        if needs_tracing(error):
+            raise NeedsTracing(error) from error
+        raise
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.add_note(
+                f"{label}: the arrays that a step is given are read-only; write c = c + x instead of c += x"
+            )
+        raise

@@ -1,0 +1,415 @@
+"""Loops until a condition is false: the primitive with its rules, and `while_loop`."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.compile.simplify import without_dead_code
+from fungrad.core.backend import as_result, to_device
+from fungrad.core.config import jit_disabled
+from fungrad.core.errors import MissingRuleError, api_boundary, here
+from fungrad.core.primitive import Primitive, place_of_use, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tree import TreeDef
+from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.primitives.elementwise import select
+from fungrad.primitives.reductions import ReduceOr
+from fungrad.primitives.shaping import expand
+from fungrad.programs.analysis import (
+    batched_carries,
+    batched_outputs,
+    by_series,
+    carries_for,
+    fixpoint,
+    quiet,
+    reads,
+    rearranged,
+    series_of,
+    widened,
+    with_series,
+)
+from fungrad.programs.closing import NotTraced, OfPrograms, batched_program, close, record, shared
+from fungrad.programs.loops.carry import (
+    Leaves,
+    NeedsTracing,
+    check_same,
+    close_loop,
+    have_values,
+    leaves_of,
+    operands_as,
+    other_start,
+    protected,
+    unshared,
+    with_advice,
+)
+from fungrad.programs.loops.lanes import along, is_total, lends, only
+from fungrad.transforms.call import check_callable, name_of
+
+
+@primitive
+class While(OfPrograms):
+    """Run `body` on the carries for as long as `cond` is true of them.
+
+    The operands are the constants of `cond` and of `body`, as many as `counts` says, then the carries.
+    """
+
+    cond: Program
+    body: Program
+    counts: tuple[int, int]
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.body.expr.output_types))
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Return what belongs to the condition, to the body, and the carries."""
+        c, b = self.counts
+        return operands[:c], operands[c : c + b], operands[c + b :]
+
+    @property
+    def _carries(self) -> slice:
+        """Where the carries are among the inputs of `body`."""
+        return slice(self.counts[1], len(self.body.expr.inputs))
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        of_cond, of_body, carries = self._split(to_device(xp, operands))
+        # The carries are the loop's own: copied once, then each step may write into them.
+        carries = [as_result(xp.array(x)) for x in carries]
+        test = shared(_at_once, self.cond, 0, 0).compiled(xp)
+        before, body = shared(_hoisted, self.body, len(of_body))
+        going = test(*of_cond, *carries)[0]
+        if going:  # else nothing of the body may be computed
+            of_body = [*of_body, *before.compiled(xp)(*of_body)]
+            step = shared(_at_once, body, len(of_body), len(carries)).compiled(xp)
+        while going:
+            carries = step(*of_body, *carries)
+            going = test(*of_cond, *carries)[0]
+        return tuple(carries)
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        # There is no telling how many steps there are, so nothing can be kept of them: the tangents
+        # come from a loop that computes the primals along.
+        if not any(self.moves([t is not None for t in tangents])):
+            return self(*operands) if known is None else known, [None] * len(self.abstract_eval())
+        results, t_out = by_series(self, operands, tangents, known is not None or not joint)
+        if joint:
+            return results, t_out
+        return self(*operands) if known is None else known, t_out
+
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        of_cond, of_body, carries = self._split([path[0] for path in paths])
+        c, b = self.counts
+        flags = self._moving([len(path) > 1 for path in paths])
+        n = len(self.body.expr.inputs)
+        k = n - b
+        moving = [i for i, flag in enumerate(flags) if flag]
+        moved = [i - b for i in moving if i >= b]  # the carries that move
+        body = with_series(self.body, moving, moved, order, again)
+        at = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
+        of_consts = [v for i in moving if i < b for v in at[i]]
+        of_carries = [v for i in moving if i >= b for v in at[i]]
+        inputs = [*range(b), *of_consts, *range(b, n), *of_carries]
+        step = rearranged(body, inputs, range(k + order * len(moved)))
+        types = [tangent_type(t) for t in self.body.expr.input_types]
+        widths = [*types[b:], *[types[b + i] for i in moved for _ in range(order)]]
+        cond = quiet(self.cond) if again else self.cond
+        cond = widened(cond, [*self.cond.expr.input_types[:c], *widths], range(c + k))
+        terms = series_of([paths[c + i] for i in moving], [types[i] for i in moving], order)
+        values = dict(zip([v for i in moving for v in at[i]], itertools.chain(*terms), strict=True))
+        loop = shared(While, cond, step, (c, b + len(of_consts)))
+        coefficients = loop(
+            *of_cond,
+            *of_body,
+            *[values[v] for v in of_consts],
+            *carries,
+            *[values[v] for v in of_carries],
+        )
+        starts = {i: k + order * j for j, i in enumerate(moved)}
+        return [
+            [x, *(coefficients[starts[i] : starts[i] + order] if i in starts else ())]
+            for i, x in enumerate(coefficients[:k])
+        ]
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        raise MissingRuleError(
+            "reverse-mode differentiation of a while_loop, or of a fori_loop with traced bounds, would have to "
+            f"keep every step of a loop of unknown length; the loop is at {place_of_use()}. Use scan, or "
+            "fori_loop with bounds that are Python integers, and a condition inside of it to leave the carry "
+            "as it is once done; custom_root, if the loop looks for a solution of an equation; forward mode "
+            "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
+        )
+
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        c, b = self.counts
+        tested = reads(self.cond.expr)
+        needed = [flag or read_by_cond for flag, read_by_cond in zip(used, tested[c:], strict=True)]
+        carries, read = carries_for(self.body, needed, (), b)
+        of_cond = [i for i in range(c) if tested[i]]
+        of_body = [i for i in range(b) if read[i]]
+        if (len(of_cond), len(of_body), len(carries)) == (c, b, len(used)):
+            return None
+        cond = rearranged(self.cond, [*of_cond, *[c + i for i in carries]], [0])
+        body = rearranged(self.body, [*of_body, *[b + i for i in carries]], carries)
+        operands = [*of_cond, *[c + i for i in of_body], *[c + b + i for i in carries]]
+        return shared(While, cond, body, (len(of_cond), len(of_body))), operands, carries
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        return self._moving(perturbed)[self._carries]
+
+    def _moving(self, perturbed: Sequence[bool]) -> list[bool]:
+        """Return which inputs of `body` come to have a tangent, if the operands in `perturbed` have one."""
+        given = perturbed[self.counts[0] :]
+        return fixpoint(self.body.expr, given, self._carries, derivatives=True)
+
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
+        return self._with_batch(batched, exactly)[1]
+
+    def _with_batch(
+        self, batched: Sequence[bool], exactly: bool = False
+    ) -> tuple[bool, list[bool]]:
+        """Return whether the condition has a batch, and which carries, if the operands `batched` have."""
+        b_cond, b_body, b_carries = self._split(batched)
+        given = [*b_body, *b_carries]
+        flags = batched_carries(self.body.expr, given, self._carries, exactly)
+        now = flags[self._carries]
+        (varies,) = batched_outputs(self.cond.expr, [*b_cond, *now], exactly)
+        return varies, [varies or flag for flag in now]
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        of_cond, of_body, carries = self._split(operands)
+        b_cond, b_body, b_carries = self._split(batched)
+        varies, now = self._with_batch(batched)
+        cond = batched_program(self.cond, size, [*b_cond, *now], [varies])
+        body = batched_program(self.body, size, [*b_body, *now], now)
+        start = [
+            expand(size, x, was) if is_ else x
+            for x, was, is_ in zip(carries, b_carries, now, strict=True)
+        ]
+        if varies:
+            (running,) = cond(*of_cond, *start)
+            # Lending costs as much as many a step, so it is left out where nothing can go wrong.
+            lending = lends(self.body) and not is_total(self.body)
+            cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body), lending)
+            loop = shared(While, cond, body, (0, sum(self.counts)))
+            return loop(*of_cond, *of_body, running, *start)[1:]  # type: ignore[no-any-return]
+        loop = shared(While, cond, body, self.counts)
+        return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
+
+
+def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
+    """Return what the body computes of its constants alone, and the rest, which takes that after the constants.
+
+    Views and broadcasts of them stay in the body, where they cost nothing.
+    """
+    expr = body.expr
+    still = {*expr.inputs[:constants], *expr.constants}
+    made: list[int] = []  # by what is moved out
+    rest = []
+    for equation, source in expr.located():
+        primitive, inputs, outputs = equation
+        alone = not (primitive.effect or primitive.axis_names) and still.issuperset(inputs)
+        if alone:
+            still.update(outputs)
+        if alone and not primitive.rearranges:
+            made += outputs
+        else:
+            rest.append((equation, source))
+    read = {*expr.outputs}.union(*[e.inputs for e, _ in rest])
+    kept = tuple([v for v in made if v in read])
+    before = dataclasses.replace(expr, inputs=expr.inputs[:constants], outputs=kept, captured=0)
+    step = dataclasses.replace(
+        expr,
+        inputs=(*expr.inputs[:constants], *kept, *expr.inputs[constants:]),
+        equations=tuple([e for e, _ in rest]),
+        sources=tuple([source for _, source in rest]),
+        captured=0,
+    )
+    return Program(without_dead_code(before, effects=False)), Program(step)
+
+
+def _at_once(program: Program, constants: int, carries: int) -> Program:
+    """Return the program as it is run in a loop: it may overwrite the carries."""
+    return Program(program.expr, range(constants, constants + carries), at_once=True)
+
+
+def _while_any(
+    cond: Program, body: Program, c: int, batched: tuple[bool, ...], lending: bool
+) -> tuple[Program, Program]:
+    """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
+
+    Which ones go on is the first carry. The body takes the constants of `cond` too; `batched` says which of
+    its own have a batch, `lending` whether calls that go on lend their operands to those that are done.
+    """
+    b = len(batched)
+    types = cond.expr.input_types
+    running_type = cond.expr.output_types[0]
+
+    def go_on(running: Any, *carries: Any) -> list[Any]:
+        return [ReduceOr((0,))(running)]
+
+    def step(*arguments: Any) -> list[Any]:
+        of_cond, constants, rest = arguments[:c], arguments[c : c + b], arguments[c + b :]
+        running, *carries = rest
+        lent = [*[x for x, flag in zip(constants, batched) if flag], *carries]
+        if lending:
+            lent = only(running, lent)
+        of_body = [lent.pop(0) if flag else x for x, flag in zip(constants, batched)]
+        carries_out = [
+            select(along(running, x), x, old)
+            for x, old in zip(body(*of_body, *lent), carries, strict=True)
+        ]
+        return [*cond(*of_cond, *carries_out), *carries_out]
+
+    steps = [*types[:c], *body.expr.input_types[:b], running_type, *types[c:]]
+    return (
+        Program(record_expr("while_loop", go_on, [running_type, *types[c:]])),
+        Program(record_expr("while_loop", step, steps)),
+    )
+
+
+@api_boundary
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Run ``val = body_fun(val)`` for as long as ``cond_fun(val)`` is true.
+
+    Parameters
+    ----------
+    cond_fun
+        Takes `val`; returns a boolean scalar.
+    body_fun
+        Takes `val` and returns the next: the same structure, shapes and dtypes.
+    init_val
+        An array, a number or a pytree of them.
+
+    Returns
+    -------
+    pytree
+        The first `val` of which `cond_fun` is false.
+
+    Raises
+    ------
+    TypeError
+        If `body_fun` returns other types than it takes, or `cond_fun` no boolean scalar.
+    MissingRuleError
+        In reverse mode, if the loop is traced without values.
+
+    Notes
+    -----
+    Where values are known, on plain arrays and under un-jitted `grad`, this is a Python loop. Under `jit` and
+    `vmap` it is one equation, which has forward mode and no reverse mode: use `scan`, `fori_loop` with Python
+    integers as bounds, or `custom_root` there. Under `vmap` the loop goes on until it is done for all calls.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad import lax
+    >>> def newton(a):
+    ...     return lax.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> print(round(fg.jit(newton)(2.0), 6))
+    1.414214
+    """
+    check_callable(cond_fun, "while_loop: cond_fun")
+    check_callable(body_fun, "while_loop: body_fun")
+    label = f"while_loop({name_of(body_fun)})"
+    init = leaves_of(init_val, f"{label}: init_val")
+    if jit_disabled.get() or _run_by_python(init.leaves):
+        try:
+            result = _in_python(label, cond_fun, body_fun, init)
+        except NeedsTracing:
+            result = None
+        if result is not None:
+            return result[0]
+    closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
+    if isinstance(closed, NotTraced):
+        raise closed.error
+    body, types = closed
+    condition = f"{label}: cond_fun"
+    cond = close(condition, cond_fun, init.rebuilt(types))
+    _check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
+    loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
+    operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
+    outputs = record(loop, operands)
+    return init.rebuilt(outputs)
+
+
+def _run_by_python(leaves: Sequence[Any]) -> bool:
+    """Whether all leaves have values that do not come from constants of a jitted function."""
+    return all(
+        type(x) is not Tracer or (x.owner.values is not None and have_values([x])) for x in leaves
+    )
+
+
+def _in_python(
+    label: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Leaves
+) -> tuple[Any] | None:
+    """Run the loop in Python; None if it meets tracers that have no values."""
+    val = init.rebuilt([protected(x) for x in init.leaves])
+    types = list(init.types)
+    first = True
+    while True:
+        with with_advice(label):
+            go_on = cond_fun(val)
+        _check_condition(f"{label}: cond_fun", go_on)
+        if type(go_on) is Tracer:
+            go_on = known_value(go_on)
+            if go_on is None:
+                return None
+        if not go_on:
+            break
+        with with_advice(label):
+            result = leaves_of(body_fun(val), label)
+        if any(type(x) is Tracer and x.owner.values is None for x in result.leaves):
+            return None
+        if first:
+            first = False
+            promoted_types = other_start(init, result)
+            if promoted_types is not None:
+                types = promoted_types
+                val = init.rebuilt(operands_as(init.leaves, types))
+                continue
+        check_same(
+            f"{label}: body_fun must return the structure, shapes and dtypes it takes",
+            ("takes", "returns"),
+            (init.structure, types),
+            (result.structure, result.types),
+        )
+        val = result.rebuilt([protected(x) for x in result.leaves])
+    if first and any(t.weak for t in types):  # no step has run: trace one for the types
+        closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
+        types = types if isinstance(closed, NotTraced) else closed[1]
+    last = leaves_of(val, label)
+    return (init.rebuilt([unshared(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
+
+
+def _result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:
+    """Return the type of a result that is one array; the structure of any other."""
+    return types[0] if len(types) == 1 and structure.num_nodes == 1 else structure
+
+
+def _check_condition(label: str, result: Any) -> None:
+    try:
+        type_ = type_of(result)
+    except TypeError:
+        type_ = None
+    if type_ is None or type_.shape or type_.dtype != bool:
+        raise TypeError(
+            f"at {here()}\n{label} must return a boolean scalar, got {type_ or result!r}. Write a comparison, "
+            "and fungrad.numpy.all or any for one of arrays."
+        )

@@ -1,0 +1,1 @@
+"""Functions with rules of their own: derivatives, batches, and what is kept or computed again."""

@@ -1,0 +1,413 @@
+"""Functions with a forward rule of their own, from which reverse mode follows by transposition."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.moving import may_move
+from fungrad.core.primitive import primitive
+from fungrad.core.tracer import Recorder
+from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.primitives.shaping import full
+from fungrad.programs.analysis import quiet, reaches
+from fungrad.programs.closing import (
+    NotTraced,
+    batched_program,
+    close,
+    record,
+    shared,
+    some_outputs,
+    try_to_close,
+)
+from fungrad.programs.rules.rule_tracing import (
+    Lazy,
+    Unusable,
+    check_not_running,
+    kept_with,
+    rule_at_call,
+    running_rule,
+    tracing_rule,
+)
+from fungrad.programs.rules.rules import (
+    OfFunction,
+    Pushforward,
+    SymbolicZero,
+    check_results,
+    fitting,
+    for_outputs,
+    is_zero,
+    pair,
+    record_at_values,
+    result_at_values_below,
+    run_rule,
+    shown_type,
+    trace_above,
+    values_below,
+    zero_like,
+)
+from fungrad.programs.rules.sites import (
+    CustomFunction,
+    Site,
+    is_operand,
+    moved_by,
+    of_trace,
+    top_trace,
+)
+from fungrad.rewrite.linearize import or_zeros
+from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.stop import stop_gradient
+
+
+@primitive
+class CustomJVP(OfFunction):
+    """A call of a function whose derivative is that of the program `rule`.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments.
+    """
+
+    called: str
+    function: Program
+    rule: Any
+    counts: tuple[int, int]
+
+    name = "custom_jvp"
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        _, captured, arguments = self.split(operands)
+        self.check_closed(tangents)
+        rule, given = self.rule, self.split(tangents)[2]
+        if not isinstance(rule, _Rule):
+            rule, captured = rule.rule_for([t is not None for t in given])
+        moved = [or_zeros(given[i], tangent_type(type_of(arguments[i]))) for i in rule.moving]
+        given = [*captured, *arguments]
+        computed = run_rule(rule.program.expr, [*given, *moved])
+        types = self.function.expr.output_types
+        n = len(types)
+        if known is None:
+            known = computed[:n] if joint else rule.results(n, given, self.called)
+        return known, for_outputs(computed[n:], types)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self.split(batched)
+        function = batched_program(self.function, size, (*captured, *arguments))
+        rule = self.rule.of_batch(size, others, arguments)
+        call = shared(CustomJVP, self.called, function, rule, self.counts)
+        return call(*operands)  # type: ignore[no-any-return]
+
+
+class _Rule(NamedTuple):
+    """A rule that has been traced.
+
+    `program` takes what it closes over, the arguments, and tangents of those whose positions are in `moving`; it
+    returns the results and the tangents of those that can have one.
+    """
+
+    program: Program
+    moving: tuple[int, ...]
+
+    def results(self, n: int, given: Sequence[Any], called: str) -> list[Any]:
+        """Return the results, which are `n`, from the primals alone.
+
+        An equation of the rule may compute results and tangents together.
+        """
+        program = quiet(some_outputs(self.program, 0, n))  # effects are the tangents'
+        unread = without_tangents(program, len(given), f"the rule of custom_jvp function {called}")
+        return run_rule(program.expr, [*given, *unread])
+
+    def of_batch(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+        """Return the rule of a batch of calls."""
+        flags = (*captured, *batched, *[batched[i] for i in self.moving])
+        return _Rule(batched_program(self.program, size, flags), self.moving)
+
+
+def without_tangents(results: Program, first: int, label: str) -> list[Any]:
+    """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
+    if any(reaches(results.expr, [i >= first for i in range(len(results.expr.inputs))])):
+        raise TypeError(
+            f"{label} must compute the result from the primals alone; it depends on the tangents"
+        )
+    return [
+        np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in results.expr.input_types[first:]
+    ]
+
+
+class custom_jvp(CustomFunction):
+    """Give a function a derivative rule of its own, in forward mode. Used as a decorator.
+
+    Forward and reverse mode of any order follow from the rule: the tangents it returns are linear in those it is
+    given, and reverse mode transposes that.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    nondiff_argnums
+        The positions of arguments that have no derivative: functions, strings, settings. Rules get them
+        first, before primals and tangents.
+    nondiff_argnames
+        The same by name.
+
+    Notes
+    -----
+    The rule may look at values (with `if`, say) where the arguments have values, which is under `grad`, `jvp` and
+    the like without `jit`. Derivatives by what the function closes over are not those of the rule, so they are an
+    error: pass such values as arguments. Arguments that are neither traced nor arrays stay as they are, also
+    within the rule.
+
+    Examples
+    --------
+    ``log(1 + exp(x))``, whose derivative is made of two infinite parts for large x:
+
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.custom_derivatives import custom_jvp
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return fnp.log1p(fnp.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + fnp.exp(x))) * t
+    >>> print(fg.grad(log1pexp)(100.0))
+    1.0
+    """
+
+    kind = "custom_jvp"
+    rules = ("jvp", "symbolic_zeros")
+
+    jvp: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    @api_boundary
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Define the rule. Usable as a decorator.
+
+        Parameters
+        ----------
+        jvp
+            ``jvp(primals, tangents)``, after the arguments in `nondiff_argnums`: a tuple of the arguments and a
+            tuple of their tangents, of the same structure. It returns the result of the function and the tangent
+            of that, of the same structure, shapes and dtypes. Tangents of integers and
+            booleans have dtype `float0`.
+        symbolic_zeros
+            Whether tangents that are known to be zero are given as `SymbolicZero`, which rules may
+            return too, and not as arrays of zeros.
+
+        Returns
+        -------
+        Callable
+            The rule as it is.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.custom_derivatives import custom_jvp
+        >>> double = custom_jvp(lambda x: 2 * x)
+        >>> _ = double.defjvp(lambda primals, tangents: (double(*primals), 20 * tangents[0]))
+        >>> print(fg.grad(double)(1.0))
+        20.0
+        """
+        check_callable(jvp, f"{self.label}: defjvp")
+        self.jvp = jvp
+        self.symbolic_zeros = bool(symbolic_zeros)
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Define the rule by one function for each argument.
+
+        Parameters
+        ----------
+        *jvps
+            For each argument ``jvp(tangent, result, *arguments)``, which gives the part of the tangent
+            of the result that comes from the tangent of this argument; None if there is no such part.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.custom_derivatives import custom_jvp
+        >>> product = custom_jvp(lambda x, y: x * y)
+        >>> product.defjvps(lambda t, out, x, y: t * y, lambda t, out, x, y: x * t)
+        >>> print(fg.grad(product)(2.0, 3.0))
+        3.0
+        """
+        if self.nondiff_argnums:
+            raise TypeError(
+                f"{self.label}: defjvps cannot be used with nondiff_argnums; use defjvp"
+            )
+
+        def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise TypeError(
+                    f"{self.label}: defjvps was given {len(jvps)} functions, and the call has {len(primals)} "
+                    "arguments; give None for those without a derivative"
+                )
+            out = self(*primals)
+            terms = [
+                rule(t, out, *primals)
+                for rule, t in zip(jvps, tangents, strict=True)
+                if rule is not None and not all(map(is_zero, tree.leaves(t)))
+            ]
+            if not terms:
+                return out, tree.map(lambda x: zero_like(x, symbolic=True), out)
+            add = functools.partial(tree.map, lambda x, y: x + y)
+            return out, functools.reduce(add, terms)
+
+        self.defjvp(jvp, symbolic_zeros=True)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; where it is differentiated, by its rule."""
+        if self.jvp is None:
+            raise AttributeError(
+                f"{self.label} has no rule: define it with {name_of(self.fun)}.defjvp"
+            )
+        args = self.positional(args, kwargs)
+        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
+        args = tuple(
+            [stop_gradient(x) if i in self.nondiff_argnums else x for i, x in enumerate(args)]
+        )
+        if trace is None:
+            result = self.fun(*args)
+            enclosing = top_trace([result])
+            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
+            return result if enclosing is None else self._as_program(enclosing, args)
+        if trace.values is None:
+            return self._as_program(trace, args)
+        moving = any(map(moved_by(trace), tree.leaves(args)))
+        if moving and trace.order > 1:
+            return self._as_program(trace, args)
+        with at_users_lines():  # it is computed now
+            if moving:
+                return self._at_values(trace, args)
+            return result_at_values_below(self, trace, args)
+
+    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
+        """Run the rule on the values that the arguments have in `trace`."""
+        check_not_running(self, trace)
+        site, operands = self.site(args, of_trace(trace), moved_by(trace))
+        primals = values_below(trace, operands)
+        structure: list[tree.TreeDef] = []
+        moving = self._moving(site)
+        types = [tangent_type(site.types[i]) for i in moving]
+
+        def tangents_to_all(*tangents: Any) -> Any:
+            outs, t_outs, out_structure = self.apply(
+                site, primals, dict(zip(moving, tangents, strict=True))
+            )
+            structure.append(out_structure)
+            return outs, t_outs
+
+        with running_rule(self, trace):
+            closed = close(f"the rule of {self.label}", tangents_to_all, *types)
+        above = trace_above(trace, closed.captured)
+        if above is not None:
+            return self._as_program(above, args)
+        n = structure[0].num_leaves
+        results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
+        tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
+        unread = without_tangents(results, len(closed.captured), f"the rule of {self.label}")
+        outs = results(*closed.captured, *unread)
+        recorded = record_at_values(
+            trace, name_of(self.fun), Pushforward(tangents, moving), outs, closed.captured, operands
+        )
+        return tree.unflatten(structure[0], recorded)
+
+    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
+        """Record the call with the function and its rule as programs."""
+        site, operands = self.site(args, is_operand, may_move)
+        closed = self.closed(site)
+        function = (closed.types, closed.structure)
+        rule: Any = Lazy(self, site, function, kept_with(trace))
+        captured: tuple[Any, ...] = ()
+        if rule_at_call(self, (self.jvp,), trace, operands):
+            with running_rule(self, trace):
+                rule, captured = self.trace_rule(site, function)
+        counts = (len(closed.captured), len(captured))
+        call = shared(CustomJVP, name_of(self.fun), closed.program, rule, counts)
+        outs = record(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, outs)
+
+    def trace_rule(
+        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Trace the rule for a call; return it and what it closes over.
+
+        `function` says what the function returns; the results of the rule must be of these types.
+        """
+        structure: list[tree.TreeDef] = []
+        moving = self._moving(site)
+
+        def rule(primals: Any, tangents: Any) -> Any:
+            outs, t_outs, out_structure = self.apply(
+                site, primals, dict(zip(moving, tangents, strict=True))
+            )
+            structure.append(out_structure)
+            return outs, t_outs
+
+        with tracing_rule():
+            types = [tangent_type(site.types[i]) for i in moving]
+            closure = try_to_close(f"the rule of {self.label}", rule, site.types, types)
+        if isinstance(closure, NotTraced):
+            return Unusable(str(closure.error)), ()
+        n = structure[0].num_leaves
+        check_results(closure.types[:n], structure[0], *function, f"the rule of {self.label}")
+        return _Rule(closure.program, moving), closure.captured
+
+    def _moving(self, site: Site) -> tuple[int, ...]:
+        """Return the operands whose tangents the rule is given as arrays."""
+        if not self.symbolic_zeros:
+            return site.moving
+        return tuple([i for i in site.moving if site.perturbed[i]])
+
+    def apply(
+        self, site: Site, primals: Sequence[Any], tangents: Mapping[int, Any]
+    ) -> tuple[list[Any], list[Any], tree.TreeDef]:
+        """Run the rule; return the leaves of the result, tangents of the inexact ones, the structure.
+
+        `tangents` are those of operands, by position.
+        """
+        assert self.jvp is not None
+        label = f"the rule of {self.label}"
+        leaves = site.with_leaves(primals)
+        given = {site.at[i]: t for i, t in tangents.items()}
+        moved = [
+            given[i] if i in given else zero_like(x, self.symbolic_zeros)
+            for i, x in enumerate(leaves)
+        ]
+        result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
+        out, t_out = pair(result, label, "the result and its tangent")
+        outs, structure = tree.flatten(out)
+        t_outs, t_structure = tree.flatten(t_out)
+        if structure != t_structure:
+            raise TypeError(
+                f"{label} must return a tangent of the structure of the result, {structure}; got "
+                f"{t_structure}"
+            )
+        inexact_tangents = []
+        for (path, x), t in zip(tree.leaves_with_paths(out), t_outs, strict=True):
+            type_ = tangent_type(type_of(x))
+            if not type_.inexact:
+                continue
+            moving = full(type_, 0) if isinstance(t, SymbolicZero) else fitting(t, type_)
+            if moving is None:
+                raise TypeError(
+                    f"{label}: the result{path and ' ' + path} has type {type_}, and its tangent must have the "
+                    f"same; got {shown_type(t)}"
+                )
+            inexact_tangents.append(moving)
+        return outs, inexact_tangents, structure

@@ -1,0 +1,404 @@
+"""Functions with a reverse rule of their own: a forward pass that keeps residuals, and a backward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.cached import cached_property
+from fungrad.core.errors import api_boundary, called_with
+from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.moving import may_move
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.programs.closing import NotTraced, batched_program, record, shared, try_to_close
+from fungrad.programs.rules.backward import Backward, TracedBackward, trace_backward
+from fungrad.programs.rules.rule_tracing import (
+    Lazy,
+    Unusable,
+    check_not_running,
+    kept_with,
+    rule_at_call,
+    running_rule,
+    tracing_rule,
+)
+from fungrad.programs.rules.rules import (
+    OfFunction,
+    check_results,
+    for_outputs,
+    pair,
+    record_at_values,
+    result_at_values_below,
+    run_rule,
+    trace_above,
+    values_below,
+)
+from fungrad.programs.rules.sites import (
+    CustomFunction,
+    Site,
+    is_operand,
+    moved_by,
+    of_trace,
+    top_trace,
+)
+from fungrad.transforms.call import Call, check_callable, name_of
+
+
+@dataclasses.dataclass(frozen=True)
+class CustomVJPPrimal:
+    """A leaf of an argument, as forward rules with ``symbolic_zeros=True`` get it.
+
+    Attributes
+    ----------
+    value
+        The leaf.
+    perturbed
+        False if the function is certainly not differentiated by it.
+    """
+
+    value: Any
+    perturbed: bool
+
+
+class _Rule(NamedTuple):
+    """A rule that has been traced.
+
+    `forward` takes what it closes over and the arguments; it returns the results, `results` in number, and the
+    residuals. `captured` says how many values each of the two closes over.
+    """
+
+    forward: Program
+    backward: TracedBackward
+    results: int
+    captured: tuple[int, int]
+
+    def of_batch(self, size: int, captured: Sequence[bool], batched: Sequence[bool]) -> _Rule:
+        """Return the rule of a batch of calls."""
+        n, _ = self.captured
+        outputs = self.forward.expr.output_types
+        forward = batched_program(self.forward, size, (*captured[:n], *batched))
+        consts = (*captured[n:], *(True,) * (len(outputs) - self.results))
+        alone = [not b for b in batched]
+        cotangents = sum(t.inexact for t in outputs[: self.results])
+        return self._replace(
+            forward=forward, backward=self.backward.of_batch(size, consts, alone, cotangents)
+        )
+
+
+@primitive
+class CustomVJP(OfFunction):
+    """A call of a function whose derivative in reverse mode is that of `rule`.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments.
+    """
+
+    called: str
+    function: Program
+    rule: Any
+    counts: tuple[int, int]
+
+    name = "custom_vjp"
+
+    @property
+    def saving(self) -> Primitive | None:
+        """The forward pass, whose residuals are what the derivative needs."""
+        rule = self.rule
+        if isinstance(rule, Unusable):
+            return None
+        counts = self.counts
+        if isinstance(rule, _Rule):
+            return shared(Call, self.called, shared(_saving, self.function, rule, counts))
+        return self._saving_of_lazy
+
+    @cached_property
+    def _saving_of_lazy(self) -> Primitive | None:
+        try:
+            rule, captured = self.rule.rule_for([True] * len(self.rule.site.at))
+        except Exception:  # it will be raised again where the rule is needed
+            return None
+        return Call(self.called, _saving(self.function, rule, self.counts, captured))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        _, captured, arguments = self.split(operands)
+        self.check_closed(tangents)
+        rule, computed, given = self.rule, known, self.split(tangents)[2]
+        if not isinstance(rule, _Rule):
+            saved = known is not None and self.saving is not None
+            rule, captured = rule.rule_for([saved or t is not None for t in given])
+            computed = known if saved else None  # else the results alone are known
+        n, _ = rule.captured
+        if computed is None:
+            computed = run_rule(rule.forward.expr, [*captured[:n], *arguments])
+        outs, residuals = computed[: rule.results], computed[rule.results :]
+        moved = rule.backward.tangents([*captured[n:], *residuals], given, ())
+        types = self.function.expr.output_types
+        return outs if known is None else known[: rule.results], for_outputs(moved, types)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self.split(batched)
+        function = batched_program(self.function, size, (*captured, *arguments))
+        rule = self.rule.of_batch(size, others, arguments)
+        call = shared(CustomVJP, self.called, function, rule, self.counts)
+        return call(*operands)  # type: ignore[no-any-return]
+
+
+def _saving(
+    function: Program, rule: _Rule, counts: tuple[int, int], captured: Sequence[Any] = ()
+) -> Program:
+    """Return the forward pass as a program of the operands of the call.
+
+    `captured` are what the rule closes over, if they are none of these.
+    """
+    c, d = counts
+    n, _ = rule.captured
+    types = rule.forward.expr.input_types
+    consts = captured[:n]
+    given = n - len(consts)
+    # It takes neither what the function closes over, nor what the backward pass does.
+    unread = [ArrayType((), np.dtype(float))] * (d - given)
+    every = [*function.expr.input_types[:c], *types[:given], *unread, *types[n:]]
+
+    def forward(*operands: Any) -> list[Any]:
+        taken = [*consts, *operands[c : c + given], *operands[c + d :]]
+        # Operands may be of weak type, the program is of strong ones.
+        return rule.forward(*[Cast(t.dtype)(x) for x, t in zip(taken, types, strict=True)])
+
+    return Program(record_expr("custom_vjp", forward, every))
+
+
+class custom_vjp(CustomFunction):
+    """Give a function a derivative rule of its own, in reverse mode. Used as a decorator.
+
+    The rule is a forward pass, which computes the result and keeps what the backward pass needs, and a backward
+    pass, from cotangents of the result to those of the arguments. Forward mode is an error; derivatives
+    of higher order in reverse mode are those of the two passes.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    nondiff_argnums
+        The positions of arguments that have no derivative: functions, strings, settings. They cannot be traced
+        arrays; for those return None as the cotangent instead.
+    nondiff_argnames
+        The same by name.
+
+    Notes
+    -----
+    The forward pass may look at values (with `if`, say) where the arguments have values, which is under `grad`,
+    `vjp` and the like without `jit`. A backward pass that looks at values is called with arrays when the program
+    runs, and has no derivative itself. Derivatives by what the function closes over are not those of the rule, so
+    they are an error: pass such values as arguments.
+
+    Examples
+    --------
+    A function that clips its gradient:
+
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.custom_derivatives import custom_vjp
+    >>> @custom_vjp
+    ... def clipped(x, bound):
+    ...     return x
+    >>> clipped.defvjp(
+    ...     lambda x, bound: (x, bound),
+    ...     lambda bound, g: (fnp.clip(g, -bound, bound), None),
+    ... )
+    >>> print(fg.grad(lambda x: 5 * clipped(x, 1.0))(2.0))
+    1.0
+    """
+
+    kind = "custom_vjp"
+    rules = ("fwd", "bwd", "symbolic_zeros")
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    @api_boundary
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Define the rule.
+
+        Parameters
+        ----------
+        fwd
+            Takes what the function takes; returns the pair of its result and the residuals: whatever `bwd`
+            needs, a pytree of arrays.
+        bwd
+            ``bwd(residuals, cotangent)``, after the arguments in `nondiff_argnums`. The cotangent has the
+            structure of the result; those of integers and booleans have dtype `float0`. It returns a tuple
+            of the cotangents of all other arguments, of their structures, shapes and dtypes. None stands for
+            zero.
+        symbolic_zeros
+            Whether `fwd` gets each leaf as a `CustomVJPPrimal`, which says if the function may be differentiated
+            by it, and `bwd` gets a `SymbolicZero` for a result that the differentiated one does not
+            depend on, not an array of zeros. Such functions are rewritten anew in each call of an un-jitted
+            transform.
+        optimize_remat
+            Accepted for JAX's sake: residuals that are not needed are dropped from programs anyway.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> from fungrad.custom_derivatives import custom_vjp
+        >>> product = custom_vjp(lambda x, y: x * y)
+        >>> product.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: (res[1] * g, res[0] * g))
+        >>> print(fg.grad(product)(2.0, 3.0))
+        3.0
+        """
+        check_callable(fwd, f"{self.label}: fwd")
+        check_callable(bwd, f"{self.label}: bwd")
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = bool(symbolic_zeros)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; where it is differentiated, by its rule."""
+        if self.fwd is None:
+            raise AttributeError(
+                f"{self.label} has no rule: define it with {name_of(self.fun)}.defvjp"
+            )
+        args = self.positional(args, kwargs)
+        for i in sorted(self.nondiff_argnums & {*range(len(args))}):
+            if any(type(x) is Tracer for x in tree.leaves(args[i])):
+                raise TypeError(
+                    f"{self.label}: the argument {self.argument_name(i)} is in nondiff_argnums, and traced arrays "
+                    "cannot be. Leave it out of nondiff_argnums and let bwd return None as its cotangent."
+                )
+        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
+        if trace is None:
+            result = self.fun(*args)
+            enclosing = top_trace([result])
+            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
+            return result if enclosing is None else self._as_program(enclosing, args)
+        if trace.values is None:
+            return self._as_program(trace, args)
+        with at_users_lines():  # it is computed now
+            if any(map(moved_by(trace), tree.leaves(args))):
+                return self._at_values(trace, args)
+            return result_at_values_below(self, trace, args)
+
+    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
+        """Run the forward pass on the values that the arguments have in `trace`."""
+        check_not_running(self, trace)
+        site, operands = self.site(args, of_trace(trace), moved_by(trace))
+        name = name_of(self.fun)
+        with running_rule(self, trace):
+            outs, residuals, structures = self.forward(site, values_below(trace, operands))
+            types = tuple([type_of(x) for x in outs])
+            rule = self.backward(site, types, structures)
+            backward, captured = trace_backward(name, rule, residuals)
+        above = trace_above(trace, [*outs, *residuals, *captured])
+        if above is not None:
+            return self._as_program(above, args)
+        recorded = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
+        return tree.unflatten(structures[0], recorded)
+
+    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
+        """Record the call with the function and its rule as programs."""
+        site, operands = self.site(args, is_operand, may_move)
+        closed = self.closed(site)
+        function = (closed.types, closed.structure)
+        rule: Any = Lazy(self, site, function, kept_with(trace))
+        captured: tuple[Any, ...] = ()
+        if rule_at_call(self, (self.fwd, self.bwd), trace, operands):
+            with running_rule(self, trace):
+                rule, captured = self.trace_rule(site, function)
+        counts = (len(closed.captured), len(captured))
+        call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
+        outs = record(call, [*closed.captured, *captured, *operands])
+        return tree.unflatten(closed.structure, outs)
+
+    def trace_rule(
+        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Trace the rule for a call; return it and what it closes over.
+
+        `function` says what the function returns; the results of the rule must be of these types.
+        """
+        parts: list[tuple[tree.TreeDef, tree.TreeDef]] = []
+
+        def forward(*values: Any) -> Any:
+            outs, residuals, structures = self.forward(site, values)
+            parts.append(structures)
+            return outs, residuals
+
+        with tracing_rule():
+            closure = try_to_close(f"fwd of {self.label}", forward, *site.types)
+            if isinstance(closure, NotTraced):
+                return Unusable(str(closure.error)), ()
+            n = parts[-1][0].num_leaves
+            types = closure.types
+            check_results(types[:n], parts[-1][0], *function, f"fwd of {self.label}")
+            rule = self.backward(site, types[:n], parts[-1])
+            backward, captured = trace_backward(name_of(self.fun), rule, types[n:])
+        counts = (len(closure.captured), len(captured))
+        return _Rule(closure.program, backward, n, counts), (*closure.captured, *captured)
+
+    def forward(
+        self, site: Site, values: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], tuple[tree.TreeDef, tree.TreeDef]]:
+        """Run the forward pass; return the leaves of the result, the residuals, both structures."""
+        assert self.fwd is not None
+        leaves = site.with_leaves(values)
+        if self.symbolic_zeros:
+            moving = {i for i, p in zip(site.at, site.perturbed, strict=True) if p}
+            leaves = [CustomVJPPrimal(x, i in moving) for i, x in enumerate(leaves)]
+        label = f"fwd of {self.label}"
+        arguments = site.call(site.unflatten(leaves))
+        how = f"{label} is called with the arguments of {name_of(self.fun)}: {len(arguments)}"
+        with called_with(self.fwd, len(arguments), how):
+            result = self.fwd(*arguments)
+        out, residual_tree = pair(result, label, "the result and the residuals")
+        outs, structure = tree.flatten(out)
+        residuals, residual_structure = tree.flatten(residual_tree)
+        for what, part in (("results", out), ("residuals", residual_tree)):
+            for path, x in tree.leaves_with_paths(part):
+                if not is_array(x):
+                    raise TypeError(
+                        f"{label} must return arrays, numbers and pytrees of them; of its {what}, {path or 'one'} "
+                        f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
+                        "nondiff_argnums."
+                    )
+        return outs, residuals, (structure, residual_structure)
+
+    def backward(
+        self,
+        site: Site,
+        types: tuple[ArrayType, ...],
+        structures: tuple[tree.TreeDef, tree.TreeDef],
+    ) -> Backward:
+        """Return the backward pass of a call as a function of leaves."""
+        assert self.bwd is not None
+        return Backward(
+            self.bwd,
+            f"bwd of {self.label}",
+            tuple(self.leaf_names(site)),
+            site,
+            structures[1],
+            structures[0],
+            tuple(types),
+            self.symbolic_zeros,
+        )

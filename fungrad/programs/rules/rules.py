@@ -1,0 +1,345 @@
+"""How a rule is applied: what functions with rules of their own share.
+
+Where the arguments have values (under `grad`, `vjp`, `jvp`), the rule is run at the call, on the values one
+level down: these are arrays, or tracers of an enclosing transform. So rules may look at values like any
+Python, and every order of derivative is a call of the function one level further down. What comes of it is
+recorded as one equation, `AtValues`: results that are known, and a tangent that is linear.
+
+Where they have none (under `jit` and `vmap`, in the body of a loop), the function is traced at the call to a
+program, with what it closes over as operands. Its rule is left `Lazy`, to be traced when a tangent is asked for, unless that
+would be too late: see `rule_tracing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.backend import as_result, namespace
+from fungrad.core.config import settings
+from fungrad.core.expr import Expr
+from fungrad.core.nesting import trace_of
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import ReduceSum
+from fungrad.programs.analysis import batched_outputs
+from fungrad.programs.closing import OfPrograms, batched_program, shared
+from fungrad.programs.rules.rule_tracing import closed_over
+from fungrad.programs.rules.sites import moved_by, of_trace
+from fungrad.rewrite.linearize import or_zeros, push_forward
+from fungrad.rewrite.transpose import pull_back
+from fungrad.transforms.call import as_operand
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, handed to rules that ask for it.
+
+    It has a `shape` and `dtype`, and nothing can be computed with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.custom_derivatives import SymbolicZero
+    >>> SymbolicZero.from_primal_value(np.ones((2, 3)))
+    SymbolicZero(float64[2,3])
+    """
+
+    __array_ufunc__ = None  # so that NumPy's operators say at once that they do not take it
+
+    def __init__(self, aval: ArrayType) -> None:
+        self.aval = aval
+
+    @classmethod
+    def from_primal_value(cls, value: Any) -> SymbolicZero:
+        """Return the zero tangent of `value`."""
+        type_ = tangent_type(type_of(value))
+        return cls(type_ if type_.inexact else type_.update(dtype=float0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the zeros."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the zeros."""
+        return self.aval.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Read by whatever would compute with it, so an error."""
+        raise TypeError(
+            f"nothing can be computed with {self}: treat such tangents apart, or define the rule without "
+            "symbolic_zeros=True"
+        )
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.aval})"
+
+
+def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
+    """Return what tracers of `trace`, which has values, stand for one level down.
+
+    Arrays become read-only: the trace itself goes on with them.
+    """
+    trace.evaluate()
+    known: Any = trace.values
+    values = [known[x.variable] for x in operands]
+    for value in values:
+        if type(value) is np.ndarray:
+            value.flags.writeable = False
+    return values
+
+
+def result_at_values_below(owner: Any, trace: Recorder, args: tuple[Any, ...]) -> Any:
+    """Return the result of a call that `trace` does not differentiate: that of what its arguments stand for."""
+    site, operands = owner.site(args, of_trace(trace), moved_by(trace))
+    result = owner(*site.call(site.arguments(values_below(trace, operands))))
+    return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
+
+
+def trace_above(trace: Recorder, values: Iterable[Any]) -> Recorder | None:
+    """Return the innermost trace of `values` if it is within `trace`; what closes over its tracers belongs there."""
+    return trace_of([x for x in values if type(x) is Tracer and x.owner.level > trace.level])
+
+
+def zero_like(x: Any, symbolic: bool) -> Any:
+    """Return the zero tangent of a leaf, as rules get it."""
+    if symbolic:
+        return SymbolicZero.from_primal_value(x) if is_array(x) else None
+    if not is_array(x):
+        return np.zeros((), float0)
+    type_ = type_of(x)
+    if not type_.inexact:
+        return np.zeros(type_.shape, float0)[()]
+    return as_result(namespace((x,)).zeros(type_.shape, type_.dtype))
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a tangent is one that rules get or return for what cannot move."""
+    return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
+
+
+def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
+    """Return a tangent as one of exactly `type_`; None if it is none.
+
+    With `cast` it may be of another dtype, unless that would lose an imaginary part.
+    """
+    if not is_array(x):
+        return None
+    given = type_of(x)
+    if given.shape != type_.shape:
+        return None
+    if given.dtype == type_.dtype:
+        return as_operand(x)
+    if (given.weak or cast) and np.can_cast(given.dtype, type_.dtype, "same_kind"):
+        return Cast(type_.dtype)(as_operand(x))
+    return None
+
+
+def shown_type(x: Any) -> str:
+    """Return the type of a leaf for a message, or what it is if it has none."""
+    return str(type_of(x)) if is_array(x) else f"{x!r} of type {type(x).__name__}"
+
+
+def pair(result: Any, what: str, parts: str) -> tuple[Any, Any]:
+    """Return the result of a rule as the pair it must be."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(f"{what} must return a pair of {parts}; it returned {result!r}")
+    return result[0], result[1]
+
+
+def check_results(
+    found: Sequence[ArrayType],
+    structure: tree.TreeDef,
+    expected: Sequence[ArrayType],
+    of: tree.TreeDef,
+    what: str,
+) -> None:
+    """Raise a TypeError unless the results of a rule are of the types of the function's own."""
+    same = structure == of and all(
+        (f.shape, f.dtype) == (e.shape, e.dtype) for f, e in zip(found, expected, strict=True)
+    )
+    if not same:
+        raise TypeError(
+            f"{what} must return, first, what the function returns: a tree of structure {of} of types "
+            f"{type_list(expected)}; got {structure} of types {type_list(found)}"
+        )
+
+
+class OfFunction(OfPrograms):
+    """A call of a function that has a rule: everything but what the rule is for.
+
+    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
+    and its arguments.
+    """
+
+    called: str
+    function: Program
+    counts: tuple[int, int]
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.function.expr.output_types))
+
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
+        if not exactly:  # of a tangent, the rule alone says on what it depends
+            return None
+        captured, _, arguments = self.split(batched)
+        return batched_outputs(self.function.expr, (*captured, *arguments), exactly)
+
+    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+        """Return what the function closes over, what its rule does, and the arguments."""
+        f, r = self.counts
+        return operands[:f], operands[f : f + r], operands[f + r :]
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, _, arguments = self.split(operands)
+        return tuple(self.function(*captured, *arguments))
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self.split(operands)
+        if any(isinstance(x, Linear) for x in others):
+            raise self.missing("transpose")
+        given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
+        cts = iter(pull_back(self.function.expr, given, ct))
+        return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
+
+    def check_closed(self, tangents: Sequence[Any]) -> None:
+        """Raise a TypeError if what the function or its rule closes over has a tangent."""
+        if any(t is not None for t in tangents[: sum(self.counts)]):
+            raise TypeError(closed_over(self.called))
+
+    def __repr__(self) -> str:
+        """Show what is called."""
+        return f"{self.name}[{self.called}]"
+
+
+def run_rule(expr: Expr, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program on tracers: each equation in the trace its operands belong to."""
+    return push_forward(expr, arguments, [None] * len(arguments))[0]
+
+
+def for_outputs(tangents: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return the tangents of inexact outputs in the places of all, None for the others."""
+    given = iter(tangents)
+    return [next(given) if t.inexact else None for t in types]
+
+
+class Pushforward(NamedTuple):
+    """Tangents by a program, which takes captured values, then the tangents of the operands `moving`."""
+
+    program: Program
+    moving: tuple[int, ...]
+
+    def tangents(
+        self, consts: Sequence[Any], tangents: Sequence[Any], types: Sequence[ArrayType]
+    ) -> list[Any]:
+        """Return the tangents of the inexact outputs."""
+        given = [or_zeros(tangents[i], tangent_type(types[i])) for i in self.moving]
+        return run_rule(self.program.expr, [*consts, *given])
+
+
+@primitive
+class OfRule(Primitive):
+    """A value that a rule has computed at its call: the operand. Where NaNs are looked for, it is seen to be one."""
+
+    called: str
+
+    linear = (0,)
+    relays = True
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return xp.array(x)
+
+    def transpose(self, ct: Any, x: Any) -> tuple[Any, ...]:
+        return (ct,)
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return self(x)
+
+
+@primitive
+class AtValues(OfPrograms):
+    """Results of a function that its rule has computed from values, with tangents that are linear.
+
+    The operands are the results, then what `rule` holds on to, then the arguments of the function.
+    Its results are known when it is recorded, so only its tangents are ever computed.
+    """
+
+    called: str
+    rule: Any
+    outs: int
+    consts: int
+    watched: bool
+
+    pushes = True
+    effect = False  # what the rule prints of tangents, it prints where these are computed
+    can_fail = False  # and it fails there
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, types[: self.outs]))
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return operands[: self.outs]
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        n = self.outs + self.consts
+        if any(t is not None for t in tangents[:n]):
+            raise TypeError(closed_over(self.called))
+        outs = operands[: self.outs] if known is None else known[: self.outs]
+        types = [type_of(x) for x in operands[n:]]
+        consts = operands[self.outs : n]
+        if self.watched:  # else a NaN among them would be one that the user has given
+            consts = tuple([OfRule(f"rule of {self.called}")(x) for x in consts])
+        pushed = self.rule.tangents(consts, tangents[n:], types)
+        return outs, for_outputs(pushed, [type_of(x) for x in outs])
+
+
+def record_at_values(
+    trace: Recorder,
+    name: str,
+    rule: Any,
+    outs: Sequence[Any],
+    consts: Sequence[Any],
+    operands: Sequence[Any],
+) -> Sequence[Any]:
+    """Record `AtValues` in a trace with values; return its results."""
+    trace.evaluate()
+    applied = shared(AtValues, name, rule, len(outs), len(consts), settings.get().watched)
+    results: Sequence[Any] = trace.record(applied, [*outs, *consts, *operands])
+    # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
+    trace.settle(len(operands))
+    return results
+
+
+def batched_and_summed(
+    program: Program, size: int, batched: Sequence[bool], summed: Sequence[bool]
+) -> Program:
+    """Return the program of a batch of calls; the outputs marked in `summed` are summed over it."""
+    return shared(_batched_and_summed, batched_program(program, size, batched), tuple(summed))
+
+
+def _batched_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
+    def total(*arguments: Any) -> list[Any]:
+        outs = program(*arguments)
+        return [ReduceSum((0,))(x) if s else x for x, s in zip(outs, summed, strict=True)]
+
+    return Program(record_expr("vmap", total, program.expr.input_types))

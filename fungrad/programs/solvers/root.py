@@ -1,0 +1,211 @@
+"""Roots of functions, differentiated by the implicit function theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import api_boundary
+from fungrad.core.primitive import primitive
+from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.primitives.elementwise import neg
+from fungrad.programs.closing import (
+    Closure,
+    NotTraced,
+    OfPrograms,
+    batched_program,
+    close,
+    record,
+    shared,
+    tangent,
+    try_to_close,
+)
+from fungrad.programs.one_by_one import one_by_one
+from fungrad.programs.solvers.linear_solve import LinearSolve, check_square, inexact_leaves
+from fungrad.programs.solvers.solver import (
+    Solver,
+    aux_types,
+    check_types,
+    on_trees,
+    on_values,
+    solution_leaves,
+    solver_of,
+)
+from fungrad.transforms.call import check_callable
+
+
+@primitive
+class Root(OfPrograms):
+    """Find ``x`` with ``f(x) = 0``.
+
+    The operands are the arrays that `f`, `solve` and `tangent_solve` close over, as many of each as `counts`
+    says; those of `solve` include where it starts. The results are the leaves of ``x``, then what `solve`
+    returns beside them. A `tangent_solve` that is a program takes, after what it closes over, that of
+    `f`, the solution and the right-hand side.
+    """
+
+    f: Program
+    solve: Solver
+    tangent_solve: Solver
+    counts: tuple[int, int, int]
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        x = self._x_types
+        return (*x, *map(tangent_type, aux_types(self.solve, len(x))))
+
+    @property
+    def _x_types(self) -> tuple[ArrayType, ...]:
+        return tuple(map(tangent_type, self.f.expr.input_types[self.counts[0] :]))
+
+    def _split(self, operands: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Return what belongs to the function and to each solver."""
+        f, s, _ = self.counts
+        return operands[:f], operands[f : f + s], operands[f + s :]
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        captured, constants, _ = self._split(operands)
+        if isinstance(self.solve, Program):
+            return tuple(self.solve(*constants))
+        return tuple(self.solve(xp, lambda x: self.f(*captured, *x), constants, ()))
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
+        # f(x, p) = 0  =>  (df/dx) dx = -(df/dp) dp. Where the search starts makes no difference.
+        captured, _, constants = self._split(operands)
+        moved = self._split(tangents)[0]
+        moving = [i for i, t in enumerate(moved) if t is not None]
+        if not moving:
+            return (None,) * len(out)
+        n = len(self._x_types)
+        place = (*captured, *out[:n])
+        pushed = tangent(self.f, moving)(*place, *[moved[i] for i in moving])
+        rhs = [neg(t) for t in pushed]
+        if isinstance(self.tangent_solve, Program):
+            t_outs = self.tangent_solve(*constants, *place, *rhs)
+        else:
+            jacobian = tangent(self.f, range(len(captured), len(place)))
+            solver = self.tangent_solve
+            system = shared(LinearSolve, jacobian, solver, solver, (len(place), 0, 0), False)
+            t_outs = system(*place, *rhs)
+        return (*t_outs[:n], *[None] * (len(out) - n))
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        if not (isinstance(self.solve, Program) and isinstance(self.tangent_solve, Program)):
+            return one_by_one(self, size, batched, operands)
+        of_f, of_solve, of_tangent = self._split(batched)
+        x = (True,) * len(self._x_types)
+        f = batched_program(self.f, size, (*of_f, *x))
+        solve = batched_program(self.solve, size, of_solve)
+        tangent_solve = batched_program(self.tangent_solve, size, (*of_tangent, *of_f, *x, *x))
+        return shared(Root, f, solve, tangent_solve, self.counts)(*operands)  # type: ignore[no-any-return]
+
+
+def root(
+    f: Closure,
+    solve: tuple[Solver, tuple[Any, ...]],
+    tangent_solve: tuple[Solver, tuple[Any, ...]],
+) -> tuple[Any, ...]:
+    """Apply `Root`: solvers come with what they close over."""
+    solver, constants = solve
+    tangents, others = tangent_solve
+    counts = (len(f.captured), len(constants), len(others))
+    system = shared(Root, f.program, solver, tangents, counts)
+    return record(system, [*f.captured, *constants, *others])  # type: ignore[no-any-return]
+
+
+@api_boundary
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """Find a root of a function with a solver of one's own; derivatives come from the function itself.
+
+    By the implicit function theorem ``f(x, p) = 0`` gives ``(df/dx) dx = -(df/dp) dp``. Nothing is differentiated
+    through the iterations of `solve`.
+
+    Parameters
+    ----------
+    f
+        The function whose root is sought; it returns what it takes. What it closes over may be traced:
+        the root is differentiable by it.
+    initial_guess
+        Where to start: a floating-point or complex array, or a pytree of them. The root has no derivative
+        by it.
+    solve
+        ``solve(f, initial_guess)`` returns the root. It may be written for traced arrays; if it asks for values,
+        as a loop until convergence does, or passes its arguments to compiled code, it is called with
+        arrays, each time the program runs.
+    tangent_solve
+        ``tangent_solve(g, y)`` returns the ``x`` with ``g(x) = y`` for a linear function `g`: `f` linearized at the
+        root. For scalars, ``lambda g, y: y / g(1.0)``. If it asks for values it is called with arrays,
+        for the transpose of that function too, and must use nothing but `g` and `y`.
+    has_aux
+        Whether `solve` returns a pair of the root and auxiliary data.
+
+    Returns
+    -------
+    pytree
+        The root; with `has_aux` the pair of it and the auxiliary data, which has no derivative.
+
+    Raises
+    ------
+    TypeError
+        If a function does not return what it should.
+    ConcretizationError
+        If a solver asks for values and closes over traced arrays.
+
+    Notes
+    -----
+    This is `jax.lax.custom_root`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad.programs.solvers.root import custom_root
+    >>> def newton(f, x):
+    ...     while abs(f(x)) > 1e-12:
+    ...         x = x - f(x) / fg.grad(f)(x)
+    ...     return x
+    >>> def square_root(a):
+    ...     return custom_root(lambda x: x * x - a, 1.0, newton, lambda g, y: y / g(1.0))
+    >>> print(fg.grad(square_root)(4.0))
+    0.25
+    """
+    check_callable(f, "custom_root: f")
+    check_callable(solve, "custom_root: solve")
+    check_callable(tangent_solve, "custom_root: tangent_solve")
+    leaves, structure = inexact_leaves(initial_guess, "custom_root: initial_guess")
+    types = [tangent_type(type_of(x)) for x in leaves]
+    start = tree.unflatten(structure, leaves)
+    function = close("custom_root: f", f, tree.unflatten(structure, types))
+    check_square(function, types, structure, "custom_root: f")
+    label = "custom_root: solve"
+    solver, constants, aux = solver_of(solve, label, function, start, has_aux)
+    solution = root(
+        function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function)
+    )
+    x = tree.unflatten(structure, solution[: len(leaves)])
+    return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+
+
+def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:
+    """Return the user's solver of the tangent systems of `f`, and what it closes over."""
+    label = "custom_root: tangent_solve"
+    n = len(f.captured)
+    jacobian = tangent(f.program, range(n, n + len(f.types)))
+
+    def solve(captured: Any, x: Any, y: Any) -> Any:
+        linear = on_trees(lambda v: jacobian(*captured, *x, *v), f.structure, f.types, label)
+        solution = tangent_solve(linear, y)
+        return solution_leaves(solution, f.structure, f.types, label)
+
+    y = tree.unflatten(f.structure, f.types)
+    closure = try_to_close(label, solve, [type_of(x) for x in f.captured], list(f.types), y)
+    if isinstance(closure, NotTraced):
+        return on_values(tangent_solve, label, f.structure, f.types, closure), ()
+    check_types(closure.types, f.types, label)
+    return closure.program, closure.captured

@@ -1,0 +1,189 @@
+"""How a system is solved: by a traced program, or by Python code that is run on arrays.
+
+A solver that iterates until it has converged looks at values, so it cannot be traced. It does not have
+to be: derivatives of solutions follow from the equations alone (the implicit function theorem), so the
+solver may be run as it is, each time the program runs, with the function of the system as a compiled
+program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
+from fungrad.transforms.call import as_operand, split_aux
+
+Apply = Callable[[Sequence[Any]], list[Any]]
+"""The function of a system, from leaves to leaves."""
+
+
+class HostSolver:
+    """Python code that solves a system given by arrays. Instances that do the same are equal."""
+
+    aux_types: tuple[ArrayType, ...] = ()
+    """The types of what it returns beside the solution."""
+
+    def __call__(
+        self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
+    ) -> list[Any]:
+        """Return the leaves of the solution of ``apply(x) = b``, then the auxiliary results.
+
+        `b` is empty where a root of `apply` is sought.
+        """
+        raise NotImplementedError
+
+    def for_tangents(self, constants: Sequence[Any]) -> tuple[HostSolver, Sequence[Any]]:
+        """Return the solver of the same linear system for another right-hand side, and its constants."""
+        return self, constants
+
+
+Solver = Program | HostSolver
+
+
+def aux_types(solver: Solver, n: int) -> tuple[ArrayType, ...]:
+    """Return the types of what a solver returns after the `n` leaves of the solution."""
+    return solver.expr.output_types[n:] if isinstance(solver, Program) else solver.aux_types
+
+
+def for_tangents(solver: Any, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the solver and constants to use for further right-hand sides."""
+    if solver is None or isinstance(solver, Program):
+        return solver, tuple(constants)
+    solver, constants = solver.for_tangents(constants)
+    return solver, tuple(constants)
+
+
+@dataclasses.dataclass(frozen=True)
+class OnValues(HostSolver):
+    """A function of the user that could not be traced; called with arrays when the program runs.
+
+    It is called as ``function(apply, x)``: `x` is the right-hand side of a linear system, or the place
+    to start from.
+    """
+
+    function: Callable[..., Any]
+    label: str
+    structure: tree.TreeDef
+    types: tuple[ArrayType, ...]
+
+    def __call__(
+        self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
+    ) -> list[Any]:
+        of_trees = on_trees(apply, self.structure, self.types, self.label)
+        start = tree.unflatten(self.structure, [*constants, *b])
+        leaves = solution_leaves(
+            self.function(of_trees, start), self.structure, self.types, self.label
+        )
+        for x in leaves:
+            if type(x) is Tracer:
+                raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
+        # Copied: what a function returns may be what it was given.
+        return [xp.array(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
+
+
+_ENCLOSED = (
+    "at {here}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
+    "arrays it closes over have no values. Use only its arguments in it, or write it without asking for "
+    "values."
+)
+
+
+def solver_of(
+    function: Callable[..., Any], label: str, system: Closure, x: Any, has_aux: bool
+) -> tuple[Solver, tuple[Any, ...], tree.TreeDef]:
+    """Return a user's ``function(system, x)`` as a solver, its constants and the structure of `aux`."""
+    leaves, structure = tree.flatten(x)
+    types = tuple([type_of(v).update(weak=False) for v in leaves])
+    aux: list[tree.TreeDef] = []
+
+    # What the system closes over is passed in, so that what is captured is the solver's own.
+    def solution(captured: Any, x: Any) -> Any:
+        apply = on_trees(lambda x: system.program(*captured, *x), structure, types, label)
+        result = function(apply, x)
+        value, extra = split_aux(result, label) if has_aux else (result, None)
+        aux.append(tree.structure(extra))
+        return solution_leaves(value, structure, types, label), tree.leaves(extra)
+
+    closure = try_to_close(label, solution, [type_of(v) for v in system.captured], x)
+    if isinstance(closure, NotTraced):
+        if has_aux:
+            raise ConcretizationError(
+                f"at {here()}\n{label} asks for values, so what it returns is not known before the program "
+                "runs; with has_aux=True it must be. Return the solution alone."
+            ) from closure.error
+        return on_values(function, label, structure, types, closure), (), tree.structure(None)
+    check_types(closure.types[: len(types)], types, label)
+    return closure.program, (*closure.captured, *system.captured), aux[-1]
+
+
+def on_values(
+    function: Callable[..., Any],
+    label: str,
+    structure: tree.TreeDef,
+    types: tuple[ArrayType, ...],
+    why: NotTraced,
+) -> OnValues:
+    """Return the solver that calls `function` with arrays."""
+    if why.captured:
+        raise ConcretizationError(_ENCLOSED.format(here=here(), label=label)) from why.error
+    return shared(OnValues, function, label, structure, types)
+
+
+def on_trees(
+    apply: Apply, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
+) -> Callable[[Any], Any]:
+    """Return the function of a system as a solver gets it; it raises a TypeError for what it does not take."""
+
+    def function(x: Any) -> Any:
+        leaves, given = tree.flatten(x)
+        fitted = [_fitted(leaf, t) for leaf, t in zip(leaves, types, strict=False)]
+        if given != structure or any(leaf is None for leaf in fitted):
+            shown = [type_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+            raise TypeError(
+                f"{label} called its function with {tree.unflatten(given, shown)}; it takes "
+                f"{tree.unflatten(structure, types)}"
+            )
+        return tree.unflatten(structure, apply(fitted))
+
+    return function
+
+
+def _fitted(x: Any, type_: ArrayType) -> Any:
+    """Return an array in the dtype of `type_`; None if it has another shape, or values of another kind."""
+    if not is_array(x):
+        return None
+    given = type_of(x)
+    if given.shape != type_.shape or not np.can_cast(given.dtype, type_.dtype, "same_kind"):
+        return None
+    return as_operand(x) if given.dtype == type_.dtype else Cast(type_.dtype)(as_operand(x))
+
+
+def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
+    """Raise a TypeError unless a solver returns arrays of the right dtypes."""
+    for f, t in zip(found, types, strict=True):
+        if f.dtype != t.dtype:
+            raise TypeError(f"{label} must return an array of type {t}; got {f}")
+
+
+def solution_leaves(
+    x: Any, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
+) -> list[Any]:
+    """Return the leaves of a solution; raise a TypeError unless they have the structure and shapes."""
+    leaves, given = tree.flatten(x)
+    if given != structure:
+        raise TypeError(f"{label} must return a tree of structure {structure}; got {given}")
+    for leaf, t in zip(leaves, types, strict=True):
+        shape = type_of(leaf).shape
+        if shape != t.shape:
+            raise TypeError(f"{label} must return an array of shape {t.shape}; got {shape}")
+    return leaves

@@ -1,0 +1,1 @@
+"""Rewriting of programs: tangents, transposes, gradients, Taylor series, batches."""

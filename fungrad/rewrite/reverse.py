@@ -1,0 +1,167 @@
+"""Gradients in one piece: the program as it was recorded, and behind it what pulls the cotangent back.
+
+Reverse mode is forward mode, transposed; so the derivatives of `linearize` and `vjp` are programs of their own, linear in
+the tangents. A gradient needs no tangents. Nearly every primitive says at once what the cotangents of its operands are
+(`Primitive.pull`). Any other is linearized by itself, and that is transposed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import Source, in_derivative
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive, bind
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import tangent_type
+from fungrad.primitives.elementwise import add
+from fungrad.primitives.shaping import full
+from fungrad.rewrite.linearize import or_zeros, results_to_know, split
+from fungrad.rewrite.transpose import pull_back
+
+
+class Derivative(NamedTuple):
+    """The derivative of one equation: a program of residuals and tangents, for the tangents of the results `moving`."""
+
+    linear: Expr
+    residuals: Sequence[Any]
+    moving: Sequence[int]
+
+
+class Step(NamedTuple):
+    """An equation that cotangents are pulled back through."""
+
+    equation: Equation
+    source: Source | None
+    derivative: Derivative | None  # None if it is not needed before a cotangent arrives
+
+
+def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> Expr:
+    """Return the program of the outputs of `expr` and the gradient of the first, in one piece.
+
+    It takes the inputs of `expr` and the results of its first `done` equations; it leaves out the first
+    `skip` outputs.
+    """
+    by = [expr.inputs[i] for i in wrt]
+    types, first = expr.types, expr.outputs[0]
+    with Trace("grad", bake=True, rewriting=True) as trace:
+        values, steps, moving = _forward(trace, expr, by, done)
+        cts: list[Any] = [None] * len(types)
+        if first in moving:
+            cts[first] = full(tangent_type(types[first]), 1)
+        _backward(trace, values, steps, moving, cts)
+        gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
+        results = [values[v] for v in expr.outputs[skip:]] + gradient
+        program = trace.expr([trace.lift(x).variable for x in results])
+    return program.check() if check_exprs.get() else program
+
+
+def _forward(
+    trace: Trace, expr: Expr, by: Sequence[int], done: int
+) -> tuple[list[Tracer], list[Step], set[int]]:
+    """Begin `trace` with the program `expr`, the results of its first `done` equations being inputs.
+
+    Return the tracers of its variables, the steps to go back, and the variables that depend on those in `by`.
+    """
+    known = results_to_know(expr, done)
+    types = expr.types
+    trace.types = list(types)
+    trace.inputs = list(expr.inputs)
+    trace.constants = dict(expr.constants)
+    values = [Tracer(trace, v, type_) for v, type_ in enumerate(types)]
+    replaced = False  # whether an equation is not taken over as it is
+    moving = set(by)
+    steps = []
+    for number, (equation, source) in enumerate(expr.located()):
+        primitive, inputs, outputs = equation
+        results: Sequence[Any] | None = None
+        if number < done:
+            if primitive.saving is None:
+                trace.inputs += outputs
+                results = [values[v] for v in outputs]
+            else:
+                results = [trace.new_input(type_) for type_ in known[number]]
+        if primitive.differentiable and not moving.isdisjoint(inputs):
+            flags = [v in moving for v in inputs]
+            derivative = None
+            if primitive.pushes:
+                trace.source = in_derivative(source)
+                operands = [values[v] for v in inputs]
+                results, derivative = _linearized(primitive, source, flags, operands, results)
+                moving.update([outputs[i] for i in derivative.moving])
+            else:
+                affected = primitive.moves(flags)
+                reached = outputs if affected is None else itertools.compress(outputs, affected)
+                moving.update([v for v in reached if types[v].inexact])
+            steps.append(Step(equation, source, derivative))
+        if results is None:
+            if replaced:
+                inputs = tuple([values[v].variable for v in inputs])
+                equation = Equation(primitive, inputs, outputs)
+            trace.equations.append(equation)
+            trace.sources.append(source)
+            continue
+        for v, x in zip(outputs, results, strict=False):  # there may be more: what is saved
+            values[v] = trace.lift(x)
+            replaced |= values[v].variable != v
+    return values, steps, moving
+
+
+def _backward(
+    trace: Trace,
+    values: Sequence[Tracer],
+    steps: Sequence[Step],
+    moving: set[int],
+    cts: list[Any],
+) -> None:
+    """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
+    place, last = in_derivative(None, backward=True), None  # of the step before: often the same
+    for (primitive, inputs, outputs), source, derivative in reversed(steps):
+        given = [cts[v] for v in outputs]
+        if given.count(None) == len(given):
+            continue
+        for v in outputs:
+            cts[v] = None
+        if source is not last:
+            place, last = in_derivative(source, backward=True), source
+        trace.source = place
+        flags = [v in moving for v in inputs]
+        in_cts: Sequence[Any] | None = None
+        if derivative is None:
+            operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
+            if not primitive.multiple_results:
+                in_cts = primitive.pull(given[0], flags, results[0], operands)
+            if in_cts is None:
+                _, derivative = _linearized(primitive, source, flags, operands, results)
+        if derivative is not None:
+            linear, residuals, reached = derivative
+            arguments = [*residuals, *[None] * sum(flags)]
+            pulled = iter(pull_back(linear, arguments, [given[i] for i in reached]))
+            in_cts = [next(pulled) if moves else None for moves in flags]
+        # From the last operand to the first, as a sum of tangents is transposed.
+        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):  # type: ignore[index]
+            if ct is not None and moves:
+                known = cts[v]
+                cts[v] = ct if known is None else bind(add, (known, ct))
+
+
+def _linearized(
+    primitive: Primitive,
+    source: Source | None,
+    flags: Sequence[bool],
+    operands: Sequence[Tracer],
+    results: Sequence[Any] | None,
+) -> tuple[Sequence[Any], Derivative]:
+    """Return the results of an equation, and its derivative by the operands in `flags`."""
+    types = [x.type for x in operands]
+    types += primitive.infer(tuple(types))
+    inputs, outputs = tuple(range(len(operands))), tuple(range(len(operands), len(types)))
+    alone = Expr(inputs, (Equation(primitive, inputs, outputs),), outputs, types, sources=(source,))
+    by = [i for i, moves in enumerate(flags) if moves]
+    known = {} if results is None else {0: results}
+    outs, residuals, linear, moving = split(alone, by, operands, known)
+    return outs, Derivative(linear, residuals, moving)

@@ -1,0 +1,162 @@
+"""Reverse mode: run a linear program backwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from fungrad.core.errors import in_derivative
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Linear, bind
+from fungrad.core.trace import rebind, record_expr
+from fungrad.core.tracer import current_trace
+from fungrad.core.types import ArrayType, tangent_type
+from fungrad.primitives.elementwise import add
+from fungrad.rewrite.linearize import or_zeros
+
+
+def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the linear inputs of `expr`, given those of its outputs.
+
+    Parameters
+    ----------
+    expr
+        A program without calls.
+    arguments
+        One for each input; None marks the inputs the program is linear in.
+    cotangents
+        One for each output; None is zero.
+    """
+    if any(e.primitive.pushes for e in expr.equations):
+        expr = apart(expr, [x is None for x in arguments])
+    types = expr.types
+    values: list[Any] = [None] * len(types)
+    linear = [False] * len(types)
+    for v, constant in expr.constants.items():
+        values[v] = constant
+    for v, x in zip(expr.inputs, arguments, strict=True):
+        values[v], linear[v] = x, x is None
+    trace = current_trace.get()
+    is_linear = linear.__getitem__
+    backward = []
+    for equation, source in expr.located():
+        primitive, inputs, outputs = equation
+        if True in map(is_linear, inputs):
+            backward.append((equation, source))
+            for v in outputs:
+                linear[v] = True
+        else:
+            results = rebind(primitive, [values[v] for v in inputs], source)
+            for v, x in zip(
+                outputs, results if primitive.multiple_results else (results,), strict=True
+            ):
+                values[v] = x
+
+    # In place of values, which they do not have, linear variables get what stands for them in rules.
+    standing: dict[ArrayType, Linear] = {type_: Linear(type_) for type_ in set(types)}
+    for v in itertools.compress(range(len(types)), linear):
+        values[v] = standing[types[v]]
+    value_of = values.__getitem__
+    cts: list[Any] = [None] * len(types)
+
+    def accumulate(variables: Sequence[int], terms: Sequence[Any]) -> None:
+        for v, ct in zip(variables, terms, strict=True):
+            if ct is not None and linear[v]:
+                known = cts[v]
+                cts[v] = ct if known is None else bind(add, (known, ct))
+
+    accumulate(expr.outputs, cotangents)
+    place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
+    for (primitive, inputs, outputs), source in reversed(backward):
+        if primitive.multiple_results:
+            ct: Any = tuple([cts[v] for v in outputs])
+            known = any(c is not None for c in ct)
+        else:
+            ct = cts[outputs[0]]
+            known = ct is not None
+        for v in outputs:
+            cts[v] = None
+        if not known:
+            continue
+        if source is not last:
+            place, last = in_derivative(source, backward=True), source
+        if trace is not None:
+            trace.source = place
+        if primitive.multilinear and sum(map(is_linear, inputs)) > 1:
+            raise primitive.missing(
+                "transpose"
+            )  # linear in each operand, but not in several at once
+        accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
+    return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+
+
+def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
+    """Return the program with equations of its own for what does not depend on the inputs marked in `linear`.
+
+    The derivative of a loop, say, may be one equation for values and tangents. The program is linear in the tangents,
+    and need not be in the values.
+    """
+    types = list(expr.types)
+    marked = {v for v, flag in zip(expr.inputs, linear, strict=True) if flag}
+    equations: list[Equation] = []
+    sources: list[Any] = []
+    for equation, source in expr.located():
+        flags = tuple([v in marked for v in equation.inputs])
+        parts = [equation]
+        varying = equation.primitive.varies(flags, True) if any(flags) else None
+        if varying is not None and not all(varying):
+            parts = _parts_of(equation, varying, types)
+            if not marked.isdisjoint(parts[0].inputs):
+                parts = [equation]
+        for part in parts:
+            if not marked.isdisjoint(part.inputs):
+                marked.update(part.outputs)
+        equations += parts
+        sources += [source] * len(parts)
+    if all(map(operator.is_, equations, expr.equations)):
+        return expr
+    return dataclasses.replace(
+        expr, equations=tuple(equations), sources=tuple(sources), types=tuple(types)
+    )
+
+
+def _parts_of(
+    equation: Equation, varying: Sequence[bool], types: list[ArrayType]
+) -> list[Equation]:
+    """Return an equation for the results that are not `varying`, and one for those that are, if there are any."""
+    parts = []
+    for flag in sorted(set(varying)):
+        used = [v is flag for v in varying]
+        primitive = equation.primitive
+        whole = primitive, range(len(equation.inputs)), range(len(used))
+        primitive, operands, results = primitive.pruned(used) or whole
+        outputs = []
+        for i in results:
+            if used[i]:
+                outputs.append(equation.outputs[i])
+            else:  # needed within, and a result of the other part
+                outputs.append(len(types))
+                types.append(types[equation.outputs[i]])
+        inputs = tuple([equation.inputs[i] for i in operands])
+        parts.append(Equation(primitive, inputs, tuple(outputs)))
+    return parts
+
+
+def transpose_expr(expr: Expr, residuals: int) -> Expr:
+    """Return the transpose of a program that is linear in all but its first `residuals` inputs.
+
+    It takes those first inputs and the cotangents of the outputs; it returns the cotangents of the
+    linear inputs.
+    """
+    wrt = expr.input_types[residuals:]
+
+    def transposed(*arguments: Any) -> list[Any]:
+        known = [*arguments[:residuals], *[None] * len(wrt)]
+        cts = pull_back(expr, known, arguments[residuals:])
+        return [or_zeros(ct, tangent_type(t)) for ct, t in zip(cts, wrt, strict=True)]
+
+    cotangents = [tangent_type(t) for t in expr.output_types]
+    return record_expr("transpose", transposed, [*expr.input_types[:residuals], *cotangents])
