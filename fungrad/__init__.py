@@ -58,8 +58,8 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.numpy.at import at
-from fungrad.numpy.dispatch import extensions as _extensions
-from fungrad.numpy.dispatch import provide as _provide
+from fungrad.numpy.rules import extensions as _extensions
+from fungrad.numpy.rules import provide as _provide
 
 if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad import (

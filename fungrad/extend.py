@@ -31,7 +31,7 @@ from fungrad.core.backend import namespace
 from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
-from fungrad.numpy.dispatch import ufunc as _public
+from fungrad.numpy.ufuncs import ufunc as _public
 from fungrad.primitives.shaping import expand, zeros_like
 from fungrad.primitives.ufunc import elementwise as _elementwise
 

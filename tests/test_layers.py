@@ -34,7 +34,7 @@ EXCEPTIONS = {
     ("fungrad.core.scipys", "fungrad"): "messages ask which functions of SciPy have a namesake",
     ("fungrad.numpy.array_api", "fungrad.numpy"): "`__array_namespace__` returns the package",
     (
-        "fungrad.numpy.dispatch",
+        "fungrad.numpy.ufuncs",
         "fungrad.numpy.ufunc_methods",
     ): "it is read when the first is called",
 }
@@ -42,7 +42,7 @@ EXCEPTIONS = {
 
 BY_NAME = {
     "fungrad": "where each public name is, in a table beside it",
-    "fungrad.numpy.dispatch": "modules that have said they hold rules, and others that SciPy mirrors",
+    "fungrad.numpy.rules": "modules that have said they hold rules, and others that SciPy mirrors",
     "fungrad.numpy": "extensions of the array API standard that packages above have named",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
     "fungrad.transforms.autodiff": "a pickled function names NumPy or CuPy",

@@ -77,7 +77,7 @@ from numpy import (
     ushort,
 )
 
-from fungrad.numpy import array_api, dispatch, methods, operators
+from fungrad.numpy import array_api, dispatch, methods, operators, rules
 from fungrad.numpy.array_api import __array_api_version__ as __array_api_version__
 from fungrad.numpy.array_api import __array_namespace_info__
 from fungrad.numpy.in_place import copyto, fill_diagonal, place, put, put_along_axis, putmask
@@ -172,7 +172,7 @@ def _are_in(module: str) -> None:
     """Say that the names listed since the last call are in a module."""
     names = __all__[_AT_ONCE + len(_HOME) :]
     _HOME.update(dict.fromkeys(names, module))
-    dispatch.provide(f"fungrad.numpy.{module}", when="numpy", names=names)
+    rules.provide(f"fungrad.numpy.{module}", when="numpy", names=names)
 
 
 # fmt: off
@@ -284,7 +284,7 @@ __all__ += ["apply_along_axis", "apply_over_axes", "vectorize"]
 _are_in("vectorizing")
 # fmt: on
 for _module in ("fft", "linalg", "sliding"):
-    dispatch.provide(f"fungrad.numpy.{_module}", when="numpy")
+    rules.provide(f"fungrad.numpy.{_module}", when="numpy")
 
 dispatch.install()
 methods.install()
@@ -302,8 +302,8 @@ def __getattr__(name: str) -> Any:
         found = module if name == _HOME[name] else getattr(module, name)
         globals()[name] = found
         return found
-    if name in dispatch.extensions:
-        return importlib.import_module(dispatch.extensions[name])
+    if name in rules.extensions:
+        return importlib.import_module(rules.extensions[name])
     from fungrad.numpy.exclusions import EXCLUDED, unknown_name
 
     if name in EXCLUDED:

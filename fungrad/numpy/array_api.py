@@ -16,7 +16,7 @@ import numpy as np
 from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.dispatch import store, writable_out
+from fungrad.numpy.storing import store, writable_out
 
 __array_api_version__: str = np.__array_api_version__
 """The version of the standard that the functions follow: what NumPy follows, for they are NumPy's."""

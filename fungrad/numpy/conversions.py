@@ -10,8 +10,9 @@ from fungrad.core.backend import to_host
 from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
-from fungrad.numpy.dispatch import implements, traced_functions
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer
+from fungrad.numpy.rules import traced_functions
 from fungrad.numpy.selecting import value_needed
 from fungrad.primitives import elementwise as e
 

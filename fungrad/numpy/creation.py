@@ -10,14 +10,16 @@ import numpy as np
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, in_trace, summary_of, traced_functions
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
+from fungrad.numpy.rules import summary_of, traced_functions
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
     same_array,
 )
+from fungrad.numpy.staging import in_trace
 from fungrad.numpy.views import copied, created, in_order
 from fungrad.primitives import shaping
 from fungrad.transforms.abstract import ShapeDtypeStruct

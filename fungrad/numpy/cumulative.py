@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
-from fungrad.numpy import dispatch
+from fungrad.numpy import ufuncs
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
@@ -60,8 +60,8 @@ def _logaddexp_reduce(
 
 
 for _ufunc in ACCUMULATIONS:
-    dispatch.ufunc_methods["accumulate"][_ufunc] = functools.partial(accumulate, _ufunc)
-dispatch.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
+    ufuncs.ufunc_methods["accumulate"][_ufunc] = functools.partial(accumulate, _ufunc)
+ufuncs.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
 
 
 def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

@@ -11,12 +11,13 @@ import numpy as np
 
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements, store, writable_out
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
+from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.views import copied, is_scalar, read_only
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import zeros_like

@@ -17,7 +17,6 @@ from fungrad.core.errors import hide_internals
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
-from fungrad.numpy.dispatch import store, traced_functions, writable_out
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import (
     as_array,
@@ -29,7 +28,9 @@ from fungrad.numpy.promotion import (
     result_dtype,
     strong,
 )
+from fungrad.numpy.rules import traced_functions
 from fungrad.numpy.shape import reshaped
+from fungrad.numpy.storing import store, writable_out
 
 Change = Callable[..., Any]
 

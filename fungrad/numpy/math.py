@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.numpy import operators
-from fungrad.numpy.dispatch import ufunc
 from fungrad.numpy.promotion import apply, cast, ufunc_operands
+from fungrad.numpy.ufuncs import ufunc
 from fungrad.primitives import elementwise as e
 
 __all__ = [

@@ -103,3 +103,42 @@ def all_in_order(operands: Iterable[Any]) -> bool:
         all_in_order(x) if type(x) is list or type(x) is tuple else lies_in_order(x)
         for x in operands
     )
+
+
+ELEMENTWISE = frozenset(["astype", "clip", "fix", "isclose", "isneginf", "isposinf", "where"])
+"""Functions whose results NumPy lays out as those of the elementwise functions that they are made of here."""
+
+DENSE = frozenset(
+    ["compress", "corrcoef", "cov", "dot", "inner", "outer", "repeat", "take", "tensordot"]
+)
+"""Functions whose results NumPy lays out in C order always."""
+
+STACKED = frozenset(["matmul", "matvec", "vecmat"])
+"""Functions whose results lie in C order but for their leading axes, if there are several."""
+
+TURNING = frozenset(
+    [
+        *("apply_along_axis", "cross", "delete", "nanmedian", "nanpercentile", "nanquantile"),
+        "unique",
+    ]
+)
+"""Functions whose results NumPy may lay out in another order, though the operands lie in C order."""
+
+
+def settle(name: str, result: Any, operands: tuple[Any, ...], lies: bool = False) -> None:
+    """Say of arrays that a function has made how their elements lie, where NumPy does not lay them out in C order."""
+    if isinstance(result, (list, tuple)):
+        for part in result:
+            settle(name, part, operands, lies)
+        return
+    name = name.lstrip("_")
+    if type(result) is not Tracer or len(result.type.shape) < 2 or name in ELEMENTWISE:
+        return
+    memory = result.memory
+    if type(memory) is View or (lies and memory is not None):
+        return
+    dense = name in DENSE or (name in STACKED and len(result.type.shape) < 4)
+    if name in TURNING or not (dense or all_in_order(operands)):
+        result.memory = Views(None)
+    elif type(memory) is Views and not memory.references:
+        result.memory = Views()

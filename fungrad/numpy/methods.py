@@ -17,13 +17,13 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
-from fungrad.numpy.dispatch import describe_failure, rule_of
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
 from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import strong
+from fungrad.numpy.rules import describe_failure, rule_of
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
     copied,

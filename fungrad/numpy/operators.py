@@ -11,10 +11,10 @@ from fungrad.core.errors import hide_internals
 from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
-from fungrad.numpy.dispatch import store, writable_out
 from fungrad.numpy.masked import Selection
 from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import apply, scalar_plan
+from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise

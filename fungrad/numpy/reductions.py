@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape, type_of
-from fungrad.numpy import dispatch, promotion
+from fungrad.numpy import promotion, ufuncs
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import reshaped
@@ -151,7 +151,7 @@ def merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
 
 
 for _ufunc in REDUCTIONS:
-    dispatch.ufunc_methods["reduce"][_ufunc] = functools.partial(reduce, _ufunc)
+    ufuncs.ufunc_methods["reduce"][_ufunc] = functools.partial(reduce, _ufunc)
 
 
 # Sums, products, extrema, truth

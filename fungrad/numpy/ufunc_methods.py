@@ -19,11 +19,12 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import math
 from fungrad.numpy.assignment import assign
-from fungrad.numpy.dispatch import ufunc_methods, writable_out
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, cast, loop_dtypes
 from fungrad.numpy.reductions import merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
+from fungrad.numpy.storing import writable_out
+from fungrad.numpy.ufuncs import ufunc_methods
 from fungrad.primitives.shaping import Concatenate, slice_axis
 
 KINDS: dict[Any, str] = {

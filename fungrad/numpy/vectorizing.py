@@ -17,8 +17,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.errors import ConcretizationError, api_boundary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import Shape
-from fungrad.numpy.dispatch import implements, settle
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import stack
+from fungrad.numpy.memory import settle
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, strong
 from fungrad.numpy.shape import expand_dims, is_sequence, moveaxis, reshaped
 from fungrad.numpy.views import created, same_array

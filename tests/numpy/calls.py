@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.numpy.dispatch import traced_functions
+from fungrad.numpy.rules import traced_functions
 from tests.numpy.checker import Case
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.numpy.dispatch import traced_functions
+from fungrad.numpy.rules import traced_functions
 from tests.numpy.checker import check_function
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.numpy.dispatch import traced_functions
 from fungrad.numpy.exclusions import EXCLUDED
+from fungrad.numpy.rules import traced_functions
 
 MODULES = ("fft", "linalg")
 CLASSES = ("c_", "r_", "vectorize")  # our own, that have their methods in common with NumPy's

@@ -10,7 +10,7 @@ import scipy.linalg
 import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.scipy.linalg as fsl
-from fungrad.numpy.dispatch import traced_functions
+from fungrad.numpy.rules import traced_functions
 from tests.numpy.checker import check_function
 
 RNG = np.random.default_rng(0)

@@ -15,8 +15,9 @@ import scipy.ndimage
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.dispatch import implements, store, writable_out
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast, strong
+from fungrad.numpy.storing import store, writable_out
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.filters import Correlate, reversed_tail
 

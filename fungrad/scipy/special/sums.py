@@ -10,8 +10,9 @@ import numpy as np
 import scipy.special
 
 from fungrad.core.types import type_of
-from fungrad.numpy.dispatch import Function, implements
+from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
+from fungrad.numpy.rules import Function
 from fungrad.primitives import elementwise as e
 
 __all__ = ["log_softmax", "logsumexp", "softmax", "softplus"]

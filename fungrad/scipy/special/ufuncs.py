@@ -10,8 +10,8 @@ from typing import Any
 
 import scipy.special
 
-from fungrad.numpy.dispatch import ufunc
 from fungrad.numpy.promotion import ufunc_operands
+from fungrad.numpy.ufuncs import ufunc
 from fungrad.primitives import bessel as b
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import elliptic as l

@@ -1,0 +1,153 @@
+"""Where the rules are that say what a function of NumPy or SciPy does with tracers, and how messages speak of functions."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fungrad.core.errors import FungradError, here, hide_internals, raised_inside
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import kind_of, type_of
+
+Function = Callable[..., Any]
+
+traced_functions: dict[Any, Function] = {}
+"""For each NumPy function, what it does with tracers."""
+
+
+_providers: dict[str, dict[str, Collection[str]]] = {}
+
+
+def provide(module: str, *, when: str, names: Collection[str] = ()) -> None:
+    """Say that `module` holds rules for functions of `when`; it is imported when one is asked for.
+
+    So rules that a program does not use cost nothing at import. Functions of these `names`, and all of the
+    module of NumPy or SciPy that it mirrors, are looked for here first.
+    """
+    _providers.setdefault(when, {})[module] = names
+
+
+extensions: dict[str, str] = {}
+"""Modules that are found in `fungrad.numpy` though they stand elsewhere: extensions of the array API standard."""
+
+
+def rule_of(function: Any) -> Function | None:
+    """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
+    if function not in _ready:
+        _make_ready(function)
+    return traced_functions.get(function)
+
+
+_ready: set[Any] = set()
+"""The functions whose rules are in modules that are imported to the end."""
+
+
+def _make_ready(function: Any) -> None:
+    for module in _homes(function):
+        if function in traced_functions:
+            break
+        importlib.import_module(module)
+    rule = traced_functions.get(function)
+    if rule is not None:
+        if rule.__module__ in sys.modules:
+            importlib.import_module(rule.__module__)  # waits for a thread that is importing it
+        _ready.add(function)
+
+
+def _homes(function: Any) -> list[str]:
+    """Return the modules that may have a rule for a function, the likeliest first."""
+    name, mirror = _name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
+    found = [
+        (name not in names and module != mirror, module)
+        for when, modules in _providers.items()
+        if when in sys.modules
+        for module, names in modules.items()
+    ]
+    return [module for _, module in sorted(found, key=lambda pair: pair[0])]
+
+
+def documented(function: Function, numpy_function: Any, traced: Function) -> Function:
+    """Return a public function with name and documentation of the one that it is of NumPy."""
+    name = _name_of(numpy_function)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = traced.__module__
+    summary = summary_of(numpy_function)
+    function.__doc__ = f"{summary}\n\nThis is `{full_name(numpy_function)}`, for tracers too.\n" + (
+        f"\n{inspect.cleandoc(traced.__doc__)}\n" if traced.__doc__ else ""
+    )
+    function.__wrapped__ = traced  # type: ignore[attr-defined]
+    return function
+
+
+def _name_of(function: Any) -> str:
+    """Return the name of a function; SciPy before 1.16 has some that do not know theirs."""
+    return getattr(function, "__name__", "function")
+
+
+def full_name(function: Any) -> str:
+    """Return the name of a function of NumPy or SciPy as users write it."""
+    name = _name_of(function)
+    if isinstance(function, np.ufunc):  # which do not tell their module
+        homes = [m for m in ("numpy", "scipy.special") if m in sys.modules]
+        found = [m for m in homes if getattr(sys.modules[m], name, None) is function]
+        return ".".join([*found[:1], name])
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module.partition('._')[0]}.{name}"
+
+
+def summary_of(numpy_function: Any) -> str:
+    """Return the first sentences of the documentation of a function of NumPy or SciPy."""
+    text = (numpy_function.__doc__ or "").lstrip()
+    if text.startswith(f"{_name_of(numpy_function)}("):  # a signature
+        text = text.partition("\n\n")[2].lstrip()
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
+    """Leave on an error of a rule a note with the types of the operands; hide frames of fungrad's own.
+
+    Of functions that call each other, the outermost is named: it is the one that is written in the user's code.
+    """
+    notes = getattr(error, "__notes__", [])
+    nested = bool(notes) and notes[-1].startswith(_FAILED)
+    if nested or (isinstance(error, REFUSALS) and not isinstance(error, FungradError)):
+        operands = [*args, *kwargs.values()]
+        flat = [y for x in operands for y in (x if type(x) in (list, tuple) else [x])]
+        types = [str(x.type if type(x) is Tracer else type_of(x)) for x in flat if _is_operand(x)]
+        if nested:
+            notes.pop()
+        if nested or (raised_inside(error) and not all(t in str(error) for t in types)):
+            error.add_note(f"{_FAILED}{full_name(function)} of {' and '.join(types)}")
+    hide_internals(error)
+
+
+_FAILED = "in "
+REFUSALS = (ValueError, IndexError, TypeError)
+
+
+def _is_operand(x: Any) -> bool:
+    return type(x) in (Tracer, np.ndarray) and (type(x) is Tracer or kind_of(x.dtype) in "biufc")
+
+
+def no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
+    """Raise for a function, or a method of a ufunc that `others` have, that no rule is declared for."""
+    instead = f" That method works for {', '.join(sorted(others))}." if others else ""
+    home = "fungrad.numpy"
+    if name.startswith("scipy."):
+        home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
+        known = [full_name(f) for f in traced_functions]
+        import difflib
+
+        near = difflib.get_close_matches(
+            name, [k for k in known if k.startswith("scipy.")], 1, 0.85
+        )
+        instead += f" There is one for {near[0]}." if near else ""
+    raise TypeError(
+        f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of {home}, "
+        "or keep it outside of the transformed function."
+    )

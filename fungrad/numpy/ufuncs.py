@@ -1,0 +1,252 @@
+"""NumPy's ufuncs, and SciPy's, for tracers: as public functions and through `__array_ufunc__`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import here
+from fungrad.core.primitive import bind
+from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.types import type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.assignment import assign
+from fungrad.numpy.masked import Selection
+from fungrad.numpy.memory import elementwise, like
+from fungrad.numpy.promotion import (
+    apply,
+    as_array,
+    elementwise_plan,
+    has_tracer,
+    scalar_plan,
+    strong,
+    ufunc_operands,
+)
+from fungrad.numpy.rules import (
+    Function,
+    describe_failure,
+    documented,
+    full_name,
+    no_rule,
+    rule_of,
+    traced_functions,
+)
+from fungrad.numpy.staging import on_stage
+from fungrad.numpy.storing import as_stored, store, writable_out
+from fungrad.primitives.elementwise import Function as ElementwiseFunction
+from fungrad.primitives.elementwise import numpy_ufunc
+from fungrad.primitives.shaping import Reshape
+
+
+def _application(primitive: ElementwiseFunction) -> Function:
+    """Return `apply` of a primitive, with short cuts for the commonest operands."""
+
+    def of_one(x: Any) -> Any:
+        if type(x) is Tracer and elementwise_plan(primitive, (x.type,), False) is None:
+            result = bind(primitive, (x,))
+            return result if x.memory is None else like(result, (x,))
+        return apply(primitive, (x,))
+
+    def of_two(x: Any, y: Any) -> Any:
+        if type(x) is Tracer:
+            if type(y) is Tracer:
+                if elementwise_plan(primitive, (x.type, y.type), False) is None:
+                    return like(bind(primitive, (x, y)), (x, y))
+            elif type(y) in (float, int) and x.owner.on_host:
+                strides = scalar_plan(primitive, x.type, type(y))  # type: ignore[arg-type]
+                if strides is not None:
+                    value = np.array(y, x.type.dtype)
+                    spread = x.owner.uniform(value, x.type, strides)
+                    return like(bind(primitive, (x, spread)), (x,))
+        return apply(primitive, (x, y))
+
+    def of_any(*operands: Any) -> Any:
+        return apply(primitive, operands)
+
+    ufunc = numpy_ufunc(primitive.function)
+    if ufunc is None:
+        return of_any
+    return of_one if ufunc.nin == 1 else of_two if ufunc.nin == 2 else of_any
+
+
+def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
+    """Return what the `count` results of a ufunc are to be written into."""
+    given = list(out) if isinstance(out, tuple) else [out]
+    if len(given) != count and out is not None:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    targets = [None if x is None else writable_out(name, x) for x in given]
+    return targets + [None] * (count - len(targets))
+
+
+def _ones_elsewhere(mask: Any, x: Any) -> Any:
+    """Return an operand with ones where a mask does not hold.
+
+    There the ufunc is not computed, so its warnings, and derivatives that are infinite or NaN, must not show.
+    """
+    x = as_array(x)
+    type_ = type_of(x)
+    if type_.weak or type_.dtype.kind == "b":
+        return x
+    one = np.ones((), type_.dtype)
+    return promotion.where(mask, x, one) if has_tracer((mask, x)) else np.where(mask, x, one)
+
+
+UFUNC_ATTRIBUTES = (
+    "accumulate",
+    "at",
+    "identity",
+    "nargs",
+    "nin",
+    "nout",
+    "ntypes",
+    "outer",
+    "reduce",
+    "reduceat",
+    "signature",
+    "types",
+)
+
+
+def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None) -> Any:
+    """Return the public function of a ufunc of NumPy or SciPy.
+
+    For tracers it takes `dtype`, `casting` and ``where=True``; `out` cannot be written to, and
+    `order` and `subok` mean nothing.
+
+    Parameters
+    ----------
+    function
+        The ufunc, or the primitive that it is.
+    rule
+        What it does with operands of which at least one is a tracer; by default, apply the primitive.
+    """
+    if isinstance(function, ElementwiseFunction):
+        found = numpy_ufunc(function.function)
+        rule = _application(function) if rule is None else elementwise(rule)
+    else:
+        found, rule = function, None if rule is None else elementwise(rule)
+    if found is None or rule is None:
+        raise TypeError(f"{function!r} is no ufunc, or has no rule")
+    numpy_function, apply_rule = found, rule
+    name, nin = numpy_function.__name__, numpy_function.nin
+
+    def traced(
+        *operands: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: Any = None,
+        subok: Any = None,
+    ) -> Any:
+        if len(operands) != nin:
+            if len(operands) < nin or len(operands) > numpy_function.nargs:
+                raise TypeError(
+                    f"{name}() takes from {nin} to {numpy_function.nargs} positional arguments but "
+                    f"{len(operands)} were given"
+                )
+            operands, out = operands[:nin], operands[nin:]
+        where = True if where is None else where
+        targets = _targets(name, numpy_function.nout, out)
+        if where is not True and None in targets:
+            raise TypeError(
+                f"at {here()}\n{name}: with `where`, elements that are left out keep what `out` holds, so give "
+                f"`out` too; or write fungrad.numpy.where(mask, fungrad.numpy.{name}(...), other)"
+            )
+        if dtype is not None or casting != "same_kind":
+            operands = tuple(ufunc_operands(numpy_function, operands, dtype, casting))
+        if where is not True:
+            operands = tuple([_ones_elsewhere(where, x) for x in operands])
+        result = apply_rule(*operands) if has_tracer(operands) else numpy_function(*operands)
+        if out is None:
+            return result
+        results = result if numpy_function.nout > 1 else (result,)
+        stored = [
+            (target, as_stored(target, r, casting, where))
+            for target, r in zip(targets, results, strict=True)
+            if target is not None
+        ]
+        for target, new in stored:  # now that nothing can fail
+            assign(target, new)
+        whole = tuple([r if t is None else t for t, r in zip(targets, results, strict=True)])
+        return whole if numpy_function.nout > 1 else whole[0]
+
+    traced.__qualname__, traced.__module__ = name, rule.__module__
+
+    def function_(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            cls = type(x)
+            if cls is Tracer or ((cls is list or cls is tuple) and has_tracer(x)):
+                try:
+                    if kwargs or len(args) != nin:
+                        return traced(*args, **kwargs)
+                    return apply_rule(*args)
+                except Exception as error:
+                    describe_failure(error, numpy_function, args, kwargs)
+                    raise
+        if current_trace.get() is not None and len(args) == nin:
+            lifted = on_stage(args, kwargs, (int, float, complex))
+            if lifted is not args:
+                return function_(*lifted, **kwargs)
+        if kwargs and kwargs.get("where", True) is None:
+            kwargs["where"] = True
+        return numpy_function(*args, **kwargs)
+
+    traced_functions[numpy_function] = traced
+    result = documented(function_, numpy_function, traced)
+    of_numpy = getattr(np, name, None) is numpy_function
+    result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"
+    # The methods are NumPy's own: with tracers they come back through __array_ufunc__.
+    for attribute in UFUNC_ATTRIBUTES:
+        setattr(result, attribute, getattr(numpy_function, attribute))
+    return result
+
+
+ufunc_methods: dict[str, dict[Any, Function]] = {
+    "reduce": {},
+    "accumulate": {},
+    "reduceat": {},
+    "at": {},
+}
+"""For each method of ufuncs, and for each ufunc, what the method does when an operand is a tracer."""
+
+
+def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
+    for x in inputs:
+        if type(x) is Selection:
+            return NotImplemented  # it has a rule of its own
+    try:
+        rule = rule_of(function)
+        if rule is None and function.__name__ == "clip":  # the ufunc that a.clip calls
+            rule = rule_of(np.clip)
+        if rule is not None and method == "__call__":
+            return rule(*inputs, **kwargs)
+        if rule is not None and method == "outer":
+            x, y = [strong(operand) for operand in inputs]
+            x = Reshape((*x.shape, *[1] * y.ndim))(x) if y.ndim else x
+            return rule(x, y, **kwargs)
+        importlib.import_module("fungrad.numpy.ufunc_methods")  # which declares them
+        if function in ufunc_methods.get(method, ()):
+            return _run_method(function, method, inputs, kwargs)
+        name = full_name(function) + ("" if method == "__call__" else f".{method}")
+        no_rule(name, [f.__name__ for f in ufunc_methods.get(method, ())])
+    except Exception as error:
+        describe_failure(error, function, inputs, {})
+        raise
+
+
+def _run_method(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    rule = ufunc_methods[method][function]
+    if method == "at":
+        return rule(*inputs)
+    out = kwargs.pop("out", None)
+    target = None if out is None else writable_out(f"{function.__name__}.{method}", out[0])
+    if target is None or has_tracer(inputs) or has_tracer(kwargs.values()):
+        kwargs.setdefault("axis", 0)
+        result = rule(*inputs, **kwargs)
+    else:
+        result = getattr(function, method)(*inputs, **kwargs)
+    return result if target is None else store(target, result, exactly=True)
