@@ -64,7 +64,7 @@ class Program(Keeper):
         at_once: bool = False,
         borrowed: Sequence[int] = (),
     ) -> None:
-        self._given = expr
+        self.given = expr
         self.donated = tuple(donated)
         self.borrowed = tuple(borrowed)
         self._ran = at_once
@@ -72,7 +72,7 @@ class Program(Keeper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was given; it is compiled anew where it is loaded."""
-        return Program, (self._given, self.donated, self._ran, self.borrowed)
+        return Program, (self.given, self.donated, self._ran, self.borrowed)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
@@ -92,7 +92,7 @@ class Program(Keeper):
                 function = self._compiled_for(xp)
             else:
                 self._ran = True
-                function = evaluator(self._given)
+                function = evaluator(self.given)
         return function(*arguments)
 
     @cached_property
@@ -104,29 +104,29 @@ class Program(Keeper):
     def expr(self) -> Expr:
         """The program, simplified."""
         with no_collection():
-            return simplify(self._given)
+            return simplify(self.given)
 
     @cached_property
     def effect(self) -> bool:
         """Whether one of its equations has an effect."""
-        return any(e.primitive.effect for e in self._given.equations)
+        return any(e.primitive.effect for e in self.given.equations)
 
     @cached_property
     def can_fail(self) -> bool:
         """Whether one of its equations raises errors that depend on values."""
-        return any(e.primitive.can_fail for e in self._given.equations)
+        return any(e.primitive.can_fail for e in self.given.equations)
 
     @cached_property
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which it works: within `vmap` it is always recorded, never run."""
-        return frozenset().union(*[e.primitive.axis_names for e in self._given.equations])
+        return frozenset().union(*[e.primitive.axis_names for e in self.given.equations])
 
     @cached_property
     def is_users(self) -> bool:
         """Whether it holds arrays, or functions of the user's."""
-        if any(isinstance(x, np.ndarray) or np.ndim(x) for x in self._given.constants.values()):
+        if any(isinstance(x, np.ndarray) or np.ndim(x) for x in self.given.constants.values()):
             return True
-        keepers, keepable = users(e.primitive for e in self._given.equations)
+        keepers, keepable = users(e.primitive for e in self.given.equations)
         return bool(keepers) or not keepable
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.axes import name_in_batch
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.evaluate import evaluate

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core import tree
 from fungrad.core.axes import name_in_batch
 from fungrad.core.cached import cached_property

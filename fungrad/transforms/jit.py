@@ -15,6 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.compile.lower import Program, readable
 from fungrad.compile.schedule import Schedule
+from fungrad.compile.simplify import after_each_pass
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import namespace
@@ -513,6 +514,11 @@ class Lowered:
     def simplified(self) -> Expr:
         """The same with less to compute."""
         return self._program.expr
+
+    @property
+    def passes(self) -> tuple[tuple[str, Expr], ...]:
+        """How it got there: the name of each pass over the program, and what that has made."""
+        return tuple(after_each_pass(self._program.given))
 
     @property
     def schedule(self) -> Schedule:

@@ -4,8 +4,12 @@ import hypothesis
 import numpy as np
 import pytest
 
+import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import share, simplify, without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.passes.share import share
+from fungrad.compile.simplify import PASSES, simplify
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import record_expr
@@ -253,3 +257,16 @@ def test_share_keeps_dead_code_but_not_copies_of_it():
     expr = record_expr("f", lambda x: [sin(x), sin(x)][:1], [type_of(X)])
     assert len(share(expr).equations) == 1
     assert array_type((5,), np.dtype(float)) is expr.types[0]
+
+
+def test_passes_can_be_looked_at():
+    def f(x):
+        y = fnp.zeros(3)
+        y[1] = x
+        return fnp.sum(y * 1.0 * x)
+
+    lowered = fg.jit(fg.grad(f)).lower(2.0)
+    *_, (_, last) = lowered.passes
+    assert str(last) == str(lowered.simplified)
+    assert [name for name, _ in lowered.passes][:2] == [name for name, _ in PASSES][:2]
+    assert len(lowered.passes[0][1].equations) < len(lowered.expr.equations)

@@ -35,7 +35,7 @@ class Loop(Program):
         self._loops: dict[ModuleType, Steps] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Loop, (self._given, self.constants, self.carries)
+        return Loop, (self.given, self.constants, self.carries)
 
     def steps(self, xp: ModuleType) -> Steps:
         """Return the loop for arrays of the library `xp`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType

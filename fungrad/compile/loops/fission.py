@@ -18,7 +18,7 @@ from typing import Any
 from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.collapse import collapse
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive

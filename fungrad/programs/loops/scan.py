@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.fission import plan
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
-from fungrad.compile.simplify import without_dead_code
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here

@@ -1,0 +1,141 @@
+"""Equations that can be had for less: a table of patterns and what takes their place.
+
+The results are equal bit for bit, but for signs of zeros.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
+from fungrad.primitives.elementwise import mul, neg
+from fungrad.primitives.indexing import UpdateSlice
+from fungrad.primitives.shaping import Broadcast, Pad, Reshape, with_units
+
+Kind: TypeAlias = Primitive | type[Primitive] | tuple[type[Primitive], ...]
+"""A primitive, all of a class, or all of several classes."""
+
+ONE = "one"
+"""Stands for an operand all of whose elements are 1."""
+
+
+class Match(NamedTuple):
+    """What a row of the table is given: an equation, and the one that made one of its operands.
+
+    `made` and `given` are the primitive and the operands of the latter; None, and nothing, if the row does not ask.
+    """
+
+    primitive: Any
+    inputs: tuple[int, ...]
+    made: Any
+    given: tuple[int, ...]
+    types: Sequence[ArrayType]
+    out: int
+
+
+class Computed(NamedTuple):
+    """Another equation for the same result; `place` is the variable that it is computed in place of, if not of itself."""
+
+    primitive: Primitive
+    inputs: tuple[int, ...]
+    place: int | None = None
+
+
+Rewrite: TypeAlias = Callable[[Match], Computed | int | None]
+"""Gives another equation, the variable that the result equals if it is of its type, or None if nothing is to be done."""
+
+
+class Row(NamedTuple):
+    """A pattern, and what takes its place."""
+
+    name: str
+    outer: Kind
+    operand: int
+    inner: Kind | str | None
+    """What made the operand at that position; `ONE`; None if anything."""
+    rewrite: Rewrite
+
+
+def _joined(m: Match) -> Computed:
+    return Computed(m.made.then(m.primitive), m.given)
+
+
+def _set_again(m: Match) -> int | None:
+    """As of ``x[1:] += y``: what is added to is put back where it was."""
+    again = m.made is m.primitive and m.primitive.kind == "set" and m.given[1] == m.inputs[1]
+    return m.inputs[0] if again else None
+
+
+def _element(m: Match) -> Computed | None:
+    """A slice that drops axes by itself. It stays where it is: later the array may have been overwritten."""
+    slice_ = _dropping(m.made, m.types[m.inputs[0]].shape, m.primitive.shape)
+    return None if slice_ is None else Computed(slice_, m.given, m.inputs[0])
+
+
+def _into_element(at: int) -> Rewrite:
+    """Return the rewrite of what puts operand `at`, a reshaped array, at the place of a slice."""
+
+    def rewrite(m: Match) -> Computed | None:
+        op = _dropping(m.primitive, m.made.shape, m.types[m.given[0]].shape)
+        inputs = (*m.inputs[:at], m.given[0], *m.inputs[at + 1 :])
+        return None if op is None else Computed(op, inputs)
+
+    return rewrite
+
+
+ROWS = (
+    Row("x * 1 = x", mul, 1, ONE, lambda m: m.inputs[0]),
+    Row("1 * x = x", mul, 0, ONE, lambda m: m.inputs[1]),
+    Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
+    Row("broadcast of a broadcast", Broadcast, 0, Broadcast, _joined),
+    Row("x[i] = y twice", UpdateSlice, 0, UpdateSlice, _set_again),
+    Row("reshape of a reshape", Reshape, 0, Reshape, lambda m: Computed(m.primitive, m.given)),
+    Row("reshape to the same shape", Reshape, 0, None, lambda m: m.inputs[0]),
+    Row("reshape of a slice", Reshape, 0, SLICES, _element),
+    Row("pad of a reshape", Pad, 0, Reshape, _into_element(0)),
+    Row("x[i] = reshape", (UpdateSlice, DynamicUpdateSlice), 1, Reshape, _into_element(1)),
+)
+"""In the order in which they are tried, each on what the one before has made."""
+
+
+def _by_outer() -> dict[Primitive | type[Primitive], tuple[Row, ...]]:
+    rows: dict[Primitive | type[Primitive], tuple[Row, ...]] = {}
+    for row in ROWS:
+        for kind in row.outer if isinstance(row.outer, tuple) else (row.outer,):
+            rows[kind] = (*rows.get(kind, ()), row)
+    return rows
+
+
+_ROWS = _by_outer()
+
+
+def rows_of(primitive: Primitive) -> tuple[Row, ...]:
+    """Return the rows whose pattern may be an equation of `primitive`."""
+    return _ROWS.get(primitive) or _ROWS.get(type(primitive), ())
+
+
+def is_of(primitive: Primitive | None, kind: Kind) -> bool:
+    """Whether a primitive, if there is one, is of a kind."""
+    if isinstance(kind, Primitive):
+        return primitive is kind
+    return isinstance(primitive, kind)
+
+
+def _dropping(op: Any, part: Shape, shape: Shape) -> Any:
+    """Return the slice `op`, or what puts one into an array, with other axes of length 1 dropped.
+
+    The slice is of shape `part` and is to be of `shape`; None if that is not all there is between them.
+    """
+    dropped, rest = [], [*shape]
+    for axis, n in enumerate(with_units(part, op.dropped)):
+        if rest and rest[0] == n:
+            del rest[0]
+        elif n == 1:
+            dropped.append(axis)
+        else:
+            return None
+    return None if rest else dataclasses.replace(op, dropped=tuple(dropped))
