@@ -12,6 +12,7 @@ until Python asks for a value; then all pending equations are run once and their
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
@@ -32,7 +33,6 @@ from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recording import Recording
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace, innermost_trace
-from fungrad.core.turns import FREE
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 
 _own_files: set[str] = set()
@@ -225,12 +225,11 @@ class Trace(Recording):
             source = frame and (frame.f_code, frame.f_lasti)
         elif not self.rewriting and type(source) is not tuple:
             source = resolve_source(source)
-        types, equations, free = self.types, self.equations, self.turn.free
+        types, equations, holder = self.types, self.equations, self.turn.holder
+        me = get_ident()
         try:
-            free.pop()
-        except IndexError:
-            self.turn.wait()
-        try:
+            if holder.setdefault(0, me) != me:
+                self.turn.wait()
             first = len(types)
             self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
             if primitive.multiple_results:
@@ -240,9 +239,9 @@ class Trace(Recording):
             else:
                 types.append(out_types[0])
                 equations.append((primitive, inputs, (first,)))
-            free.append(True)
+            holder.pop(0, None)
         except BaseException:
-            free[:] = FREE
+            self.turn.give_back()
             raise
         if primitive.multiple_results:
             result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])

@@ -26,6 +26,7 @@ from fungrad.core.frames import (
 )
 from fungrad.core.scipys import instead_of_scipy
 from fungrad.core.state import repair, state_variable
+from fungrad.core.turns import Turn
 from fungrad.core.types import ArrayType, Shape
 
 
@@ -52,6 +53,7 @@ class Recorder(Protocol):
     captures: list[tuple[int, Any]]
     constants: dict[int, Any]
     sizes: dict[int, int]
+    turn: Turn
     source: Source | None
     on_host: bool
     layouts: dict[int, tuple[int, ...] | Literal["C"] | None]
@@ -116,9 +118,12 @@ def innermost_trace() -> Recorder | None:
 
 @repair
 def close_traces(before: contextvars.Context) -> None:
-    """Close the traces that were opened since."""
+    """Close the traces that were opened since; in the one before them, let other threads record."""
     trace, outer = current_trace.get(), before.get(current_trace)
-    while trace is not None and (outer is None or trace.level > outer.level):
+    while trace is not None:
+        trace.turn.give_back()
+        if outer is not None and trace.level <= outer.level:
+            break
         trace.close()
         trace = trace.outer
 
