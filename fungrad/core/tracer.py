@@ -6,7 +6,7 @@ import contextvars
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from fungrad.core.frames import (
 )
 from fungrad.core.scipys import instead_of_scipy
 from fungrad.core.state import repair, state_variable
-from fungrad.core.turns import Turn
 from fungrad.core.types import ArrayType, Shape
+
+if TYPE_CHECKING:
+    from fungrad.core.turns import Turn
 
 
 class Recorder(Protocol):
