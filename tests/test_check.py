@@ -10,7 +10,8 @@ import fungrad as fg
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import add, cos, mul, neg, sin, stop_gradient
-from fungrad.primitives.shaping import Reverse, expand
+from fungrad.primitives.shaping import expand
+from fungrad.primitives.slices import Reverse
 from tests.backends.fake_cupy import make_module
 from tests.check import CHECKS, check_backend, checks_of
 from tests.samples.row import Sample, reals

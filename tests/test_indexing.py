@@ -28,7 +28,7 @@ from fungrad.primitives.indexing import (
     take,
     take_along_axis,
 )
-from fungrad.primitives.shaping import Slice
+from fungrad.primitives.slices import Slice
 from tests.samples import contraction
 
 SHAPES = [(), (5,), (3, 4), (3, 4, 2), (2, 3, 4, 5)]

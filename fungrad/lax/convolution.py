@@ -26,15 +26,8 @@ from fungrad.lax.spatial import (
     windows_of,
 )
 from fungrad.primitives.convolution import Convolution
-from fungrad.primitives.shaping import (
-    Reshape,
-    Reverse,
-    inverse_permutation,
-    move_axis,
-    pad,
-    permuted,
-    slice_axis,
-)
+from fungrad.primitives.shaping import Reshape, inverse_permutation, move_axis, permuted
+from fungrad.primitives.slices import Reverse, pad, slice_axis
 
 __all__ = [
     "ConvDimensionNumbers",

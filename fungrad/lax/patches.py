@@ -19,14 +19,8 @@ from fungrad.lax.spatial import (
     windows_of,
 )
 from fungrad.primitives.contraction import contract
-from fungrad.primitives.shaping import (
-    Broadcast,
-    Concatenate,
-    Reshape,
-    inverse_permutation,
-    pad,
-    permuted,
-)
+from fungrad.primitives.shaping import Broadcast, Reshape, inverse_permutation, permuted
+from fungrad.primitives.slices import Concatenate, pad
 from fungrad.primitives.windows import every
 
 

@@ -33,13 +33,8 @@ from fungrad.primitives import bits
 from fungrad.primitives import cumulative as c
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions as r
-from fungrad.primitives.shaping import (
-    Concatenate,
-    Permute,
-    ReduceSum,
-    Reshape,
-    slice_axis,
-)
+from fungrad.primitives.shaping import Permute, ReduceSum, Reshape
+from fungrad.primitives.slices import Concatenate, slice_axis
 from fungrad.programs.closing import Closure, batched_program
 
 __all__ = [

@@ -14,7 +14,8 @@ from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of, numb
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.places import GatherScatterMode, Windows, layout_of, windows_at
 from fungrad.primitives.indexing import Gather, Scatter
-from fungrad.primitives.shaping import inverse_permutation, pad
+from fungrad.primitives.shaping import inverse_permutation
+from fungrad.primitives.slices import pad
 
 __all__ = [
     "ScatterDimensionNumbers",

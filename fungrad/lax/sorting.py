@@ -13,7 +13,7 @@ from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import ANY, FLOAT, ORDERED, aligned, array_type_of, described
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import take_along_axis
-from fungrad.primitives.shaping import Reverse, slice_axis
+from fungrad.primitives.slices import Reverse, slice_axis
 from fungrad.primitives.sorting import ArgSort, Sort
 
 __all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]

@@ -19,7 +19,8 @@ from fungrad.lax.operands import brought_to, own_result
 from fungrad.lax.spatial import Padding, dilated, factors_of, pads_of, windows_of
 from fungrad.numpy.views import own
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import Pad, Reshape
+from fungrad.primitives.shaping import Reshape
+from fungrad.primitives.slices import Pad
 from fungrad.primitives.windows import WindowMax, WindowMin, WindowSum, slide
 from fungrad.programs.closing import Closure, batched_program
 

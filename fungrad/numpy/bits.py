@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
-from fungrad.primitives.shaping import pad
+from fungrad.primitives.slices import pad
 
 __all__ = ["packbits", "unpackbits"]
 

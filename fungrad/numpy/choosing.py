@@ -29,9 +29,7 @@ from fungrad.numpy.shape import (
 )
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import indexing
-from fungrad.primitives.shaping import (
-    zeros_like,
-)
+from fungrad.primitives.shaping import zeros_like
 
 __all__ = ["choose", "piecewise", "select", "take", "take_along_axis"]
 

@@ -17,7 +17,8 @@ from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import cumulative
-from fungrad.primitives.shaping import full, index_axis
+from fungrad.primitives.shaping import full
+from fungrad.primitives.slices import index_axis
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 

@@ -18,7 +18,7 @@ from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, ca
 from fungrad.numpy.reductions import is_exact, missing, sum
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import slice_axis
+from fungrad.primitives.slices import slice_axis
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid", "unwrap"]
 

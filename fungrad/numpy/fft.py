@@ -21,7 +21,7 @@ from fungrad.numpy.extended import extended
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.fft import FFT, SWAPPED, InverseRealFFT, RealFFT
-from fungrad.primitives.shaping import pad
+from fungrad.primitives.slices import pad
 
 __all__ = [
     "fft",

@@ -11,7 +11,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_tracer, cast, promote, strong
 from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
-from fungrad.primitives.shaping import pad
+from fungrad.primitives.slices import pad
 
 __all__ = ["bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "i0", "kaiser"]
 

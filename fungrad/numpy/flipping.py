@@ -19,10 +19,7 @@ from fungrad.numpy.shape import (
     same_array,
     swapaxes,
 )
-from fungrad.primitives.shaping import (
-    Concatenate,
-    slice_axis,
-)
+from fungrad.primitives.slices import Concatenate, slice_axis
 
 __all__ = ["flip", "fliplr", "flipud", "roll", "rot90"]
 

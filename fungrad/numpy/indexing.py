@@ -24,14 +24,8 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
-from fungrad.primitives.shaping import (
-    Broadcast,
-    Permute,
-    Reshape,
-    Reverse,
-    Slice,
-    inverse_permutation,
-)
+from fungrad.primitives.shaping import Broadcast, Permute, Reshape, inverse_permutation
+from fungrad.primitives.slices import Reverse, Slice
 
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda x, update: update,

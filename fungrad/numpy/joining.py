@@ -16,7 +16,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.shaping import Concatenate, index_axis, slice_axis
+from fungrad.primitives.slices import Concatenate, index_axis, slice_axis
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",

@@ -20,12 +20,8 @@ from fungrad.numpy.promotion import (
 )
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import shaping
-from fungrad.primitives.shaping import (
-    Pad,
-    ReduceSum,
-    Slice,
-    permuted,
-)
+from fungrad.primitives.shaping import ReduceSum, permuted
+from fungrad.primitives.slices import Pad, Slice
 
 __all__ = [
     "diag", "diag_indices_from", "diagflat", "diagonal", "trace", "tril", "tril_indices_from",

@@ -15,6 +15,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumprod, cumsum
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import apply, as_tracer
 from fungrad.numpy.reductions import (
     all,
@@ -52,30 +53,23 @@ def _without_nan(a: Any, value: Any) -> tuple[Tracer, Any]:
     return promotion.where(found, value, x), found
 
 
-@implements(np.nansum)
-def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    return sum(_without_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+def _total(numpy_function: Any, function: Any, identity: int) -> Any:
+    def rule(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = missing,
+        where: Any = True,
+    ) -> Any:
+        x, _ = _without_nan(a, identity)
+        return function(x, axis, dtype, out, keepdims, initial, where)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.nanprod)
-def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    return prod(_without_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+nansum, nanprod = _total(np.nansum, sum, 0), _total(np.nanprod, prod, 1)
 
 
 @implements(np.nancumsum)
@@ -91,61 +85,42 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 # Extrema
 
 
-def _extremum(function: Any, least: float, a: Any, axis: Any, **options: Any) -> Any:
-    x, found = _without_nan(a, least)
-    result = function(x, axis, **options)
-    if found is None or options["initial"] is not missing:
-        return result
-    nothing = all(found, axis, keepdims=options["keepdims"])
-    return promotion.where(nothing, math.nan, result)
+def _extremum(numpy_function: Any, function: Any, least: float) -> Any:
+    def rule(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = missing,
+        where: Any = True,
+    ) -> Any:
+        """Elements that tie for it share the derivative equally."""
+        x, found = _without_nan(a, least)
+        result = function(x, axis, out, keepdims, initial, where)
+        if found is None or initial is not missing:
+            return result
+        return promotion.where(all(found, axis, keepdims=keepdims), math.nan, result)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.nanmax)
-def nanmax(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    """Elements that tie for the maximum share the derivative equally."""
-    options = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
-    return _extremum(max, -math.inf, a, axis, **options)
+nanmax, nanmin = _extremum(np.nanmax, max, -math.inf), _extremum(np.nanmin, min, math.inf)
 
 
-@implements(np.nanmin)
-def nanmin(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    """Elements that tie for the minimum share the derivative equally."""
-    options = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
-    return _extremum(min, math.inf, a, axis, **options)
+def _position(numpy_function: Any, function: Any, least: float) -> Any:
+    def rule(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        """Traced, the position in a slice of NaNs alone is -1, not an error."""
+        x, found = _without_nan(a, least)
+        result = function(x, axis, out, keepdims=keepdims)
+        if found is None:
+            return result
+        return promotion.where(all(found, axis, keepdims=keepdims), -1, result)
+
+    return implemented(rule, numpy_function)
 
 
-def _position(function: Any, least: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    x, found = _without_nan(a, least)
-    result = function(x, axis, out, keepdims=keepdims)
-    if found is None:
-        return result
-    return promotion.where(all(found, axis, keepdims=keepdims), -1, result)
-
-
-@implements(np.nanargmax)
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    """Traced, the position in a slice of NaNs alone is -1, not an error."""
-    return _position(argmax, -math.inf, a, axis, out, keepdims)
-
-
-@implements(np.nanargmin)
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    """Traced, the position in a slice of NaNs alone is -1, not an error."""
-    return _position(argmin, math.inf, a, axis, out, keepdims)
+nanargmax = _position(np.nanargmax, argmax, -math.inf)
+nanargmin = _position(np.nanargmin, argmin, math.inf)
 
 
 # Means and variances

@@ -29,7 +29,7 @@ from fungrad.numpy.promotion import (
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
-from fungrad.primitives.shaping import index_axis
+from fungrad.primitives.slices import index_axis
 
 __all__ = [
     "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot",

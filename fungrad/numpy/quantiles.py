@@ -14,6 +14,7 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumsum
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to
 from fungrad.numpy.reductions import (
@@ -27,7 +28,7 @@ from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.numpy.statistics import broadcast_weights
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.indexing import take_along_axis
-from fungrad.primitives.shaping import slice_axis
+from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort, Sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -167,6 +168,19 @@ def _weighted(x: Any, cut: Any, rest: Shape, w: Any, ignore_nan: bool) -> Any:
     return reshaped(take_along_axis(x, rows, 0), place.shape)
 
 
+def _shares(a: Any, q: Any, percent: bool) -> tuple[Any, bool]:
+    """Return the shares that quantiles of `a` are asked for, and whether they are Python's numbers."""
+    if type_of(as_array(a)).dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    q = as_array(q)
+    weak = type_of(q).weak
+    q = q / 100 if percent else q
+    if type(q) is not Tracer and not np.logical_and(np.less_equal(0, q), np.less_equal(q, 1)).all():
+        kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
+        raise ValueError(f"{kind} must be in the range [0, {limit}]")
+    return q, weak
+
+
 def _quantile(
     a: Any,
     q: Any,
@@ -177,14 +191,7 @@ def _quantile(
     ignore_nan: bool = False,
     weights: Any = None,
 ) -> Any:
-    if type_of(as_array(a)).dtype.kind == "c":
-        raise TypeError("a must be an array of real numbers")
-    q = as_array(q)
-    weak = type_of(q).weak
-    q = q / 100 if percent else q
-    if type(q) is not Tracer and not np.logical_and(np.less_equal(0, q), np.less_equal(q, 1)).all():
-        kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
-        raise ValueError(f"{kind} must be in the range [0, {limit}]")
+    q, weak = _shares(a, q, percent)
     shape = np.shape(q)
     if len(shape) > 2:
         raise ValueError("q must be a scalar or 1d")
@@ -253,68 +260,27 @@ def _finished(
     return result
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Differentiable in `q` too, except with `weights`."""
-    return _quantile(a, q, axis, method, keepdims, False, False, weights)
+def _quantiles(numpy_function: Any, percent: bool, ignore_nan: bool) -> Any:
+    def rule(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        """Differentiable in `q` too, except with `weights`."""
+        return _quantile(a, q, axis, method, keepdims, percent, ignore_nan, weights)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.percentile)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Differentiable in `q` too, except with `weights`."""
-    return _quantile(a, q, axis, method, keepdims, True, False, weights)
-
-
-@implements(np.nanquantile)
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Differentiable in `q` too, except with `weights`."""
-    return _quantile(a, q, axis, method, keepdims, False, True, weights)
-
-
-@implements(np.nanpercentile)
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Differentiable in `q` too, except with `weights`."""
-    return _quantile(a, q, axis, method, keepdims, True, True, weights)
+quantile, percentile = _quantiles(np.quantile, False, False), _quantiles(np.percentile, True, False)
+nanquantile = _quantiles(np.nanquantile, False, True)
+nanpercentile = _quantiles(np.nanpercentile, True, True)
 
 
 @implements(np.nanmedian)

@@ -26,9 +26,7 @@ from fungrad.numpy.shape import (
     reshaped,
 )
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import (
-    slice_axis,
-)
+from fungrad.primitives.slices import slice_axis
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

@@ -19,6 +19,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import promotion, ufuncs
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
@@ -157,73 +158,53 @@ for _ufunc in REDUCTIONS:
 # Sums, products, extrema, truth
 
 
-@implements(np.sum)
-def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    return reduce(np.add, a, axis, dtype, out, keepdims, initial, where)
+def _total(numpy_function: Any, ufunc: np.ufunc) -> Any:
+    def rule(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = missing,
+        where: Any = True,
+    ) -> Any:
+        return reduce(ufunc, a, axis, dtype, out, keepdims, initial, where)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.prod)
-def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    return reduce(np.multiply, a, axis, dtype, out, keepdims, initial, where)
+sum, prod = _total(np.sum, np.add), _total(np.prod, np.multiply)
 
 
-@implements(np.max, np.amax)
-def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    """Elements that tie for the maximum share the derivative equally."""
-    return reduce(np.maximum, a, axis, None, out, keepdims, initial, where)
+def _extremum(numpy_function: Any, alias: Any, ufunc: np.ufunc) -> Any:
+    def rule(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = missing,
+        where: Any = True,
+    ) -> Any:
+        """Elements that tie for it share the derivative equally."""
+        return reduce(ufunc, a, axis, None, out, keepdims, initial, where)
+
+    return implemented(rule, numpy_function, alias)
 
 
-@implements(np.min, np.amin)
-def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = missing,
-    where: Any = True,
-) -> Any:
-    """Elements that tie for the minimum share the derivative equally."""
-    return reduce(np.minimum, a, axis, None, out, keepdims, initial, where)
-
-
+max, min = _extremum(np.max, np.amax, np.maximum), _extremum(np.min, np.amin, np.minimum)
 amax, amin = max, min
 
 
-@implements(np.all)
-def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    return reduce(np.logical_and, a, axis, None, out, keepdims, missing, where)
+def _truth(numpy_function: Any, ufunc: np.ufunc) -> Any:
+    def rule(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        return reduce(ufunc, a, axis, None, out, keepdims, missing, where)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.any)
-def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    return reduce(np.logical_or, a, axis, None, out, keepdims, missing, where)
+all, any = _truth(np.all, np.logical_and), _truth(np.any, np.logical_or)
 
 
 @implements(np.count_nonzero)
@@ -241,31 +222,22 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 # Positions of extrema
 
 
-def _position(
-    primitive: type[reductions.ArgMax | reductions.ArgMin],
-    a: Any,
-    axis: Any,
-    keepdims: Any,
-) -> Any:
-    x = as_tracer(a)
-    axes: tuple[int, ...] = tuple(range(x.ndim))
-    if axis is None or not x.ndim:
-        normalize_axis_index(axis or 0, 1)
-        result = primitive(0)(reshaped(x, (x.size,)))
-    else:
-        axes = (normalize_axis_index(axis, x.ndim),)
-        result = primitive(axes[0])(x)
-    return with_axes(result, x.shape, axes) if keepdims else result
+def _position(numpy_function: Any, primitive: type[reductions.ArgMax | reductions.ArgMin]) -> Any:
+    def rule(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        x = as_tracer(a)
+        axes: tuple[int, ...] = tuple(range(x.ndim))
+        if axis is None or not x.ndim:
+            normalize_axis_index(axis or 0, 1)
+            result = primitive(0)(reshaped(x, (x.size,)))
+        else:
+            axes = (normalize_axis_index(axis, x.ndim),)
+            result = primitive(axes[0])(x)
+        return with_axes(result, x.shape, axes) if keepdims else result
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.argmax)
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    return _position(reductions.ArgMax, a, axis, keepdims)
-
-
-@implements(np.argmin)
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    return _position(reductions.ArgMin, a, axis, keepdims)
+argmax, argmin = _position(np.argmax, reductions.ArgMax), _position(np.argmin, reductions.ArgMin)
 
 
 # Means and variances

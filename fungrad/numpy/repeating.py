@@ -32,11 +32,8 @@ from fungrad.numpy.shape import (
     same_array,
 )
 from fungrad.primitives import shaping
-from fungrad.primitives.shaping import (
-    Broadcast,
-    Concatenate,
-    slice_axis,
-)
+from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.slices import Concatenate, slice_axis
 
 __all__ = ["delete", "insert", "repeat", "resize", "tile"]
 

@@ -24,10 +24,8 @@ from fungrad.numpy.shape import (
     reversed_axes,
 )
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import (
-    slice_axis,
-    zeros_like,
-)
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort
 
 __all__ = ["digitize", "interp", "searchsorted"]

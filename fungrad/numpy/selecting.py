@@ -31,9 +31,7 @@ from fungrad.numpy.shape import (
     reshaped,
 )
 from fungrad.primitives import elementwise as e
-from fungrad.primitives.shaping import (
-    slice_axis,
-)
+from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort
 
 __all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros"]

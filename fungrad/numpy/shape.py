@@ -19,7 +19,8 @@ from fungrad.numpy.promotion import as_array, as_tracer, standin
 from fungrad.numpy.views import array_of, copied, view_of
 from fungrad.numpy.views import same_array as same_array
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Reshape, Reverse, permuted
+from fungrad.primitives.shaping import Reshape, permuted
+from fungrad.primitives.slices import Reverse
 
 
 def is_sequence(x: Any) -> bool:

@@ -16,7 +16,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.indexing import getitem, item_of, setitem_functional
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Permute, Reverse, Slice
+from fungrad.primitives.shaping import Broadcast, Permute
+from fungrad.primitives.slices import Reverse, Slice
 
 Item = Any  # an integer, (start, stop, step), None, Ellipsis, or Tracer for a traced integer
 

@@ -25,7 +25,7 @@ from fungrad.numpy.reductions import merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.storing import writable_out
 from fungrad.numpy.ufuncs import ufunc_methods
-from fungrad.primitives.shaping import Concatenate, slice_axis
+from fungrad.primitives.slices import Concatenate, slice_axis
 
 KINDS: dict[Any, str] = {
     np.add: "add",

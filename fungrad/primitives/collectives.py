@@ -18,7 +18,8 @@ from fungrad.primitives.cumulative import ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
 from fungrad.primitives.indexing import Gather, constant_like
 from fungrad.primitives.reductions import Extremum, ReduceMax, ReduceMin
-from fungrad.primitives.shaping import Broadcast, ReduceSum, expand, iota, move_axis, pad
+from fungrad.primitives.shaping import Broadcast, ReduceSum, expand, iota, move_axis
+from fungrad.primitives.slices import pad
 
 
 class Collective(Primitive):

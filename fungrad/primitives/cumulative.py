@@ -22,7 +22,8 @@ from fungrad.primitives.elementwise import (
     select,
     sigmoid,
 )
-from fungrad.primitives.shaping import expand, shift, zeros_like
+from fungrad.primitives.shaping import expand, zeros_like
+from fungrad.primitives.slices import shift
 
 
 class Cumulative(Primitive):

@@ -13,7 +13,8 @@ from fungrad.primitives.cumulative import CumProd
 from fungrad.primitives.decompositions import Svd
 from fungrad.primitives.elementwise import cast, complex_, imag, is_complex, mul, real
 from fungrad.primitives.linalg import Inv
-from fungrad.primitives.shaping import Broadcast, Reshape, shift, zeros_like
+from fungrad.primitives.shaping import Broadcast, Reshape, zeros_like
+from fungrad.primitives.slices import shift
 from fungrad.primitives.stacks import (
     OfMatrices,
     OfSquare,

@@ -18,14 +18,12 @@ from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_l
 from fungrad.primitives.shaping import (
     Broadcast,
     Reshape,
-    Slice,
     expand,
     inverse_permutation,
     permuted,
-    with_units,
-    without_units,
     zeros_like,
 )
+from fungrad.primitives.slices import Slice, with_units, without_units
 
 Axes = tuple[int, ...]
 

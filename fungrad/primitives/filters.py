@@ -10,7 +10,8 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import sub
-from fungrad.primitives.shaping import Broadcast, Reverse, expand, pad, slice_axis
+from fungrad.primitives.shaping import Broadcast, expand
+from fungrad.primitives.slices import Reverse, pad, slice_axis
 
 
 @primitive

@@ -32,12 +32,11 @@ from fungrad.primitives.shaping import (
     Iota,
     Permute,
     Reshape,
-    Slice,
     expand,
-    index_source,
     move_axis,
     zeros_like,
 )
+from fungrad.primitives.slices import Slice, index_source
 
 LONG_ROW = 512
 """Elements from which rows are accumulated one by one: then a loop over them is no overhead."""

@@ -13,14 +13,8 @@ from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.cumulative import CumProd, ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
-from fungrad.primitives.shaping import (
-    Broadcast,
-    Permute,
-    ReduceSum,
-    Reshape,
-    shift,
-    without_axes,
-)
+from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape, without_axes
+from fungrad.primitives.slices import shift
 
 
 class Reduction(Primitive):

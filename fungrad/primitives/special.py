@@ -1,6 +1,6 @@
 """The table of special functions: error functions, exponential integrals, entropies.
 
-Laid out as `elementwise.py`: ``lambda t, out, *operands`` for each operand. Gamma functions are in `gamma.py`, Bessel
+Laid out as `elementwise/`: ``lambda t, out, *operands`` for each operand. Gamma functions are in `gamma.py`, Bessel
 functions in `bessel.py`, hypergeometric functions in `hypergeometric.py`, incomplete gamma and beta functions in
 `incomplete.py`, losses and power transforms in `losses.py`. DLMF is the NIST Digital Library of Mathematical Functions.
 """

@@ -31,17 +31,14 @@ from fungrad.primitives.elementwise import (
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax
 from fungrad.primitives.shaping import (
     Broadcast,
-    Concatenate,
-    Pad,
     Permute,
     ReduceSum,
     Reshape,
-    Slice,
     expand,
     full,
-    slice_axis,
     zeros_like,
 )
+from fungrad.primitives.slices import Concatenate, Pad, Slice, slice_axis
 
 
 class OfMatrices(Primitive):

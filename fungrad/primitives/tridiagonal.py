@@ -11,7 +11,8 @@ from fungrad.core.backend import to_host
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import neg
-from fungrad.primitives.shaping import expand, shift
+from fungrad.primitives.shaping import expand
+from fungrad.primitives.slices import shift
 from fungrad.primitives.stacks import OfMatrices, real_type, scaled_rows
 
 

@@ -1,4 +1,4 @@
-"""How an elementwise primitive is declared. The table of them is `elementwise.py`."""
+"""How an elementwise primitive is declared. The table of them is `elementwise/`."""
 
 from __future__ import annotations
 

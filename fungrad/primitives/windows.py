@@ -16,7 +16,8 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.convolution import fitting
-from fungrad.primitives.shaping import expand, pad, slice_axis
+from fungrad.primitives.shaping import expand
+from fungrad.primitives.slices import pad, slice_axis
 
 Arrays = Sequence[Any]
 

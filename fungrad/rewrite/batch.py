@@ -14,7 +14,8 @@ from fungrad.core.trace import rebind, record_expr
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
-from fungrad.primitives.shaping import expand, index_axis, move_axis
+from fungrad.primitives.shaping import expand, move_axis
+from fungrad.primitives.slices import index_axis
 
 
 def push_batch(

@@ -13,7 +13,8 @@ from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type, type_of
 from fungrad.primitives.elementwise import Cast, add, cos, mul, neg, real, sin, stop_gradient
-from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, Slice
+from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape
+from fungrad.primitives.slices import Slice
 from tests.compile.random_programs import assert_same, programs, reference
 
 MATRIX = array_type((3, 4), np.dtype(float))

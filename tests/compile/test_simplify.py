@@ -17,7 +17,8 @@ from fungrad.core.types import PYTHON_SCALARS, array_type, type_of
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast, add, div, log, mul, neg, sin, sub
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, Slice, full
+from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape, full
+from fungrad.primitives.slices import Slice
 from fungrad.primitives.sorting import Sort
 from fungrad.primitives.ufunc import Elementwise
 from tests.compile.random_programs import assert_same, programs, reference

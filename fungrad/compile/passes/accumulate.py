@@ -13,7 +13,8 @@ from fungrad.core.primitive import Primitive
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Pad
+from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.slices import Pad
 
 Made: TypeAlias = tuple[Primitive, tuple[int, ...]]
 """What computes a variable, and of which."""

@@ -14,7 +14,8 @@ from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
 from fungrad.primitives.elementwise import mul, neg
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Pad, Reshape, with_units
+from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.slices import Pad, with_units
 
 Kind: TypeAlias = Primitive | type[Primitive] | tuple[type[Primitive], ...]
 """A primitive, all of a class, or all of several classes."""

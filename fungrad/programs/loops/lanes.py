@@ -14,9 +14,7 @@ from fungrad.core.axes import name_in_batch
 from fungrad.primitives.elementwise import lent, select
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.reductions import ArgMax
-from fungrad.primitives.shaping import (
-    Broadcast,
-)
+from fungrad.primitives.shaping import Broadcast
 
 
 def along(flag: Any, x: Any) -> Any:

@@ -15,7 +15,8 @@ from fungrad.core.errors import api_boundary, called_with, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Concatenate, Reshape, expand, slice_axis
+from fungrad.primitives.shaping import Reshape, expand
+from fungrad.primitives.slices import Concatenate, slice_axis
 from fungrad.programs.closing import NotTraced, record
 from fungrad.programs.loops.carry import (
     Leaves,

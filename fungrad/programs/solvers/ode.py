@@ -24,15 +24,8 @@ from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
-from fungrad.primitives.shaping import (
-    Broadcast,
-    Concatenate,
-    Reverse,
-    full,
-    index_axis,
-    slice_axis,
-    zeros_like,
-)
+from fungrad.primitives.shaping import Broadcast, full, zeros_like
+from fungrad.primitives.slices import Concatenate, Reverse, index_axis, slice_axis
 from fungrad.programs.closing import OfPrograms, batched_program, shared
 from fungrad.programs.one_by_one import one_by_one, or_zero
 from fungrad.programs.solvers.layout import as_reals, from_reals

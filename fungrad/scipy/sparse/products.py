@@ -16,7 +16,8 @@ from fungrad.core.backend import to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Broadcast, Concatenate, Permute
+from fungrad.primitives.shaping import Broadcast, Permute
+from fungrad.primitives.slices import Concatenate
 
 
 def module_of(xp: Any) -> Any:

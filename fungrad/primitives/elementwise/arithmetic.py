@@ -1,0 +1,217 @@
+"""Conversions and selection, complex numbers, arithmetic and rounding; and what the rules of the table are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.ufunc import DType, elementwise
+from fungrad.primitives.ufunc import Elementwise as Elementwise
+from fungrad.primitives.ufunc import Function as Function
+from fungrad.primitives.ufunc import numpy_ufunc as numpy_ufunc
+
+__all__ = [
+    "Cast", "Elementwise", "Function", "add", "cast", "ceil", "complex_", "conj", "div",
+    "floor", "floor_divide", "fmod", "frexp_exponent", "imag", "is_complex", "keep_dtype",
+    "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "positive", "real",
+    "real_dtype", "reciprocal", "remainder", "rint", "select", "stop_gradient", "sub", "trunc",
+]  # fmt: skip
+
+
+def same(t: Any, *_: Any) -> Any:
+    """Pass the tangent or the cotangent on."""
+    return t
+
+
+def negated(t: Any, *_: Any) -> Any:
+    """Pass it on with the opposite sign."""
+    return neg(t)
+
+
+def cast(x: Any, like: Any) -> Any:
+    """Return `x` in the dtype of `like`; a boolean becomes 0 or 1."""
+    return Cast(type_of(like).dtype)(x)
+
+
+def nonzero(x: Any) -> Any:
+    """Return `x`, and 1 where it is 0: a divisor."""
+    return x + cast(x == 0, x)
+
+
+def masked(p: Any, x: Any) -> Any:
+    """Return `x`, and 0 where `p` is false."""
+    return select(p, x, zeros_like(x))
+
+
+def is_complex(x: Any) -> bool:
+    """Whether the dtype is complex."""
+    return type_of(x).dtype.kind == "c"
+
+
+def keep_dtype(x: DType, *_: DType) -> DType:
+    """Dtype rule: that of the first operand."""
+    return x
+
+
+def select_dtype(p: DType, x: DType, y: DType) -> DType:
+    """Dtype rule of `select`."""
+    if p.kind != "b" or x != y:
+        raise TypeError(f"select takes a boolean and two arrays of equal dtypes, got {p}, {x}, {y}")
+    return x
+
+
+def real_dtype(x: DType) -> DType:
+    """Dtype rule: that of the real part."""
+    return np.zeros((), x).real.dtype
+
+
+def complex_dtype(x: DType, y: DType) -> DType:
+    """Dtype rule of `complex_`."""
+    result = np.result_type(x, np.complex64)
+    if x != y or x != real_dtype(result):
+        raise TypeError(f"complex takes two arrays of float32 or of float64, got {x}, {y}")
+    return result
+
+
+def make_complex(xp: Any, x: Any, y: Any) -> Any:
+    """Put a complex array together; unlike ``x + 1j * y``, this keeps infinities and signs of 0."""
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))  # programs leave broadcasting to NumPy
+    z = xp.empty(shape, np.result_type(type_of(x).dtype, np.complex64))
+    z.real, z.imag = x, y
+    return z
+
+
+# Conversions and selection. The transpose of a complex function is its transpose as a real-linear
+# map under the pairing Re(ct t), without conjugation, so holomorphic functions need no second rule.
+
+
+@primitive
+class Cast(Elementwise):
+    """Convert to another dtype; a complex number becomes real by its real part."""
+
+    dtype: DType
+    weak: bool = False
+
+    linear = (0,)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the dtype has tangents."""
+        return kind_of(self.dtype) in "fc"
+
+    @property
+    def total(self) -> bool:
+        """Whether every number has one: of integers, none for infinities and what is too large."""
+        return kind_of(self.dtype) in "bfc"
+
+    def abstract_eval(self, *types: ArrayType) -> ArrayType:
+        return ArrayType(types[0].shape, self.dtype, self.weak)
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        x = xp.asarray(x)
+        if x.dtype.kind == "c" and self.dtype.kind not in "cb":
+            x = x.real
+        return x.astype(self.dtype)
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        return (Cast(x.dtype, x.type.weak)(ct),)
+
+
+stop_gradient = elementwise(
+    "stop_gradient", function=lambda xp, x: x, dtype=keep_dtype, view=True, total=True
+)
+# For computations whose results are thrown away: so a tangent that is lent has no part in anything, either.
+lent = elementwise(
+    "lent",
+    function=lambda xp, x: x,
+    dtype=keep_dtype,
+    transposes=(lambda ct, x: None,),
+    view=True,
+    total=True,
+)
+select: Function = elementwise(
+    "select",
+    function="where",
+    dtype=select_dtype,
+    linear=(1, 2),
+    transposes=(
+        None,
+        lambda ct, p, x, y: masked(p, ct),
+        lambda ct, p, x, y: select(p, zeros_like(ct), ct),
+    ),
+    total=True,
+)
+complex_ = elementwise(
+    "complex",
+    function=make_complex,
+    dtype=complex_dtype,
+    linear=(0, 1),
+    transposes=(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
+    total=True,
+)
+real: Function = elementwise(
+    "real",
+    dtype=real_dtype,
+    linear=(0,),
+    transposes=(lambda ct, x: Cast(x.dtype)(ct),),
+    view=True,
+    total=True,
+)
+imag: Function = elementwise(
+    "imag",
+    function=lambda xp, x: (
+        x.imag if x.dtype.kind == "c" else xp.zeros_like(x)
+    ),  # NumPy's is read-only
+    dtype=real_dtype,
+    linear=(0,),
+    transposes=(lambda ct, x: complex_(zeros_like(ct), neg(ct)) if x.dtype.kind == "c" else None,),
+    view=True,
+    total=True,
+)
+conj: Function = elementwise(
+    "conjugate", linear=(0,), transposes=(lambda ct, x: conj(ct),), total=True
+)
+
+# Rounding
+
+floor = elementwise("floor", total=True)
+ceil = elementwise("ceil", total=True)
+trunc: Function = elementwise("trunc")
+rint = elementwise("rint", total=True)
+
+# Arithmetic
+
+neg: Function = elementwise("negative", linear=(0,), transposes=(negated,), total=True)
+positive = elementwise("positive", linear=(0,), transposes=(same,), total=True)
+add = elementwise("add", same, same, transposes=(same, same), infix="+", total=True)
+sub = elementwise("subtract", same, negated, transposes=(same, negated), infix="-", total=True)
+mul: Function = elementwise(
+    "multiply",
+    multilinear=True,
+    transposes=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+    infix="*",
+    total=True,
+)
+div: Function = elementwise(
+    "divide",
+    lambda t, out, x, y: div(t, y),
+    lambda t, out, x, y: mul(t, neg(div(out, y))),
+    transposes=(lambda ct, x, y: div(ct, y), None),
+    divides=True,
+)
+reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
+floor_divide = elementwise("floor_divide", divides=True)
+remainder = elementwise(
+    "remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)), divides=True
+)
+fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))), divides=True)
+ldexp: Function = elementwise(
+    "ldexp", linear=(0,), transposes=(lambda ct, x, n: ldexp(ct, n), None)
+)
+frexp_exponent = elementwise(
+    "frexp_exponent", function=lambda xp, x: xp.frexp(x)[1], dtype=lambda x: np.dtype(np.int32)
+)
