@@ -26,6 +26,7 @@ from fungrad.core.primitive import Primitive, execute
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import Elementwise
+from fungrad.transforms.call import programs
 from tests.samples.row import Sample
 
 Arrays = tuple[Any, ...]
@@ -249,6 +250,10 @@ def check_grad(sample: Sample) -> None:
         value, pull = fg.vjp(paired, *xs)
         pulled = pull(np.ones_like(value))
         assert_close(found, pulled, precision(xs, 1e-12), "the gradient")
+        programs.clear()
+        with checking(False):
+            met_first, met_again = [fg.grad(paired, tuple(range(len(xs))))(*xs) for _ in range(2)]
+        assert_same(met_first, met_again, "the gradient without a program")
 
 
 @check

@@ -257,26 +257,26 @@ def _explain(error: Exception, origins: Origins, bindings: dict[str, Any]) -> No
 
 def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:
     """Return the function that evaluates `expr`, with results that share no memory with anything."""
-    given = {*expr.inputs, *expr.constants}
 
     def run(*arguments: Any) -> list[Any]:
-        results: list[Any] = []
-        returned: set[int] = set()  # identities of what is in `results`
-        for v, x in zip(expr.outputs, evaluate(expr, arguments, watch), strict=True):
-            if getattr(x, "ndim", 0) == 0:
-                x = as_result(x)
-            elif (
-                v in given
-                or x.base is not None
-                or not getattr(x.flags, "writeable", True)
-                or id(x) in returned
-            ):
-                x = x.copy()
-            results.append(x)
-            returned.add(id(x))
-        return results
+        results = evaluate(expr, arguments, watch)
+        return unshared(results, [*arguments, *expr.constants.values()])
 
     return run
+
+
+def unshared(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Return `results` with copies of those that may share memory with one another, or with `others`."""
+    own: list[Any] = []
+    known = {id(x) for x in others}
+    for x in results:
+        if getattr(x, "ndim", 0) == 0:
+            x = as_result(x)
+        elif x.base is not None or not getattr(x.flags, "writeable", True) or id(x) in known:
+            x = x.copy()
+        own.append(x)
+        known.add(id(x))
+    return own
 
 
 def watcher(expr: Expr) -> Callable[..., list[Any]]:

@@ -111,7 +111,14 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
     return name, known
 
 
-_RUNNERS = frozenset([("fungrad.core.primitive", "run"), ("fungrad.core.evaluate", "evaluate")])
+_RUNNERS = frozenset(
+    [
+        ("fungrad.core.primitive", "run"),
+        ("fungrad.core.evaluate", "evaluate"),
+        ("fungrad.rewrite.at_once", "_forward"),
+        ("fungrad.rewrite.at_once", "_backward"),
+    ]
+)
 """The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""
 
 

@@ -109,6 +109,9 @@ class Primitive(InternedValue):
     infix: ClassVar[str | None] = None
     """The operator that Python writes for it, if NumPy's scalars have one that is the same for real numbers."""
 
+    picks: ClassVar[bool] = False
+    """Whether the result is some elements of the first operand: the cotangent is added to theirs by `add_picked`."""
+
     relays: ClassVar[bool] = False
     """Whether its operand is its result, which has been computed elsewhere: messages speak of the result alone."""
 
@@ -238,6 +241,10 @@ class Primitive(InternedValue):
         if linear is None or (linear and not any(flags[i] for i in linear)):
             return None
         return self.transpose(ct, *standing)
+
+    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+        """Where this `picks`: add a cotangent of the result, in place, to that of the first operand."""
+        raise self.missing("transpose")
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         """Return the cotangents of the operands, given that of the result.

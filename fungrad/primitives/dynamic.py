@@ -45,6 +45,7 @@ class DynamicSlice(Primitive):
 
     linear = (0,)
     view = True
+    picks = True
 
     def abstract_eval(self, x: ArrayType, *starts: ArrayType) -> ArrayType:
         return x.update(shape=_sliced_shape(self, x, starts))
@@ -54,6 +55,9 @@ class DynamicSlice(Primitive):
 
     def expression(self, x: str, *starts: str) -> str:
         return f"{x}[{_index_source(self, starts)}]"
+
+    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+        total[_index(self, others)] += ct
 
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
         into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add", self.dropped)

@@ -55,6 +55,7 @@ class Gather(Primitive):
 
     linear = (0,)
     warns = False
+    picks = True
 
     def abstract_eval(self, x: ArrayType, *indices: ArrayType) -> ArrayType:
         return x.update(shape=_indexed_shape(self, x, indices))
@@ -64,6 +65,14 @@ class Gather(Primitive):
             x, *indices = map(xp.asarray, (x, *indices))  # type: ignore[assignment]
         result = x[tuple(indices)]
         return result if np.ndim(indices[0]) else result.copy()  # scalar indices give a view
+
+    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+        if self.unique or math.prod(np.shape(others[0])) <= 1:
+            total[others] += ct
+        elif total.flags.c_contiguous:
+            _write(np.add, total, ct, others)
+        else:
+            total[...] = Scatter("add").impl(np, total, ct, *others)
 
     def transpose(self, ct: Any, x: Linear, *indices: Any) -> tuple[Any, ...]:
         zeros = zeros_like(x)

@@ -130,6 +130,7 @@ class Slice(Primitive):
     warns = False
     rearranges = True
     total = True
+    picks = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not len(self.start) == len(self.stop) == len(self.step) == x.ndim:
@@ -157,6 +158,9 @@ class Slice(Primitive):
 
     def expression(self, x: str) -> str:
         return f"{x}[{index_source(self.index)}]"
+
+    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+        total[self.index] += ct
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         low, high = [], []

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from fungrad.core.cached import cached_property
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import expand
@@ -100,7 +101,7 @@ class Function(Elementwise):
                     return _entry, (module, name)
         return super().__reduce__()
 
-    @property
+    @cached_property
     def differentiable(self) -> bool:
         """Whether any tangent can be nonzero."""
         return bool(self.partials) or self.linear is not None or self.multilinear
@@ -141,7 +142,7 @@ class Function(Elementwise):
         return found
 
     def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
-        if not self.partials:
+        if not self.partials or None not in self.partials:
             return None
         return [any(p for p, f in zip(self.partials, perturbed, strict=True) if f)]
 

@@ -17,7 +17,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import tangent_type
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros, results_to_know, split
@@ -60,6 +60,14 @@ def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> E
     return program.check() if check_exprs.get() else program
 
 
+def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> list[int]:
+    """Return the results of an equation that depend on what is differentiated by, as the operands in `flags` do."""
+    primitive, _, outputs = equation
+    affected = primitive.moves(flags)
+    found = outputs if affected is None else itertools.compress(outputs, affected)
+    return [v for v in found if types[v].inexact]
+
+
 def _forward(
     trace: Trace, expr: Expr, by: Sequence[int], done: int
 ) -> tuple[list[Tracer], list[Step], set[int]]:
@@ -94,9 +102,7 @@ def _forward(
                 results, derivative = _linearized(primitive, source, flags, operands, results)
                 moving.update([outputs[i] for i in derivative.moving])
             else:
-                affected = primitive.moves(flags)
-                reached = outputs if affected is None else itertools.compress(outputs, affected)
-                moving.update([v for v in reached if types[v].inexact])
+                moving.update(reached(equation, flags, types))
             steps.append(Step(equation, source, derivative))
         if results is None:
             if replaced:
@@ -130,34 +136,46 @@ def _backward(
             place, last = in_derivative(source, backward=True), source
         trace.source = place
         flags = [v in moving for v in inputs]
-        in_cts: Sequence[Any] | None = None
-        if derivative is None:
-            operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
-            if not primitive.multiple_results:
-                in_cts = primitive.pull(given[0], flags, results[0], operands)
-            if in_cts is None:
-                _, derivative = _linearized(primitive, source, flags, operands, results)
-        if derivative is not None:
-            linear, residuals, reached = derivative
-            arguments = [*residuals, *[None] * sum(flags)]
-            pulled = iter(pull_back(linear, arguments, [given[i] for i in reached]))
-            in_cts = [next(pulled) if moves else None for moves in flags]
+        operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
+        in_cts = None
+        if derivative is None and not primitive.multiple_results:
+            in_cts = primitive.pull(given[0], flags, results[0], operands)
+        if in_cts is None:
+            in_cts = pull_linearized(primitive, source, given, flags, results, operands, derivative)
         # From the last operand to the first, as a sum of tangents is transposed.
-        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):  # type: ignore[index]
+        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
             if ct is not None and moves:
                 known = cts[v]
                 cts[v] = ct if known is None else bind(add, (known, ct))
+
+
+def pull_linearized(
+    primitive: Primitive,
+    source: Source | None,
+    given: Sequence[Any],
+    flags: Sequence[bool],
+    results: Sequence[Any],
+    operands: Sequence[Any],
+    derivative: Derivative | None = None,
+) -> Sequence[Any]:
+    """Return the cotangents of the operands in `flags` by the transpose of a derivative; that of an equation by itself."""
+    if derivative is None:
+        _, derivative = _linearized(primitive, source, flags, operands, results)
+    linear, residuals, moving = derivative
+    arguments = [*residuals, *[None] * sum(flags)]
+    found = iter(pull_back(linear, arguments, [given[i] for i in moving]))
+    return [next(found) if moves else None for moves in flags]
 
 
 def _linearized(
     primitive: Primitive,
     source: Source | None,
     flags: Sequence[bool],
-    operands: Sequence[Tracer],
+    operands: Sequence[Any],
     results: Sequence[Any] | None,
 ) -> tuple[Sequence[Any], Derivative]:
     """Return the results of an equation, and its derivative by the operands in `flags`."""
-    types = [x.type for x in operands]
+    types = [type_of(x) for x in operands]
     types += primitive.infer(tuple(types))
     inputs, outputs = tuple(range(len(operands))), tuple(range(len(operands), len(types)))
     alone = Expr(inputs, (Equation(primitive, inputs, outputs),), outputs, types, sources=(source,))

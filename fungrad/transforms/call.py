@@ -220,14 +220,28 @@ def rewrite(
 
     `build` takes the program, without calls, and the number of equations whose results are known.
     """
+    return remembered(trace, outputs, kind, lambda: rewritten(trace, outputs, build))
 
-    def make() -> Any:
-        with no_collection(), at_places(trace.sources):
-            recorded = trace.expr(outputs)
-            expr = inline(dataclasses.replace(recorded, sources=range(len(recorded.equations))))
-            if check_exprs.get():
-                expr.check()
-            return build(expr, sum([n for n, _ in trace.known]))
+
+def rewritten(trace: Trace, outputs: Sequence[int], build: Callable[[Expr, int], Any]) -> Any:
+    """Return what `build` makes of the program in `trace`."""
+    with no_collection(), at_places(trace.sources):
+        return build(*recorded(trace, outputs))
+
+
+def recorded(trace: Trace, outputs: Sequence[int]) -> tuple[Expr, int]:
+    """Return the program in `trace`, without calls, and the number of equations whose results are known."""
+    whole = trace.expr(outputs)
+    expr = inline(dataclasses.replace(whole, sources=range(len(whole.equations))))
+    if check_exprs.get():
+        expr.check()
+    return expr, sum([n for n, _ in trace.known])
+
+
+def remembered(
+    trace: Trace, outputs: Sequence[int], kind: Hashable, make: Callable[[], Any]
+) -> Any:
+    """Return what is in the cache for programs like that in `trace`; `make` makes it."""
 
     def weigh(_: Any) -> Any:
         called = [p.callee for p in primitives() if isinstance(p, Calling)]
@@ -254,17 +268,22 @@ def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | Non
 
 def run_on_values(trace: Trace, program: Program, *more: Any) -> list[Any]:
     """Run what was made of a trace on its values: captured arrays, inputs, known results, `more`."""
+    # What the program does happens outside of the trace: one without values would record it.
+    with running(trace):
+        return program(*values_of(trace), *more)
+
+
+def values_of(trace: Trace) -> list[Any]:
+    """Return the captured arrays, inputs and known results of a trace."""
     arguments = [x for _, x in trace.captures]
     values = trace.values
     if values is not None:
         arguments += [values[v] for v in trace.inputs]
         arguments += itertools.chain.from_iterable([forced for _, forced in trace.known])
-    # What the program does happens outside of the trace: one without values would record it.
-    with _running(trace):
-        return program(*arguments, *more)
+    return arguments
 
 
-class _running:
+class running:
     """Context in which what was made of a trace runs: outside of it, its lines being at hand for errors and warnings.
 
     It is three of `holding` in one, which takes half the time.

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import api_boundary
-from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, float0, kind_of
-from fungrad.rewrite.reverse import grad_expr
 from fungrad.transforms.call import (
     argument_place,
     argument_type,
@@ -29,10 +26,10 @@ from fungrad.transforms.call import (
     check_callable,
     name_of,
     output_variables,
-    rewrite,
-    run_on_values,
+    remembered,
     split_aux,
 )
+from fungrad.transforms.gradient import Gradient
 
 
 @api_boundary
@@ -128,9 +125,6 @@ def _transformed(
     single = isinstance(argnums, (int, np.integer))
     chosen = as_positions(argnums)
 
-    def build(expr: Expr, done: int, skip: int) -> Program:
-        return Program(grad_expr(expr, range(expr.captured, len(expr.inputs)), done, skip))
-
     @transformed(_transformed, fun, argnums, has_aux, holomorphic, allow_int, with_value)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         positions = in_range(chosen, len(args), label)
@@ -164,8 +158,8 @@ def _transformed(
                 check_dependence(trace, outputs[:1], range(len(leaf_of)), label, place)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
-            make = functools.partial(build, skip=skip)
-            computed = run_on_values(trace, rewrite(trace, outputs, ("grad", skip), make))
+            make = functools.partial(Gradient, skip)
+            computed = remembered(trace, outputs, ("grad", skip), make)(trace, outputs)
         gradients = computed[len(outputs) - skip :]
         if len(gradients) != len(leaves):
             moved = iter(gradients)

@@ -1,0 +1,131 @@
+"""The gradient of a program for arrays at hand, without a program of its own.
+
+The equations are run, all results are kept, and the rules of `reverse.py` pull the cotangent back on arrays instead of on
+tracers. It is what takes least time if the gradient is asked for once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import Source, in_derivative
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import note_place
+from fungrad.core.types import tangent_type
+from fungrad.primitives.shaping import full
+from fungrad.rewrite.linearize import or_zeros
+from fungrad.rewrite.reverse import pull_linearized, reached
+
+Step = tuple[Equation, Source | None, list[bool]]
+"""An equation that cotangents are pulled back through, where it was recorded, and to which of its operands."""
+
+
+def gradient_at_once(
+    expr: Expr, wrt: Sequence[int], arguments: Sequence[Any], done: int = 0, skip: int = 0
+) -> list[Any]:
+    """Return the outputs of `expr` for NumPy arrays, but the first `skip`, and then the gradient of the first output.
+
+    The arguments are the inputs and the results of the first `done` equations. No equation may have a derivative that is
+    made together with its results (`Primitive.pushes`).
+    """
+    types, first = expr.types, expr.outputs[0]
+    by = [expr.inputs[i] for i in wrt]
+    values: list[Any] = [None] * len(types)
+    given = [*expr.inputs, *[v for e in expr.equations[:done] for v in e.outputs]]
+    for v, x in [*zip(given, arguments, strict=True), *expr.constants.items()]:
+        values[v] = x
+    moving = [False] * len(types)
+    for v in by:
+        moving[v] = True
+    steps = _forward(expr, values, moving, done)
+    cts: list[Any] = [None] * len(types)
+    if moving[first]:
+        cts[first] = full(tangent_type(types[first]), 1)
+    _backward(values, steps, cts)
+    gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
+    return [values[v] for v in expr.outputs[skip:]] + gradient
+
+
+# Where a warning is from is found by the names of the variables `primitive` and `source` of these two.
+
+
+def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> list[Step]:
+    """Run the equations after the first `done`; return the steps to go back, and mark the variables that are `moving`."""
+    steps: list[Step] = []
+    types = expr.types
+    for number, (equation, source) in enumerate(expr.located()):
+        primitive, inputs, outputs = equation
+        if number >= done:
+            try:
+                results = primitive.impl(np, *[values[v] for v in inputs])
+            except Exception as error:
+                if source is not None:
+                    note_place(error, primitive, source)
+                raise
+            if not primitive.multiple_results:
+                results = (results,)
+            for v, x in zip(outputs, results, strict=True):
+                values[v] = x[()] if type(x) is np.ndarray and not x.ndim else x
+        flags = [moving[v] for v in inputs]
+        if True in flags and primitive.differentiable:
+            for v in reached(equation, flags, types):
+                moving[v] = True
+            steps.append((equation, source, flags))
+    return steps
+
+
+def _backward(values: Sequence[Any], steps: Sequence[Step], cts: list[Any]) -> None:
+    """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
+    own: set[int] = set()  # the variables of which the cotangent is an array made here
+    for (primitive, inputs, outputs), recorded, flags in reversed(steps):
+        v = outputs[0]
+        ct: Any = cts[v]
+        if primitive.multiple_results:
+            ct = [cts[v] for v in outputs]
+            if all(x is None for x in ct):
+                continue
+        elif ct is None:
+            continue
+        for v in outputs:
+            cts[v] = None
+        operands = [values[v] for v in inputs]
+        if primitive.picks and flags[0]:
+            primitive.add_picked(_own(cts, inputs[0], operands[0], own), ct, *operands[1:])
+            continue
+        source = in_derivative(recorded, backward=True)
+        try:
+            in_cts: Any = None
+            if not primitive.multiple_results:
+                in_cts = primitive.pull(ct, flags, values[v], operands)
+                ct = [ct]
+            if in_cts is None:
+                results = [values[v] for v in outputs]
+                in_cts = pull_linearized(primitive, source, ct, flags, results, operands)
+        except Exception as error:
+            note_place(error, primitive, source)
+            raise
+        # From the last operand to the first, as a sum of tangents is transposed.
+        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
+            if ct is None or not moves:
+                continue
+            known = cts[v]
+            if known is None:
+                cts[v] = ct
+            elif v in own:
+                np.add(known, ct, known)
+            else:
+                cts[v] = known = np.add(known, ct)
+                if type(known) is np.ndarray:
+                    own.add(v)
+
+
+def _own(cts: list[Any], variable: int, operand: Any, own: set[int]) -> Any:
+    """Return the cotangent of a variable, the value of which is `operand`, as an array to add to."""
+    if variable not in own:
+        ct = cts[variable]
+        cts[variable] = np.zeros(operand.shape, operand.dtype) if ct is None else ct.copy()
+        own.add(variable)
+    return cts[variable]

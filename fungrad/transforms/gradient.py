@@ -1,0 +1,88 @@
+"""The gradient of what has been traced: computed at once where its structure is met first, by a program from then on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program, unshared
+from fungrad.core.collection import no_collection
+from fungrad.core.config import check_exprs, settings
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.expr import Expr
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import is_added
+from fungrad.rewrite.at_once import gradient_at_once
+from fungrad.rewrite.reverse import grad_expr
+from fungrad.transforms.call import recorded, rewritten, run_on_values, running, values_of
+
+MEMORY = 1 << 25
+"""Bytes of values up to which a gradient is computed at once: then all are kept, where a program keeps what it needs."""
+
+
+class Gradient:
+    """How the gradient is computed of functions that record the same program.
+
+    Many of those record it only once, as Python may take another way in each call. Of them no program is made:
+    cotangents are pulled back as soon as the values are computed, which takes a fraction of the time.
+
+    Parameters
+    ----------
+    skip
+        How many of the outputs, the first, are not wanted.
+    """
+
+    def __init__(self, skip: int) -> None:
+        self.skip = skip
+        self.met = False
+        self.program: Program | None = None
+
+    def __call__(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
+        """Return the outputs, and then the gradient of the first, for the values in `trace`."""
+        if self.program is None:
+            if not self.met:
+                self.met = True
+                computed = self._at_once(trace, outputs)
+                if computed is not None:
+                    return computed
+            self.program = rewritten(trace, outputs, self._program)
+        return run_on_values(trace, self.program)
+
+    def _program(self, expr: Expr, done: int) -> Program:
+        wrt = range(expr.captured, len(expr.inputs))
+        return Program(grad_expr(expr, wrt, done, self.skip), at_once=self.met)
+
+    def _at_once(self, trace: Trace, outputs: Sequence[int]) -> list[Any] | None:
+        """Return the results without a program; None if it takes one."""
+        arguments = values_of(trace)
+        if not _is_plain(trace, arguments):
+            return None
+        with running(trace), no_collection():
+            expr, done = recorded(trace, outputs)
+            if any(
+                e.primitive.pushes or e.primitive.effect or e.primitive.axis_names
+                for e in expr.equations
+            ):
+                return None
+            wrt = range(expr.captured, len(expr.inputs))
+            try:
+                results = gradient_at_once(expr, wrt, arguments, done, self.skip)
+            except MissingRuleError:  # which names a line where there is a trace
+                return None
+        return unshared(results, arguments)
+
+
+def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
+    """Whether rules can run on the values in `trace` as they are, and all of these may be kept."""
+    if check_exprs.get() or settings.get().watched:  # what is checked is a program
+        return False
+    if trace.outer is not None or trace.xp is not np or Tracer in map(type, arguments):
+        return False
+    types = Counter(trace.types)
+    if any(is_added(t.dtype) for t in types):  # NumPy does not promote them as rules expect
+        return False
+    return sum([t.nbytes * n for t, n in types.items()]) <= MEMORY
