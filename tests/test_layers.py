@@ -45,7 +45,7 @@ BY_NAME = {
     "fungrad.numpy.rules": "modules that have said they hold rules, and others that SciPy mirrors",
     "fungrad.numpy": "extensions of the array API standard that packages above have named",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
-    "fungrad.transforms.autodiff": "a pickled function names NumPy or CuPy",
+    "fungrad.transforms.linear": "a pickled function names NumPy or CuPy",
 }
 """Modules that import what they are told by others, or by a table: why."""
 

@@ -314,9 +314,10 @@ class Primitive(InternedValue):
         )
 
     def __repr__(self) -> str:
-        """Show as `name[field=value, ...]`."""
+        """Show as `name[field=value, ...]`; what is as by default is left out."""
         fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
-        params = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields)
+        values = [(f, getattr(self, f.name)) for f in fields]
+        params = ", ".join(f"{f.name}={value}" for f, value in values if value is not f.default)
         return f"{self.name}[{params}]" if params else self.name
 
 

@@ -90,9 +90,9 @@ def make_expr(fun: Callable[..., Any]) -> Callable[..., Expr]:
     >>> import fungrad.numpy as fnp
     >>> fg.make_expr(lambda x, y: fnp.sin(x) * y)(1.0, 2.0)
     { lambda a:float64[]* b:float64[]* .
-      c:float64[] = cast[dtype=float64, weak=False] a
+      c:float64[] = cast[dtype=float64] a
       d:float64[] = sin c
-      e:float64[] = cast[dtype=float64, weak=False] b
+      e:float64[] = cast[dtype=float64] b
       f:float64[] = multiply d e
       return (f,) }
     """

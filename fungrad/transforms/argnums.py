@@ -1,9 +1,10 @@
-"""Arguments that are chosen by position or by name, as in ``static_argnums`` and ``static_argnames``."""
+"""Arguments that are chosen by position or by name, as in ``static_argnums`` and ``static_argnames``; those that are static."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,44 @@ def chosen_arguments(
     by_keyword = {positional[i] for i in positions if -len(positional) <= i < len(positional)}
     by_position = [i for i, n in enumerate(positional) if n in names and i not in positions]
     return (*positions, *by_position), names | by_keyword
+
+
+def held_weakly(value: Any) -> Any:
+    """Return a weak reference to an object that is equal to itself alone, such as a function; else the value.
+
+    A program for such an argument is of no use when that is gone, and must not keep it, and what it closes over.
+    """
+    if type(value).__hash__ is not object.__hash__:  # type: ignore[comparison-overlap]
+        return value
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return value
+
+
+def strongly(static: Sequence[tuple[int | str, Any, Any]]) -> list[tuple[int | str, Any, Any]]:
+    """Return what is known of static arguments with the values themselves."""
+    return [
+        (where, exact, held() if isinstance(held, weakref.ref) else held)
+        for where, exact, held in static
+    ]
+
+
+def with_static(
+    args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[tuple[int | str, Any, Any]]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call with the static ones in their places."""
+    args, kwargs = list(args), dict(kwargs)
+    for where, _, value in strongly(static):
+        if isinstance(where, int):
+            args.insert(where, value)
+        else:
+            kwargs[where] = value
+    return args, kwargs
+
+
+def exactly(value: Any) -> Any:
+    """Return what tells apart equal values that a program may treat differently."""
+    if isinstance(value, tuple):
+        return (type(value), *[exactly(x) for x in value])
+    return (type(value), str(value)) if isinstance(value, (float, complex)) else type(value)

@@ -10,41 +10,38 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from fungrad.compile.cache import CacheInfo, LRUCache
-from fungrad.compile.lower import Program, readable
-from fungrad.compile.schedule import Schedule
-from fungrad.compile.simplify import after_each_pass
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import namespace
 from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
-from fungrad.core.errors import api_boundary, hide_internals
-from fungrad.core.evaluate import evaluate, inline
-from fungrad.core.expr import Expr
+from fungrad.core.errors import hide_internals
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
-from fungrad.core.nesting import stage
-from fungrad.core.primitive import bind
-from fungrad.core.snapshot import is_writeable
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, type_of
-from fungrad.transforms.argnums import chosen_arguments, parameters_of
+from fungrad.transforms.argnums import (
+    chosen_arguments,
+    exactly,
+    held_weakly,
+    parameters_of,
+    with_static,
+)
 from fungrad.transforms.call import (
-    Call,
     argument_types,
-    as_operand,
     as_operands,
     check_callable,
     name_of,
     output_variables,
 )
-from fungrad.transforms.explain import Signature, described, log_miss
+from fungrad.transforms.entry import Entry, NotToBeCached
+from fungrad.transforms.explain import Signature, log_miss
+from fungrad.transforms.lowered import Lowered
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
@@ -52,169 +49,10 @@ CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
 
-class Entry:
-    """A function compiled for one type of arguments."""
-
-    def __init__(
-        self,
-        name: str,
-        expr: Expr,
-        captured: list[Any],
-        in_structure: Any,
-        structure: Any,
-        donated: Sequence[int],
-    ) -> None:
-        self.traced = expr
-        self.in_types = expr.input_types[expr.captured :]
-        self.in_structure = in_structure
-        self.signature: Signature
-        self.layouts: tuple[Layout, ...] | None = (
-            None  # of the arguments it is good for, if that is not all
-        )
-        self.captured = captured  # tracers of enclosing traces: the leading inputs
-        self.structure = structure
-        flat = inline(expr)
-        self.program = Program(flat, at_once=True)
-        self.donated = tuple(donated)
-        self.donating = Program(flat, self.donated, at_once=True) if donated else None
-        self.call = Call(name, self.program)
-        self.single = structure is tree.LEAF
-        self.effect = self.program.effect
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was traced; it is compiled anew where it is loaded."""
-        parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
-        signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
-        return Entry, (*parts, self.donated), {"signature": signature, "layouts": self.layouts}
-
-    def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
-        """Return the results for the leaves of the arguments."""
-        traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
-        if traced or (self.effect and innermost_trace() is not None):
-            operands = [*self.captured, *[as_operand(x) for x in leaves]]
-            if traced:  # Python numbers are weak in the program, so they are where it is recorded
-                weak = [False] * len(self.captured) + [t.weak for t in self.in_types]
-                operands = [
-                    x.item() if w and isinstance(x, np.generic) else x
-                    for x, w in zip(operands, weak, strict=True)
-                ]
-            if inlined or self.program.axis_names:
-                outs: Sequence[Any] = evaluate(self.program.expr, operands)
-            else:
-                outs = bind(self.call, operands)
-        elif current_trace.get() is not None and (trace := stage()) is not None:
-            outs = trace.record(self.call, [as_operand(x) for x in leaves])
-        elif self.donating is not None and may_overwrite(leaves, self.donated):
-            outs = self.donating(*leaves)
-        else:
-            outs = self.program(*leaves)
-        return outs[0] if self.single else tree.unflatten(self.structure, outs)
-
-
-_TRACERS = frozenset([Tracer])
-
-
-def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
-    """Whether the donated arguments are writeable NumPy arrays that share memory with no other.
-
-    Nor with themselves; and nothing that was recorded with them may wait to be computed.
-    """
-    return (
-        current_trace.get() is None
-        and all(
-            type(leaves[i]) is np.ndarray
-            and is_writeable(leaves[i])
-            and leaves[i].dtype.isnative
-            and has_own_places(leaves[i])
-            for i in donated
-        )
-        and are_apart(leaves, donated)
-    )
-
-
-PAIRS = 64
-"""Pairs of arguments up to which each is looked at: up to there it is faster than sorting."""
-
-
-def are_apart(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
-    """Whether none of the donated arrays may share memory with another argument."""
-    if len(leaves) * len(donated) <= PAIRS:
-        return not any(
-            j != i and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x)
-            for i in donated
-            for j, x in enumerate(leaves)
-        )
-    given = set(donated)
-    arrays = [(i, x) for i, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.size]
-    bounds = sorted([(*byte_bounds(x), i in given) for i, x in arrays])
-    end = end_of_donated = 0  # of all arrays, and of the donated ones, that start no later
-    for start, stop, is_donated in bounds:
-        if start < (end if is_donated else end_of_donated):
-            return False
-        end = max(end, stop)
-        if is_donated:
-            end_of_donated = max(end_of_donated, stop)
-    return True
-
-
-def has_own_places(x: np.ndarray) -> bool:
-    """Whether no two elements of an array overlap; False also for some strides that are no array's axes."""
-    if x.flags.forc:
-        return True
-    end = x.itemsize  # of the memory that the axes so far take
-    for stride, n in sorted(zip(map(abs, x.strides), x.shape, strict=True)):
-        if n > 1:
-            if stride < end:
-                return False
-            end += (n - 1) * stride
-    return True
-
-
-def held_weakly(value: Any) -> Any:
-    """Return a weak reference to an object that is equal to itself alone, such as a function; else the value.
-
-    A program for such an argument is of no use when that is gone, and must not keep it, and what it closes over.
-    """
-    if type(value).__hash__ is not object.__hash__:  # type: ignore[comparison-overlap]
-        return value
-    try:
-        return weakref.ref(value)
-    except TypeError:
-        return value
-
-
-def strongly(static: Sequence[tuple[int | str, Any, Any]]) -> list[tuple[int | str, Any, Any]]:
-    """Return what is known of static arguments with the values themselves."""
-    return [
-        (where, exact, held() if isinstance(held, weakref.ref) else held)
-        for where, exact, held in static
-    ]
-
-
 def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
     alive = jitted()
     if alive is not None:
         alive._entries.discard(key)
-
-
-def with_static(
-    args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[tuple[int | str, Any, Any]]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of a call with the static ones in their places."""
-    args, kwargs = list(args), dict(kwargs)
-    for where, _, value in strongly(static):
-        if isinstance(where, int):
-            args.insert(where, value)
-        else:
-            kwargs[where] = value
-    return args, kwargs
-
-
-def exactly(value: Any) -> Any:
-    """Return what tells apart equal values that a program may treat differently."""
-    if isinstance(value, tuple):
-        return (type(value), *[exactly(x) for x in value])
-    return (type(value), str(value)) if isinstance(value, (float, complex)) else type(value)
 
 
 class Jitted(Portable):
@@ -329,7 +167,7 @@ class Jitted(Portable):
                 for _, _, held in static:
                     if isinstance(held, weakref.ref):
                         weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
-            except _NotToBeCached as caught:
+            except NotToBeCached as caught:
                 entry = caught.entry
             if entry.effect or entry.layouts is not None:
                 self._plain = False  # the shortest way does not ask whether a trace is open, nor how arrays lie
@@ -359,7 +197,7 @@ class Jitted(Portable):
             start = time.perf_counter()
             try:
                 entry = build()
-            except _NotToBeCached as caught:
+            except NotToBeCached as caught:
                 report(caught.entry.signature, "anew", time.perf_counter() - start)
                 raise
             compiled = not any(type(x) is Tracer for x in leaves) and namespace(leaves) is np
@@ -438,7 +276,7 @@ class Jitted(Portable):
         entry.signature = Signature(in_structure, tuple(types), static, open_sizes(), order)
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
-            raise _NotToBeCached(entry)
+            raise NotToBeCached(entry)
         return entry
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -463,124 +301,6 @@ class Jitted(Portable):
 
     def __repr__(self) -> str:
         return f"<{self._label}>"
-
-
-class _NotToBeCached(Exception):
-    """Carries an entry past the cache."""
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-
-
-class Lowered:
-    """A function traced for one type of arguments, in each stage from there on. Made by ``jit(f).lower(*args)``.
-
-    Examples
-    --------
-    >>> import fungrad as fg
-    >>> lowered = fg.jit(lambda x: x * (1.0 + 2.0 * x)).lower(1.0)
-    >>> lowered.schedule
-    { schedule r0:float64[] .
-      r1:float64[] = 2.0
-      r3:float64[] = 1.0
-      r2 = multiply r1 r0
-      r4 = add r3 r2
-      free r2
-      r5 = multiply r0 r4
-      free r4
-      return (r5) }
-    >>> print(lowered.source, end="")
-    def program(a):
-        b = 2.0 * a
-        c = 1.0 + b
-        del b
-        d = a * c
-        del c
-        return [d[()]]
-    """
-
-    def __init__(self, jitted: Jitted, entry: Entry) -> None:
-        self._jitted = jitted
-        self._entry = entry
-        self._static = strongly(entry.signature.static)
-        self.in_types = entry.in_types
-
-    @property
-    def expr(self) -> Expr:
-        """What was traced."""
-        return self._entry.traced
-
-    @property
-    def simplified(self) -> Expr:
-        """The same with less to compute."""
-        return self._program.expr
-
-    @property
-    def passes(self) -> tuple[tuple[str, Expr], ...]:
-        """How it got there: the name of each pass over the program, and what that has made."""
-        return tuple(after_each_pass(self._program.given))
-
-    @property
-    def schedule(self) -> Schedule:
-        """What is called, overwritten and freed, step by step."""
-        return self._program.schedule
-
-    @property
-    def source(self) -> str:
-        """The NumPy source it is compiled to; what loops and branches run stands below it."""
-        return readable(self._program.source)
-
-    @property
-    def _program(self) -> Program:
-        return self._entry.donating or self._entry.program
-
-    def as_text(self) -> str:
-        """Return the traced program as text."""
-        return str(self.expr)
-
-    def compile(self) -> Compiled:
-        """Compile now; return a function that takes only arguments of these types."""
-        self._program.compiled()
-        return Compiled(self._jitted, self._entry)
-
-
-class Compiled:
-    """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
-
-    def __init__(self, jitted: Jitted, entry: Entry) -> None:
-        self._jitted = jitted
-        self._entry = entry
-        self._static = strongly(entry.signature.static)
-        self.in_types = entry.in_types
-
-    @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run. Static arguments are left out.
-
-        Raises
-        ------
-        TypeError
-            If the arguments have not the structure and types it was compiled for.
-        """
-        name = self._jitted.name
-        leaves, structure = tree.flatten((args, kwargs))
-        if structure != self._entry.in_structure:
-            raise TypeError(
-                f"this program of {name} was compiled for arguments of structure "
-                f"{self._entry.in_structure}, and is called with {structure}"
-            )
-        types = tuple(argument_types(leaves, args, kwargs, f"compiled {name}"))
-        if types != self.in_types:
-            raise TypeError(
-                f"this program of {name} was compiled for arguments of types "
-                f"{', '.join(map(described, self.in_types))}, and is called with "
-                f"{', '.join(map(described, types))}; call the jitted function itself to compile for others"
-            )
-        order = self._jitted.key_order(args, kwargs)
-        if order != self._entry.signature.order:  # a function can tell these apart
-            args_, kwargs_ = with_static(args, kwargs, self._static)
-            return self._jitted(*args_, **kwargs_)
-        return self._entry.run([as_operand(x) for x in leaves], False)
 
 
 def jit(

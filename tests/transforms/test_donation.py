@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.transforms import jit
+from fungrad.transforms import donation
 
 
 def shared(results, *arguments):
@@ -196,7 +196,7 @@ def test_overlaps_are_found_by_sorting_as_in_pairs(rng, monkeypatch):
             leaves.append(whole[start : start + length][::step])
         leaves.append(1.0)
         donated = [i for i in range(len(leaves) - 1) if rng.random() < 0.5]
-        monkeypatch.setattr(jit, "PAIRS", 10**9)
-        expected = jit.are_apart(leaves, donated)
-        monkeypatch.setattr(jit, "PAIRS", -1)
-        assert jit.are_apart(leaves, donated) == expected
+        monkeypatch.setattr(donation, "PAIRS", 10**9)
+        expected = donation.are_apart(leaves, donated)
+        monkeypatch.setattr(donation, "PAIRS", -1)
+        assert donation.are_apart(leaves, donated) == expected

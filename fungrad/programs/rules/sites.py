@@ -18,9 +18,8 @@ from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_type, type_of
 from fungrad.programs.closing import Closure, close
-from fungrad.transforms.argnums import names_in, positions_in
+from fungrad.transforms.argnums import exactly, names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
-from fungrad.transforms.jit import exactly
 
 
 @dataclasses.dataclass(frozen=True)

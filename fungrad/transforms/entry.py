@@ -1,0 +1,89 @@
+"""A jitted function for one type of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.evaluate import evaluate, inline
+from fungrad.core.expr import Expr
+from fungrad.core.layout import Layout
+from fungrad.core.nesting import stage
+from fungrad.core.primitive import bind
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.transforms.argnums import strongly
+from fungrad.transforms.call import Call, as_operand
+from fungrad.transforms.donation import may_overwrite
+from fungrad.transforms.explain import Signature
+
+_TRACERS = frozenset([Tracer])
+
+
+class Entry:
+    """A function compiled for one type of arguments."""
+
+    def __init__(
+        self,
+        name: str,
+        expr: Expr,
+        captured: list[Any],
+        in_structure: Any,
+        structure: Any,
+        donated: Sequence[int],
+    ) -> None:
+        self.traced = expr
+        self.in_types = expr.input_types[expr.captured :]
+        self.in_structure = in_structure
+        self.signature: Signature
+        self.layouts: tuple[Layout, ...] | None = (
+            None  # of the arguments it is good for, if that is not all
+        )
+        self.captured = captured  # tracers of enclosing traces: the leading inputs
+        self.structure = structure
+        flat = inline(expr)
+        self.program = Program(flat, at_once=True)
+        self.donated = tuple(donated)
+        self.donating = Program(flat, self.donated, at_once=True) if donated else None
+        self.call = Call(name, self.program)
+        self.single = structure is tree.LEAF
+        self.effect = self.program.effect
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was traced; it is compiled anew where it is loaded."""
+        parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
+        signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
+        return Entry, (*parts, self.donated), {"signature": signature, "layouts": self.layouts}
+
+    def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
+        """Return the results for the leaves of the arguments."""
+        traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
+        if traced or (self.effect and innermost_trace() is not None):
+            operands = [*self.captured, *[as_operand(x) for x in leaves]]
+            if traced:  # Python numbers are weak in the program, so they are where it is recorded
+                weak = [False] * len(self.captured) + [t.weak for t in self.in_types]
+                operands = [
+                    x.item() if w and isinstance(x, np.generic) else x
+                    for x, w in zip(operands, weak, strict=True)
+                ]
+            if inlined or self.program.axis_names:
+                outs: Sequence[Any] = evaluate(self.program.expr, operands)
+            else:
+                outs = bind(self.call, operands)
+        elif current_trace.get() is not None and (trace := stage()) is not None:
+            outs = trace.record(self.call, [as_operand(x) for x in leaves])
+        elif self.donating is not None and may_overwrite(leaves, self.donated):
+            outs = self.donating(*leaves)
+        else:
+            outs = self.program(*leaves)
+        return outs[0] if self.single else tree.unflatten(self.structure, outs)
+
+
+class NotToBeCached(Exception):
+    """Carries an entry past the cache."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry

@@ -1,0 +1,188 @@
+"""Linear functions that `vjp`, `linearize` and `linear_transpose` return: programs, and what they keep of a computation."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.errors import Source, api_boundary
+from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.paths import keystr, paths_of
+from fungrad.core.types import ArrayType, float0
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import argument_type, as_operand, at_places
+
+Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """A linear program between trees: of tangents, or of cotangents.
+
+    `moving` are the positions of the results that depend on what is differentiated by.
+    """
+
+    label: str
+    program: Program
+    moving: tuple[int, ...]
+    arguments: Typed
+    results: Typed
+    order: tree.KeyOrder
+    """Of the keys of dicts in arguments and results, which a caller can tell apart."""
+    xp: ModuleType
+    # The trace itself would keep all values alive.
+    sources: Sequence[Source | None] = dataclasses.field(compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the places in the user's code, and the array library by its name."""
+        fields = (self.label, self.program, self.moving, self.arguments, self.results, self.order)
+        return _loaded, (*fields, self.xp.__name__)
+
+    def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
+        """Return the leaves of `x` of inexact type; raise if it is not what is `expected`."""
+        leaves, structure = tree.flatten(x)
+        if structure != expected[0]:
+            raise TypeError(
+                f"{self.label}: the {what} must have the structure of the {_OF[what]}, {expected[0]}; got "
+                f"{structure}"
+            )
+        return check_directions(leaves, *expected[::-1], f"{self.label}: {what.removesuffix('s')}")
+
+    def run(self, *operands: Any) -> list[Any]:
+        """Run the program."""
+        with at_places(self.sources), at_users_lines():
+            return self.program(*operands)
+
+    def on_device(self, x: Any) -> Any:
+        """Return `x` as an array of the library of the arguments; a constant may be NumPy's."""
+        if self.xp is np or not isinstance(x, (np.ndarray, np.generic)):
+            return x
+        return self.xp.asarray(x)
+
+
+_OF = {"cotangent": "result", "tangents": "arguments"}
+
+
+def _loaded(
+    label: str,
+    program: Program,
+    moving: tuple[int, ...],
+    arguments: Typed,
+    results: Typed,
+    order: tree.KeyOrder,
+    library: str,
+) -> Linear:
+    xp = importlib.import_module(library)
+    return Linear(label, program, moving, arguments, results, order, xp, ())
+
+
+class Kept:
+    """A linear function as a pytree, whose leaves are what it keeps of the computation."""
+
+    __slots__ = ("_how", "_residuals")
+
+    def __init__(self, residuals: Sequence[Any], how: Linear) -> None:
+        self._residuals = tuple(residuals)
+        self._how = how
+
+
+class Pullback(Kept):
+    """What `vjp` returns: a function from a cotangent of the result to cotangents of the arguments.
+
+    It is a pytree whose leaves are what it keeps of the computation.
+    """
+
+    __slots__ = ()
+
+    @api_boundary
+    def __call__(self, ct: Any) -> tuple[Any, ...]:
+        """Return the tuple of cotangents of the arguments."""
+        how = self._how
+        structure, types = how.results
+        leaves = how.leaves(ct, how.results, "cotangent")
+        cts = dict(zip([i for i, t in enumerate(types) if t.inexact], leaves, strict=True))
+        pulled = iter(how.run(*self._residuals, *[cts[i] for i in how.moving]))
+        structure, types = how.arguments
+        results = [
+            how.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0) for t in types
+        ]
+        return tuple(tree.unflatten(structure, results))
+
+    def __repr__(self) -> str:
+        return f"<pullback of {self._how.label}>"
+
+
+class Derivative(Kept):
+    """What `linearize` returns: a function from tangents of the arguments to that of the result.
+
+    It is a pytree whose leaves are what it keeps of the computation.
+    """
+
+    __slots__ = ()
+
+    @api_boundary
+    def __call__(self, *tangents: Any) -> Any:
+        """Return the tangent of the result."""
+        how = self._how
+        moved = how.leaves(tangents, how.arguments, "tangents")
+        pushed = dict(zip(how.moving, how.run(*self._residuals, *moved), strict=True))
+        structure, types = how.results
+        for i, t in enumerate(types):
+            if not t.inexact:
+                pushed[i] = np.zeros(t.shape, float0)
+            elif i not in pushed:
+                pushed[i] = how.on_device(np.zeros(t.shape, t.dtype)[()])
+        return tree.unflatten(structure, [pushed[i] for i in range(len(types))])
+
+    def __repr__(self) -> str:
+        return f"<derivative of {self._how.label}>"
+
+
+def _parts(f: Kept) -> tuple[tuple[Any, ...], Linear]:
+    return f._residuals, f._how
+
+
+tree.register_node(Pullback, _parts, lambda how, residuals: Pullback(residuals, how))
+tree.register_node(Derivative, _parts, lambda how, residuals: Derivative(residuals, how))
+
+
+def check_directions(
+    leaves: Sequence[Any], types: Sequence[ArrayType], structure: tree.TreeDef, what: str
+) -> list[Any]:
+    """Return the leaves of inexact type as operands; raise if a shape or dtype does not fit."""
+
+    def named(i: int) -> str:
+        path = keystr(paths_of(structure)[i])
+        return f"{what} {i}" if path in ("", f"[{i}]") else f"{what} {i}, at {path},"
+
+    moved = []
+    for i, (x, t) in enumerate(zip(leaves, types, strict=True)):
+        given = argument_type(x, what)
+        if not t.inexact:
+            if given.dtype != float0 or given.shape != t.shape:
+                # A tangent of an integer can only be zero: say so rather than drop it.
+                raise TypeError(
+                    f"{named(i)} belongs to a value of type {t}, which has no derivative; its dtype must "
+                    f"be float0 (np.zeros({t.shape}, fungrad.float0)); got {given}"
+                )
+            continue
+        fits = given.dtype == t.dtype or (
+            given.weak and np.can_cast(given.dtype, t.dtype, "same_kind")
+        )
+        if given.shape != t.shape or not fits:
+            raise TypeError(
+                f"{named(i)} has type {given}, but belongs to a value of type {t}; shapes and dtypes must "
+                f"be equal. Convert it with np.broadcast_to and .astype({t.dtype})."
+            )
+        operand = as_operand(x)
+        if given.dtype != t.dtype:
+            operand = Cast(t.dtype)(operand)
+        moved.append(operand)
+    return moved
