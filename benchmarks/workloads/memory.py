@@ -91,7 +91,7 @@ def gradient_of_network(*, checkpointed: bool, jit: bool) -> tuple[Any, tuple[An
 def number_of_products(expr: Any) -> int:
     """Return how many matrix products a program runs, those in the programs it calls included."""
     from fungrad.primitives.contraction import DotGeneral
-    from fungrad.programs.rules.checkpoint import Checkpoint
+    from fungrad.programs.rules.recomputation import Checkpoint
 
     pending, count = [expr], 0
     while pending:

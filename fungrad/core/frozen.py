@@ -7,7 +7,6 @@ function can reach, before it is traced and after.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import itertools
 import sys
@@ -26,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.draws import generator_classes
 from fungrad.core.errors import FrozenRandomWarning
+from fungrad.core.generators import generator_types, position_of, same, shared_generator, state_of
 
 _FUNCTIONS = 64
 """How many functions are looked through for the generators that they use, at most."""
@@ -60,16 +59,16 @@ class Draws:
     def __init__(self, function: Any, arguments: Sequence[Any] = ()) -> None:
         self._function = function
         self._mentions = _Search(function, arguments).mentions
-        self._before = [(x, _state(x)) for x, _ in self._mentions.values()]
-        shared = _shared_generator()  # which libraries draw from
+        self._before = [(x, state_of(x)) for x, _ in self._mentions.values()]
+        shared = shared_generator()  # which libraries draw from
         if shared is not None and id(shared) not in self._mentions:
-            self._before.append((shared, _position(shared)))
+            self._before.append((shared, position_of(shared)))
 
     def warn(self, label: str, mapped: bool = False) -> None:
         """Warn if numbers have been drawn since; `mapped` says that the calls differ in a mapped argument."""
         for generator, before in self._before:
             known = id(generator) in self._mentions
-            if not _same(before, _state(generator) if known else _position(generator)):
+            if not same(before, state_of(generator) if known else position_of(generator)):
                 self._warn(label, generator, mapped)
 
     def _warn(self, label: str, generator: Any, mapped: bool) -> None:
@@ -115,7 +114,7 @@ class _Search:
 
     def __init__(self, function: Any, arguments: Sequence[Any]) -> None:
         self.mentions: dict[int, tuple[Any, _Mention]] = {}
-        self._kinds = _generator_types()
+        self._kinds = generator_types()
         self._looked: set[int] = set()
         self._seen: set[tuple[int, int]] = set()
         self._pending: list[Any] = [function]
@@ -182,7 +181,7 @@ class _Search:
                 self._see_module(value, names, code, scope, name)
             elif kind not in _PLAIN:
                 self._see_object(value, kind, names, code, scope, name)
-        if "rvs" in names and (shared := _shared_generator()) is not None:  # of SciPy
+        if "rvs" in names and (shared := shared_generator()) is not None:  # of SciPy
             self.mentions.setdefault(id(shared), (shared, _Mention(code, scope, "rvs")))
 
     def _see_module(
@@ -193,7 +192,7 @@ class _Search:
         if called == "random":
             self._see(module._inst, module.Random, code, scope, name)
         elif called == "numpy" or called == "numpy.random":
-            if (called != "numpy" or "random" in names) and (shared := _shared_generator()):
+            if (called != "numpy" or "random" in names) and (shared := shared_generator()):
                 mention = _Mention(code, scope, "random" if called == "numpy" else name)
                 self.mentions.setdefault(id(shared), (shared, mention))
         elif called.partition(".")[0] not in _NOT_FOLLOWED:
@@ -327,48 +326,6 @@ def _scope_of(function: Any) -> dict[str, Any]:
     return getattr(getattr(function, "__func__", function), "__globals__", {})
 
 
-# Generators and their states
-
-
-def _generator_types() -> frozenset[type]:
-    """Return the classes of generators of the modules that somebody has imported."""
-    pythons = getattr(sys.modules.get("random"), "Random", None)
-    numpys = generator_classes()
-    return frozenset(numpys if pythons is None else (*numpys, pythons))
-
-
-def _shared_generator() -> Any:
-    """Return the generator behind ``numpy.random.normal`` and the like."""
-    return getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
-
-
-def _state(generator: Any) -> Any:
-    if hasattr(generator, "getstate"):  # of Python
-        return generator.getstate()
-    if hasattr(generator, "get_state"):  # numbers that are left over from a pair count, too
-        return generator.get_state(legacy=False)
-    return generator.bit_generator.state
-
-
-def _position(shared: Any) -> Any:
-    """Return what tells, in less than a microsecond, whether NumPy's shared generator has moved."""
-    bits = shared._bit_generator
-    if type(bits).__name__ != "MT19937":
-        return bits.state
-    words = _Words.from_address(bits.ctypes.state_address)
-    return words[0], words[624]
-
-
-_Words = ctypes.c_uint32 * 625
-"""How a Mersenne twister lies in memory: 624 words, and how many of them have been used."""
-
-
-def _same(a: Any, b: Any) -> bool:
-    if type(a) is dict:
-        return all(_same(a[key], b[key]) for key in a)
-    return np.array_equal(a, b) if type(a) is np.ndarray else bool(a == b)
-
-
 # Where the draw is written
 
 
@@ -407,6 +364,6 @@ def _written(generator: Any, mention: _Mention) -> str:
         if mention.items:
             return f"{name}.random"
         return "random.random" if name in ("random", "") else name
-    if generator is _shared_generator():
+    if generator is shared_generator():
         return "np.random.normal"
     return f"{name or 'rng'}.normal"

@@ -24,19 +24,20 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import Source, in_derivative
-from fungrad.core.evaluate import evaluate, inline
+from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import rebind, record_expr
 from fungrad.core.tracer import current_trace
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.elementwise import add, div, mul, neg, sub
 from fungrad.primitives.shaping import zeros_like
+from fungrad.rewrite.jvp_programs import Rule, record_rule
 from fungrad.rewrite.linearize import known_results, or_zeros, results_to_know
 
 
@@ -202,74 +203,6 @@ def _quotient(application: Application, k: int) -> list[Any]:
     rest = _sum(mul(a, b) for a, b in pairs if a is not None and b is not None)
     u_k = u.at(k)
     return [div(neg(rest) if u_k is None else sub(u_k, rest), x.at(0))]
-
-
-class Rule(NamedTuple):
-    """The `jvp` of an equation as a program.
-
-    It takes the tangents of the operands that move, the results and the operands, and returns the tangents
-    of the results at the positions `results`; the others have none. It is `fixed` if it does
-    the same to tangents all along the path, but for jumps.
-    """
-
-    expr: Expr
-    moving: tuple[bool, ...]
-    results: tuple[int, ...]
-    fixed: bool
-
-    def spread(self, tangents: Iterable[Any], n: int) -> list[Any]:
-        """Return one tangent for each of `n` results; None is zero."""
-        tangent_of = dict(zip(self.results, tangents, strict=True))
-        return [tangent_of.get(i) for i in range(n)]
-
-
-def record_rule(
-    primitive: Primitive,
-    types: Sequence[ArrayType],
-    out_types: Sequence[ArrayType],
-    moving: tuple[bool, ...],
-    source: Source | None,
-) -> Rule:
-    """Record the `jvp` of a primitive for operands of `types`, of which some move."""
-    t_types = [tangent_type(t) for t, m in zip(types, moving, strict=True) if m]
-    middle = len(t_types)
-    end = middle + len(out_types)
-    positions: list[int] = []
-
-    def derivative(*arguments: Any) -> list[Any]:
-        trace = current_trace.get()
-        if trace is not None:
-            trace.source = source
-        outs, operands = arguments[middle:end], arguments[end:]
-        given = iter(arguments[:middle])
-        tangents = [next(given) if m else None for m in moving]
-        if primitive.linear is not None:
-            for i in primitive.linear or range(len(operands)):
-                if tangents[i] is None:
-                    tangents[i] = zeros_like(operands[i])
-        t_outs: Sequence[Any]
-        if primitive.pushes:
-            _, t_outs = primitive.push(tuple(tangents), operands, None, True)
-        elif primitive.multiple_results:
-            t_outs = primitive.jvp(tuple(tangents), outs, *operands)
-        else:
-            t_outs = (primitive.jvp(tuple(tangents), outs[0], *operands),)
-        positions.extend(i for i, t in enumerate(t_outs) if t is not None)
-        return [t_outs[i] for i in positions]
-
-    recorded = inline(record_expr("jet", derivative, [*t_types, *out_types, *types]))
-    # The program serves all such equations, so its own say nothing of the user's lines.
-    expr = Expr(
-        recorded.inputs, recorded.equations, recorded.outputs, recorded.types, recorded.constants
-    )
-    operands = zip(expr.inputs[end:], moving, strict=True)
-    varying = {*expr.inputs[middle:end], *[v for v, m in operands if m]}
-    fixed = varying.isdisjoint(expr.outputs) and all(
-        varying.isdisjoint(inputs)
-        for p, inputs, _ in expr.equations
-        if p.differentiable  # of what varies, others make what only jumps
-    )
-    return Rule(expr, moving, tuple(positions), fixed)
 
 
 def _image(application: Application, rule: Rule, k: int) -> list[Any]:

@@ -6,7 +6,7 @@ import scipy.integrate
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.programs.solvers import ode
+from fungrad.programs.solvers.initial_value import METHODS
 from fungrad.scipy import integrate
 from tests.agreement import check_agreement
 from tests.numpy.checker import check_function
@@ -177,7 +177,7 @@ def test_errors_of_odeint(call, error, match):
         call()
 
 
-@pytest.mark.parametrize("method", list(ode.METHODS))
+@pytest.mark.parametrize("method", list(METHODS))
 def test_solve_ivp(method):
     times = np.array([0.2, 1.0])
 

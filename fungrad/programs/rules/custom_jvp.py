@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
@@ -17,7 +15,7 @@ from fungrad.core.primitive import primitive
 from fungrad.core.tracer import Recorder
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import quiet, reaches
+from fungrad.programs.analysis import quiet
 from fungrad.programs.closing import (
     NotTraced,
     batched_program,
@@ -51,6 +49,7 @@ from fungrad.programs.rules.rules import (
     shown_type,
     trace_above,
     values_below,
+    without_tangents,
     zero_like,
 )
 from fungrad.programs.rules.sites import (
@@ -133,17 +132,6 @@ class _Rule(NamedTuple):
         """Return the rule of a batch of calls."""
         flags = (*captured, *batched, *[batched[i] for i in self.moving])
         return _Rule(batched_program(self.program, size, flags), self.moving)
-
-
-def without_tangents(results: Program, first: int, label: str) -> list[Any]:
-    """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
-    if any(reaches(results.expr, [i >= first for i in range(len(results.expr.inputs))])):
-        raise TypeError(
-            f"{label} must compute the result from the primals alone; it depends on the tangents"
-        )
-    return [
-        np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in results.expr.input_types[first:]
-    ]
 
 
 class custom_jvp(CustomFunction):

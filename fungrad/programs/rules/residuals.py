@@ -17,7 +17,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.naming import Named
-from fungrad.programs.rules.checkpoint import Checkpoint
+from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.rewrite.linearize import linearize_expr
 from fungrad.transforms.call import (
     argument_types,

@@ -29,7 +29,7 @@ from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
-from fungrad.programs.analysis import batched_outputs
+from fungrad.programs.analysis import batched_outputs, reaches
 from fungrad.programs.closing import OfPrograms, batched_program, shared
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.programs.rules.sites import moved_by, of_trace
@@ -343,3 +343,14 @@ def _batched_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
         return [ReduceSum((0,))(x) if s else x for x, s in zip(outs, summed, strict=True)]
 
     return Program(record_expr("vmap", total, program.expr.input_types))
+
+
+def without_tangents(results: Program, first: int, label: str) -> list[Any]:
+    """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
+    if any(reaches(results.expr, [i >= first for i in range(len(results.expr.inputs))])):
+        raise TypeError(
+            f"{label} must compute the result from the primals alone; it depends on the tangents"
+        )
+    return [
+        np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in results.expr.input_types[first:]
+    ]

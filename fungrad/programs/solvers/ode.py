@@ -10,12 +10,10 @@ al., "Neural ordinary differential equations" (2018), appendix B). So there are 
 from __future__ import annotations
 
 import dataclasses
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 
 from fungrad.compile.lower import Program
 from fungrad.core.backend import to_device, to_host
@@ -28,21 +26,10 @@ from fungrad.primitives.shaping import Broadcast, full, zeros_like
 from fungrad.primitives.slices import Concatenate, Reverse, index_axis, slice_axis
 from fungrad.programs.closing import OfPrograms, batched_program, shared
 from fungrad.programs.one_by_one import one_by_one, or_zero
+from fungrad.programs.solvers.initial_value import Options, integrate
 from fungrad.programs.solvers.layout import as_reals, from_reals
 from fungrad.rewrite.linearize import jvp_expr, linearize_expr, or_zeros
 from fungrad.rewrite.transpose import transpose_expr
-
-METHODS = {
-    cls.__name__: cls
-    for cls in (
-        scipy.integrate.RK23,
-        scipy.integrate.RK45,
-        scipy.integrate.DOP853,
-        scipy.integrate.Radau,
-        scipy.integrate.BDF,
-        scipy.integrate.LSODA,
-    )
-}
 
 # How a state gets its input.
 INITIAL = "initial"  # at the first time alone
@@ -54,17 +41,6 @@ ALL = "all"  # on arrival at each time but the first
 
 TRANSPOSED = {INITIAL: FINAL, JUMP: ALL, RESET: ALL}
 """Where the adjoint of a state is read, by how the state gets its input."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """How an equation is integrated. `max_steps` counts the steps between two times."""
-
-    method: str
-    rtol: float
-    atol: float
-    max_step: float = np.inf
-    max_steps: float = np.inf
 
 
 @primitive
@@ -363,69 +339,3 @@ def scaled(x: Any, by: Any) -> Any:
     if by.dtype != x.dtype:
         by = Cast(x.dtype)(by)
     return mul(x, Broadcast(x.shape, tuple(range(1, len(x.shape))))(by))
-
-
-def integrate(
-    derivative: Callable[[float, np.ndarray[Any, Any]], np.ndarray[Any, Any]],
-    state: np.ndarray[Any, Any],
-    grid: np.ndarray[Any, Any],
-    options: Options,
-) -> np.ndarray[Any, Any]:
-    """Return the states at ``grid[1:]``, with SciPy's steps; NaN, and a warning, from where it fails.
-
-    Raises
-    ------
-    ValueError
-        If the grid is not monotonic.
-    """
-    arrivals = np.full((len(grid) - 1, len(state)), np.nan)
-    direction = 1.0 if grid[-1] >= grid[0] else -1.0
-    if not np.all(np.diff(grid) * direction >= 0):
-        raise ValueError(f"the times of a differential equation must be monotonic, got {grid}")
-    i = 0
-    while i < len(arrivals) and grid[i + 1] == grid[0]:
-        arrivals[i] = state
-        i += 1
-    if i == len(arrivals) or not state.size:
-        return arrivals
-    # SciPy's steppers look for a first step without end if the slope is not a number.
-    if not np.isfinite(state).all() or not np.isfinite(derivative(grid[0], state)).all():
-        warn_of_failure(grid[0], "the state or its derivative is not finite")
-        return arrivals
-    stepper = METHODS[options.method](
-        derivative,
-        grid[0],
-        state,
-        grid[-1],
-        rtol=options.rtol,
-        atol=options.atol,
-        max_step=options.max_step,
-    )
-    steps = 0
-    while i < len(arrivals):
-        message = stepper.step()
-        steps += 1
-        if stepper.status != "failed" and steps > options.max_steps:
-            message = f"more than {options.max_steps} steps"
-        if message is not None:
-            warn_of_failure(stepper.t, message)
-            break
-        between = None
-        while i < len(arrivals) and (stepper.t - grid[i + 1]) * direction >= 0:
-            if grid[i + 1] == stepper.t:
-                arrivals[i] = stepper.y
-            else:
-                between = between or stepper.dense_output()
-                arrivals[i] = between(grid[i + 1])
-            i, steps = i + 1, 0
-    return arrivals
-
-
-def warn_of_failure(t: float, message: str) -> None:
-    """Warn that a solution ends at `t`."""
-    warnings.warn(
-        f"the integration of a differential equation stopped at t={t}: {message}; the solution is NaN from "
-        "there on",
-        RuntimeWarning,
-        stacklevel=3,
-    )

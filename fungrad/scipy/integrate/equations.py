@@ -16,6 +16,7 @@ from fungrad.core.types import array_type, type_of
 from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.programs.closing import Closure, close, shared
 from fungrad.programs.solvers import ode
+from fungrad.programs.solvers.initial_value import METHODS, Options
 from fungrad.scipy.arguments import cast, operand
 
 
@@ -54,7 +55,7 @@ class Equation:
 
         return close(self.label, function, self.states, array_type((), self.times.dtype))
 
-    def solve(self, options: ode.Options) -> list[Any]:
+    def solve(self, options: Options) -> list[Any]:
         """Return the states at all times."""
         if self.times.ndim != 1 or not self.times.size:
             raise ValueError(
@@ -134,7 +135,7 @@ def odeint(
     0.135335 -0.135335
     """
     equation = Equation("odeint: func", lambda y, s: func(y, s, *args), y0, t)
-    options = ode.Options("DOP853", float(rtol), float(atol), float(hmax), float(mxstep))
+    options = Options("DOP853", float(rtol), float(atol), float(hmax), float(mxstep))
     return tree.unflatten(equation.structure, equation.solve(options))
 
 
@@ -240,9 +241,9 @@ def solve_ivp(
             "solve_ivp: where something is traced, the times at which the state is wanted must be given as "
             "t_eval: how many steps the solver takes depends on values"
         )
-    if method not in ode.METHODS:
-        raise ValueError(f"`method` must be one of {list(ode.METHODS)}.")
-    settings = ode.Options(
+    if method not in METHODS:
+        raise ValueError(f"`method` must be one of {list(METHODS)}.")
+    settings = Options(
         method,
         float(options.get("rtol", 1e-3)),
         float(options.get("atol", 1e-6)),

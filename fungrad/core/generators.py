@@ -1,0 +1,52 @@
+"""Generators of random numbers, of NumPy and of Python, and what tells whether one has been used."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.draws import generator_classes
+
+
+def generator_types() -> frozenset[type]:
+    """Return the classes of generators of the modules that somebody has imported."""
+    pythons = getattr(sys.modules.get("random"), "Random", None)
+    numpys = generator_classes()
+    return frozenset(numpys if pythons is None else (*numpys, pythons))
+
+
+def shared_generator() -> Any:
+    """Return the generator behind ``numpy.random.normal`` and the like."""
+    return getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
+
+
+def state_of(generator: Any) -> Any:
+    """Return all that the next numbers of a generator follow from."""
+    if hasattr(generator, "getstate"):  # of Python
+        return generator.getstate()
+    if hasattr(generator, "get_state"):  # numbers that are left over from a pair count, too
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def position_of(shared: Any) -> Any:
+    """Return what tells, in less than a microsecond, whether NumPy's shared generator has moved."""
+    bits = shared._bit_generator
+    if type(bits).__name__ != "MT19937":
+        return bits.state
+    words = _Words.from_address(bits.ctypes.state_address)
+    return words[0], words[624]
+
+
+_Words = ctypes.c_uint32 * 625
+"""How a Mersenne twister lies in memory: 624 words, and how many of them have been used."""
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two states are the same."""
+    if type(a) is dict:
+        return all(same(a[key], b[key]) for key in a)
+    return np.array_equal(a, b) if type(a) is np.ndarray else bool(a == b)

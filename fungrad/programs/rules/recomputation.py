@@ -1,0 +1,266 @@
+"""Computing again instead of keeping: the primitive, with its rules, of a call of which the derivative runs it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fungrad.compile.lower import Program
+from fungrad.core.cached import cached_property
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.evaluate import evaluate
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.trace import record_expr
+from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.primitives.naming import Named
+from fungrad.primitives.shaping import full
+from fungrad.programs.analysis import (
+    batched_outputs,
+    by_series,
+    derivative,
+    moves,
+    placed,
+    reads,
+    rearranged,
+    series_of,
+    transposed_by,
+    with_series,
+)
+from fungrad.programs.closing import (
+    OfPrograms,
+    batched_program,
+    shared,
+)
+from fungrad.programs.rules.policies import Policy, alternatives, kept_by
+from fungrad.rewrite.linearize import linearize_expr, or_zeros, push_forward
+
+
+@primitive
+class Checkpoint(OfPrograms):
+    """Run `program`; its derivative computes again what `policy` does not allow to be kept.
+
+    The derivative along tangents, and the transpose of that, are checkpoints too: single equations that compute
+    inside of themselves what they need. So no simplification of the program around them can join the second
+    computation with the first, and what it makes lives only while they run.
+    """
+
+    program: Program
+    policy: Policy | None
+
+    pushes = True
+
+    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return self.program.expr.output_types
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return tuple(self.program(*operands))
+
+    def push(
+        self,
+        tangents: tuple[Any, ...],
+        operands: tuple[Any, ...],
+        known: Sequence[Any] | None,
+        joint: bool,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        expr = self.program.expr
+        n = len(expr.outputs)
+        moving = tuple([i for i, t in enumerate(tangents) if t is not None])
+        flags = moves(expr, [t is not None for t in tangents])
+        alive = tuple([i for i, flag in enumerate(flags) if flag])
+        given = [tangents[i] for i in moving]
+        if not alive:
+            return self(*operands) if known is None else known[:n], [None] * n
+        if joint and known is None:
+            return by_series(self, operands, tangents)
+        results, t_out = self._push_apart(operands, moving, alive, given, known)
+        return results, placed(t_out, alive, n)
+
+    def _push_apart(
+        self,
+        operands: Sequence[Any],
+        moving: tuple[int, ...],
+        alive: tuple[int, ...],
+        given: Sequence[Any],
+        known: Sequence[Any] | None,
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the results, and the tangents of those in `alive`, which need nothing else of them."""
+        n = len(self.program.expr.outputs)
+        if known is None:
+            wrt = moving
+        elif self.saving is None:  # there are the results alone
+            step = checkpoint_of(derivative(self.program, moving, alive), self.policy)
+            return known[:n], step(*operands, *given)
+        else:
+            wrt = self._inexact
+        parts = shared(_split, self.program, self.policy, wrt, moving, alive)
+        computed = checkpoint_of(parts.forward, self.policy)(*operands) if known is None else known
+        kept = [*[operands[i] for i in parts.operands], *[computed[i] for i in parts.saved]]
+        return computed[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
+
+    def push_series(
+        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+    ) -> Sequence[Sequence[Any]]:
+        expr = self.program.expr
+        flags = [len(path) > 1 for path in paths]
+        moving = [i for i, flag in enumerate(flags) if flag]
+        alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
+        both = checkpoint_of(with_series(self.program, moving, alive, order, again), self.policy)
+        operands = [path[0] for path in paths]
+        terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
+        coefficients = both(*operands, *itertools.chain(*terms))
+        rest = iter(coefficients[len(expr.outputs) :])
+        results = [[x] for x in coefficients[: len(expr.outputs)]]
+        for i in alive:
+            results[i] += itertools.islice(rest, order)
+        return results
+
+    @cached_property
+    def _inexact(self) -> tuple[int, ...]:
+        """The operands that can have tangents."""
+        types = self.program.expr.input_types
+        return tuple([i for i, t in enumerate(types) if t.inexact])
+
+    @cached_property
+    def saving(self) -> Primitive | None:
+        """The call that also returns what is kept for the derivative by any operand."""
+        if self.policy is None and not self.effect:
+            return None
+        try:
+            parts = shared(_split, self.program, self.policy, self._inexact, (), ())
+        except (
+            MissingRuleError
+        ):  # by some operand; what the derivative by others needs is computed again
+            return None
+        return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        linear = [isinstance(x, Linear) for x in operands]
+        present = [i for i, c in enumerate(ct) if c is not None]
+        backward = checkpoint_of(transposed_by(self.program, linear, present), self.policy)
+        known = [x for x in operands if not isinstance(x, Linear)]
+        pulled = iter(backward(*known, *[ct[i] for i in present]))
+        return tuple([next(pulled) if flag else None for flag in linear])
+
+    def smaller(
+        self, used: Sequence[bool]
+    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+        results = [i for i, flag in enumerate(used) if flag]
+        program = rearranged(self.program, range(len(self.program.expr.inputs)), results)
+        operands = [i for i, read in enumerate(reads(program.expr)) if read]
+        if len(results) == len(used) and len(operands) == len(self.program.expr.inputs):
+            return None
+        program = rearranged(program, operands, range(len(results)))
+        return checkpoint_of(program, self.policy), operands, results
+
+    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+        return moves(self.program.expr, perturbed)
+
+    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
+        return batched_outputs(self.program.expr, batched, exactly)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        program = batched_program(self.program, size, batched, self.varies(batched))
+        return checkpoint_of(program, self.policy)(*operands)  # type: ignore[no-any-return]
+
+
+def checkpoint_of(program: Program, policy: Policy | None) -> Checkpoint:
+    """Return the call of `program`, the same object for the same program and policy."""
+    return shared(Checkpoint, program, policy)
+
+
+class _Split(NamedTuple):
+    """A program in two.
+
+    `forward` returns the outputs and, after them, what is kept. `derivative` takes the operands of the
+    program at the positions `operands`, the results of `forward` at the positions `saved`, and the tangents.
+    """
+
+    forward: Program
+    derivative: Program
+    operands: tuple[int, ...]
+    saved: tuple[int, ...]
+
+
+def _split(
+    program: Program,
+    policy: Policy | None,
+    wrt: tuple[int, ...],
+    moving: tuple[int, ...],
+    alive: tuple[int, ...],
+) -> _Split:
+    """Split the derivative by `wrt`, for tangents of those `moving` alone."""
+    forward, linear, moved = linearize_expr(program.expr, wrt)
+    n = len(program.expr.outputs)
+    expr = Program(forward).expr
+    recomputed, saved = _recomputed(expr, n, policy)
+    operands = tuple([i for i, read in enumerate(reads(recomputed)) if read])
+    inputs = (*[expr.inputs[i] for i in operands], *saved)
+    recomputed = dataclasses.replace(recomputed, inputs=inputs)
+
+    def tangents(*arguments: Any) -> list[Any]:
+        residuals = evaluate(recomputed, arguments[: len(inputs)])
+        given: list[Any] = [None] * len(wrt)
+        for i, t in zip(moving, arguments[len(inputs) :], strict=True):
+            given[wrt.index(i)] = t
+        if moving == wrt:
+            t_out: Sequence[Any] = evaluate(linear, [*residuals, *given])
+        else:  # what is linear is its own derivative, which leaves out what is zero
+            zeros = [full(tangent_type(program.expr.input_types[i]), 0) for i in wrt]
+            still = [None] * len(residuals)
+            _, t_out = push_forward(linear, [*residuals, *zeros], [*still, *given])
+        tangent_of = dict(zip(moved, t_out, strict=True))
+        types = program.expr.output_types
+        return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
+
+    outputs = list(expr.outputs[:n])
+    returned = set(outputs)
+    more = [v for v in saved if v not in returned]
+    outputs += more
+    types = [*[expr.types[v] for v in inputs], *[tangent_type(expr.input_types[i]) for i in moving]]
+    return _Split(
+        Program(dataclasses.replace(expr, outputs=tuple(outputs))) if more else program,
+        Program(record_expr("checkpoint", tangents, types)),
+        operands,
+        tuple([outputs.index(v) for v in saved]),
+    )
+
+
+def _recomputed(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[int]]:
+    """Return the part of `expr` that computes its outputs from the n-th on again, and what is kept for it.
+
+    What has an effect is never run again: its results are kept.
+    """
+    given = {*expr.inputs, *expr.constants}
+    allowed = set[int]().union(*[kept_by(part, expr) for part in alternatives(policy)])
+    names: dict[int, int] = {}  # values that have a name under which they are kept
+    for p, inputs, outputs in expr.equations:
+        if p.effect:
+            allowed.update(outputs)
+        if isinstance(p, Named) and outputs[0] in allowed and inputs[0] not in given:
+            names[inputs[0]] = outputs[0]
+    saved: set[int] = set()
+    pending: set[int] = set()
+
+    def needed(v: int) -> int:
+        v = names.get(v, v)
+        if v not in given:
+            (saved if v in allowed else pending).add(v)
+        return v
+
+    results = tuple([needed(v) for v in expr.outputs[n:]])
+    equations, sources = [], []
+    for (p, inputs, outputs), source in reversed(list(expr.located())):
+        if any(v in pending for v in outputs):
+            equations.append(Equation(p, tuple([needed(v) for v in inputs]), outputs))
+            sources.append(source)
+    recomputed = dataclasses.replace(
+        expr,
+        equations=tuple(reversed(equations)),
+        sources=tuple(reversed(sources)),
+        outputs=results,
+        captured=0,
+    )
+    return recomputed, sorted(saved)
