@@ -250,6 +250,8 @@ def _explain(error: Exception, origins: Origins, bindings: dict[str, Any]) -> No
             origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
             if origin is not None:
                 primitive, place = origin
+                if place is None:  # that of the call is
+                    return
                 error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
                 return
         tb = tb.tb_next

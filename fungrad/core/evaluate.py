@@ -98,17 +98,22 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     return [values[v] for v in expr.outputs]
 
 
-def inline(expr: Expr) -> Expr:
-    """Return `expr` with every call replaced by the equations of what it calls."""
+def inline(expr: Expr, whole_from: int | None = None) -> Expr:
+    """Return `expr` with every call replaced by the equations of what it calls.
+
+    From the equation `whole_from` on, calls that are `whole` stay. Equations of a callee of which the place is not known are at
+    that of the call.
+    """
     if not any(isinstance(equation.primitive, Calling) for equation in expr.equations):
         return expr
     types = list(expr.types)
     constants = dict(expr.constants)
     names: dict[int, int] = {}  # results of calls -> the variables that hold them now
     equations, sources = [], []
-    for (primitive, ins, outputs), source in expr.located():
+    for number, ((primitive, ins, outputs), source) in enumerate(expr.located()):
         inputs = tuple([names.get(v, v) for v in ins])
-        if not isinstance(primitive, Calling):
+        whole = whole_from is not None and number >= whole_from
+        if not isinstance(primitive, Calling) or (whole and primitive.whole):
             equations.append(Equation(primitive, inputs, outputs))
             sources.append(source)
             continue
@@ -127,7 +132,7 @@ def inline(expr: Expr) -> Expr:
                     tuple([own[v] for v in equation.outputs]),
                 )
             )
-            sources.append(place or source)
+            sources.append(source if place is None else place)
         names.update(zip(outputs, [own[v] for v in called.outputs], strict=True))
     return dataclasses.replace(
         expr,

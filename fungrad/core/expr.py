@@ -7,7 +7,7 @@ import functools
 import itertools
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -145,10 +145,39 @@ class Expr:
 class Calling(Primitive):
     """A primitive that calls a program, which rewriting may put in its place."""
 
+    whole: ClassVar[bool] = False
+    """Whether a gradient that is computed at once takes the call as it is, and pulls a cotangent through it by `cut`."""
+
     @property
     def callee(self) -> Expr:
         """The program, itself free of calls."""
         raise NotImplementedError
+
+    def cut(self, flags: Sequence[bool]) -> Cut:
+        """Return the call and what pulls a cotangent of its only result back to the operands in `flags`."""
+        raise NotImplementedError
+
+
+class Cut(NamedTuple):
+    """A call that is differentiated as a whole.
+
+    Attributes
+    ----------
+    forward
+        From the operands to the result and, after it, what `backward` needs of the computation.
+    backward
+        From some operands, what `forward` has kept and the cotangent of the result to cotangents of operands; None if
+        none has one.
+    needed
+        The positions of the operands that it takes.
+    reached
+        Of each operand, whether it is given a cotangent.
+    """
+
+    forward: Primitive
+    backward: Primitive | None
+    needed: Sequence[int]
+    reached: Sequence[bool]
 
 
 def variable_names() -> Iterator[str]:

@@ -56,6 +56,7 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
         own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
         own.update(program.constants)
         for n, (step, of_step) in enumerate(program.located()):
+            of_step = source if of_step is None else of_step
             operands = [own[v] for v in step.inputs]
             found = _saved(step.primitive, operands, of_step)
             own.update(zip(step.outputs, found, strict=False))

@@ -7,20 +7,36 @@ tracers. It is what takes least time if the gradient is asked for once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fungrad.core.errors import Source, in_derivative
-from fungrad.core.expr import Equation, Expr
+from fungrad.core.expr import Calling, Cut, Equation, Expr
 from fungrad.core.primitive import note_place
 from fungrad.core.types import tangent_type
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros
 from fungrad.rewrite.reverse import pull_linearized, reached
 
-Step = tuple[Equation, Source | None, list[bool]]
-"""An equation that cotangents are pulled back through, where it was recorded, and to which of its operands."""
+Step = tuple[Equation, Source | None, list[bool], "Whole | None"]
+"""An equation that cotangents are pulled back through, where it was recorded, and to which of its operands.
+
+Of a call that is differentiated as a whole, what that takes.
+"""
+
+
+class Whole(NamedTuple):
+    """A call that has been run, and what its backward program needs but the cotangent."""
+
+    cut: Cut
+    needed: Sequence[Any]
+
+    def pull(self, ct: Any) -> list[Any]:
+        """Return the cotangents of the operands."""
+        cut = self.cut
+        found = iter(() if cut.backward is None else cut.backward.impl(np, *self.needed, ct))
+        return [next(found) if reached else None for reached in cut.reached]
 
 
 def gradient_at_once(
@@ -58,9 +74,17 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
     types = expr.types
     for number, (equation, source) in enumerate(expr.located()):
         primitive, inputs, outputs = equation
+        flags = [moving[v] for v in inputs]
+        whole = None
         if number >= done:
+            operands = [values[v] for v in inputs]
             try:
-                results = primitive.impl(np, *[values[v] for v in inputs])
+                if isinstance(primitive, Calling) and True in flags:
+                    cut = primitive.cut(flags)
+                    results, *kept = cut.forward.impl(np, *operands)
+                    whole = Whole(cut, [*[operands[i] for i in cut.needed], *kept])
+                else:
+                    results = primitive.impl(np, *operands)
             except Exception as error:
                 if source is not None:
                     note_place(error, primitive, source)
@@ -69,18 +93,17 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
                 results = (results,)
             for v, x in zip(outputs, results, strict=True):
                 values[v] = x[()] if type(x) is np.ndarray and not x.ndim else x
-        flags = [moving[v] for v in inputs]
         if True in flags and primitive.differentiable:
             for v in reached(equation, flags, types):
                 moving[v] = True
-            steps.append((equation, source, flags))
+            steps.append((equation, source, flags, whole))
     return steps
 
 
 def _backward(values: Sequence[Any], steps: Sequence[Step], cts: list[Any]) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     own: set[int] = set()  # the variables of which the cotangent is an array made here
-    for (primitive, inputs, outputs), recorded, flags in reversed(steps):
+    for (primitive, inputs, outputs), recorded, flags, whole in reversed(steps):
         v = outputs[0]
         ct: Any = cts[v]
         if primitive.multiple_results:
@@ -98,7 +121,9 @@ def _backward(values: Sequence[Any], steps: Sequence[Step], cts: list[Any]) -> N
         source = in_derivative(recorded, backward=True)
         try:
             in_cts: Any = None
-            if not primitive.multiple_results:
+            if whole is not None:
+                in_cts = whole.pull(ct)
+            elif not primitive.multiple_results:
                 in_cts = primitive.pull(ct, flags, values[v], operands)
                 ct = [ct]
             if in_cts is None:

@@ -167,6 +167,71 @@ def pull_linearized(
     return [next(found) if moves else None for moves in flags]
 
 
+class CutExpr(NamedTuple):
+    """The programs of a `Cut`."""
+
+    forward: Expr
+    backward: Expr
+    needed: Sequence[int]
+    reached: Sequence[bool]
+
+
+def cut_expr(expr: Expr, flags: Sequence[bool]) -> CutExpr:
+    """Return a program with one output, and what pulls a cotangent of that back to the inputs in `flags`."""
+    (out,), types = expr.outputs, expr.types
+    with Trace("grad", bake=True, rewriting=True) as trace:
+        by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
+        values, steps, moving = _forward(trace, expr, by, 0)
+        count = len(trace.equations)
+        ct = trace.new_input(tangent_type(types[out]))
+        cts: list[Any] = [None] * len(types)
+        if out in moving:
+            cts[out] = ct
+        _backward(trace, values, steps, moving, cts)
+        found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
+        pulled = [trace.lift(x).variable for x in found if x is not None]
+        joint = trace.expr([trace.lift(values[out]).variable, *pulled])
+    residuals, again = _kept(joint, count)
+    backward = (*again, *joint.equations[count:])
+    read = {v for equation in backward for v in equation.inputs}.union(pulled)
+    needed = [i for i, v in enumerate(expr.inputs) if v in read]
+    first = _part(joint, expr.inputs, joint.equations[:count], (joint.outputs[0], *residuals))
+    inputs = (*[expr.inputs[i] for i in needed], *residuals, ct.variable)
+    second = _part(joint, inputs, backward, pulled)
+    return CutExpr(first, second, needed, [x is not None for x in found])
+
+
+def _kept(joint: Expr, count: int) -> tuple[list[int], list[Equation]]:
+    """Return what equations after the first `count` need of the results of these, and those to be repeated instead.
+
+    Repeated is what costs nothing, such as a number that is spread.
+    """
+    read = {v for equation in joint.equations[count:] for v in equation.inputs}
+    read.update(joint.outputs[1:])
+    kept, again = [], []
+    for equation in reversed(joint.equations[:count]):
+        if read.isdisjoint(equation.outputs):
+            continue
+        if equation.primitive.rearranges:
+            again.append(equation)
+            read.update(equation.inputs)
+        else:
+            kept += [v for v in equation.outputs if v in read]
+    return kept, again[::-1]
+
+
+def _part(
+    joint: Expr, inputs: Sequence[int], equations: Sequence[Equation], outputs: Sequence[int]
+) -> Expr:
+    """Return some equations of a program as a program, with the constants they need."""
+    read = {v for equation in equations for v in equation.inputs}.union(outputs)
+    constants = {v: x for v, x in joint.constants.items() if v in read}
+    program = Expr(
+        tuple(inputs), tuple(equations), tuple(outputs), joint.types, constants=constants
+    )
+    return program.check() if check_exprs.get() else program
+
+
 def _linearized(
     primitive: Primitive,
     source: Source | None,

@@ -229,10 +229,14 @@ def rewritten(trace: Trace, outputs: Sequence[int], build: Callable[[Expr, int],
         return build(*recorded(trace, outputs))
 
 
-def recorded(trace: Trace, outputs: Sequence[int]) -> tuple[Expr, int]:
-    """Return the program in `trace`, without calls, and the number of equations whose results are known."""
-    whole = trace.expr(outputs)
-    expr = inline(dataclasses.replace(whole, sources=range(len(whole.equations))))
+def recorded(trace: Trace, outputs: Sequence[int], but_whole: bool = False) -> tuple[Expr, int]:
+    """Return the program in `trace`, without calls, and the number of equations whose results are known.
+
+    With `but_whole`, calls stay that are differentiated as a whole and have no known result.
+    """
+    expr = trace.expr(outputs)
+    expr = dataclasses.replace(expr, sources=range(len(expr.equations)))
+    expr = inline(expr, trace.done if but_whole else None)
     if check_exprs.get():
         expr.check()
     return expr, sum([n for n, _ in trace.known])

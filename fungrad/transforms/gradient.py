@@ -62,7 +62,7 @@ class Gradient:
         if not _is_plain(trace, arguments):
             return None
         with running(trace), no_collection():
-            expr, done = recorded(trace, outputs)
+            expr, done = recorded(trace, outputs, but_whole=True)
             if any(
                 e.primitive.pushes or e.primitive.effect or e.primitive.axis_names
                 for e in expr.equations

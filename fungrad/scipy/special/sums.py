@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from fungrad.core.types import type_of
+from fungrad.numpy.composites import as_one
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import as_tracer, cast, promote, ufunc_operands
+from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, ufunc_operands
 from fungrad.numpy.rules import Function
 from fungrad.primitives import elementwise as e
 
@@ -48,10 +49,20 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     """Where the sum is 0, the result is -inf, a constant."""
-    if b is None:
-        (a,) = floating(a)
-    else:
-        a, b = floating(a, b)
+    operands = [as_array(x) for x in ((a,) if b is None else (a, b))]
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    if return_sign:
+        return _log_sum(operands, axis, keepdims, True)
+    what = (axis, bool(keepdims))
+    rule = lambda *operands: _log_sum(operands, axis, keepdims, False)
+    return as_one("logsumexp", what, rule, operands)
+
+
+def _log_sum(operands: Sequence[Any], axis: Any, keepdims: bool, return_sign: bool) -> Any:
+    a, *weighted = floating(*operands)
+    b = None
+    if weighted:
+        (b,) = weighted
         a, b = np.broadcast_arrays(a, b)
         a = np.where(b == 0, -math.inf, a)  # the weight decides, also for an infinite exponent
         b = np.where(b == 0, 0.0, b)
@@ -92,6 +103,10 @@ def _log(total: Any) -> Any:
 
 @implements(scipy.special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
+    return as_one("softmax", axis, lambda x: _softmax(x, axis), (as_array(x),))
+
+
+def _softmax(x: Any, axis: Any) -> Any:
     (x,) = ufunc_operands(np.exp, (x,))
     weights = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return weights / np.sum(weights, axis=axis, keepdims=True)
@@ -99,6 +114,10 @@ def softmax(x: Any, axis: Any = None) -> Any:
 
 @implements(scipy.special.log_softmax)
 def log_softmax(x: Any, axis: Any = None) -> Any:
+    return as_one("log_softmax", axis, lambda x: _log_softmax(x, axis), (as_array(x),))
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
     (x,) = ufunc_operands(np.exp, (x,))
     shifted = x - _largest(x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Discrete, both
+from fungrad.scipy.stats.distribution import Discrete
 
 
 def log_choose(n: Any, k: Any) -> Any:
@@ -16,19 +16,19 @@ def log_choose(n: Any, k: Any) -> Any:
     return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
 
-def is_probability(p: Any) -> Any:
-    """Whether p is in [0, 1]."""
-    return both(p >= 0, p <= 1)
+def is_probability(p: Any) -> tuple[Any, ...]:
+    """Return the conditions that p is in [0, 1]."""
+    return p >= 0, p <= 1
 
 
-def is_count(n: Any) -> Any:
-    """Whether n is a number of trials."""
-    return both(n >= 0, np.floor(n) == n)
+def is_count(n: Any) -> tuple[Any, ...]:
+    """Return the conditions that n is a number of trials."""
+    return n >= 0, np.floor(n) == n
 
 
-def is_success(p: Any) -> Any:
-    """Whether p is in (0, 1]: the probability of what is waited for."""
-    return both(p > 0, p <= 1)
+def is_success(p: Any) -> tuple[Any, ...]:
+    """Return the conditions that p is in (0, 1]: the probability of what is waited for."""
+    return p > 0, p <= 1
 
 
 bernoulli = Discrete(
@@ -46,7 +46,7 @@ binom = Discrete(
     "n",
     "p",
     support=lambda n, p: (0.0, n),
-    valid=lambda n, p: both(is_count(n), is_probability(p)),
+    valid=lambda n, p: (*is_count(n), *is_probability(p)),
     example=(1.0, 0.5),
     counts=("n",),
     logpmf=lambda k, n, p: log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p),
@@ -59,7 +59,7 @@ betabinom = Discrete(
     "a",
     "b",
     support=lambda n, a, b: (0.0, n),
-    valid=lambda n, a, b: both(is_count(n), a > 0, b > 0),
+    valid=lambda n, a, b: (*is_count(n), a > 0, b > 0),
     counts=("n",),
     logpmf=lambda k, n, a, b: (
         log_choose(n, k) + special.betaln(k + a, n - k + b) - special.betaln(a, b)
@@ -81,7 +81,7 @@ nbinom = Discrete(
     "n",
     "p",
     support=(0.0, math.inf),
-    valid=lambda n, p: both(n > 0, is_success(p)),
+    valid=lambda n, p: (n > 0, *is_success(p)),
     example=(1.0, 0.5),
     logpmf=lambda k, n, p: (
         special.gammaln(n + k)
@@ -97,7 +97,7 @@ poisson = Discrete(
     "poisson",
     "mu",
     support=(0.0, math.inf),
-    valid=lambda mu: mu >= 0,
+    valid=lambda mu: (mu >= 0,),
     logpmf=lambda k, mu: special.xlogy(k, mu) - special.gammaln(k + 1) - mu,
     cdf=lambda k, mu: special.gammaincc(k + 1, mu),
     sf=lambda k, mu: special.gammainc(k + 1, mu),

@@ -9,9 +9,10 @@ is not taken.
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -19,6 +20,7 @@ import scipy.stats
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
+from fungrad.numpy.composites import as_one
 from fungrad.numpy.promotion import as_array, cast, has_tracer, strong
 from fungrad.primitives.elementwise import stop_gradient
 
@@ -54,12 +56,19 @@ def held(x: Any) -> Any:
 
 def certain(condition: Any) -> bool:
     """Whether a condition is known to hold everywhere: it does not depend on tracers."""
+    if condition is True:
+        return True
     return type(condition) is not Tracer and bool(np.all(condition))
 
 
 def nowhere(condition: Any) -> bool:
     """Whether a condition is known to hold nowhere: it does not depend on tracers."""
     return type(condition) is not Tracer and not np.any(condition)
+
+
+def is_number(x: Any, number: float) -> bool:
+    """Whether `x` is known to be a number."""
+    return type(x) is float and x == number
 
 
 def choose(condition: Any, x: Any, y: Any) -> Any:
@@ -76,9 +85,32 @@ def both(*conditions: Any) -> Any:
     return result
 
 
-def all_positive(*shapes: Any) -> Any:
-    """Whether all parameters are valid, for most distributions."""
-    return both(*[s > 0 for s in shapes])
+def either(conditions: Sequence[Any]) -> Any:
+    """Return whether one of some conditions holds."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = np.logical_or(result, condition)
+    return result
+
+
+def all_positive(*shapes: Any) -> tuple[Any, ...]:
+    """Return the conditions that parameters are valid, for most distributions."""
+    return tuple([s > 0 for s in shapes])
+
+
+class Facts(NamedTuple):
+    """What is known of arguments that are no tracers, and decides what is recorded.
+
+    Attributes
+    ----------
+    valid
+        Which conditions of validity hold everywhere.
+    inside
+        Whether the argument is nowhere below, or beyond, the support, for each mask of `_places`.
+    """
+
+    valid: tuple[bool, ...]
+    inside: tuple[bool, ...]
 
 
 def log_of_probability(p: Any, rest: Any) -> Any:
@@ -142,7 +174,8 @@ class Distribution(Mirror):
         name: str,
         *shapes: str,
         support: Bounds,
-        valid: Formula = all_positive,
+        valid: Callable[..., tuple[Any, ...]] = all_positive,
+        asks: bool = False,
         example: Sequence[float] | None = None,
         counts: Sequence[str] = (),
         **formulas: Formula,
@@ -152,6 +185,7 @@ class Distribution(Mirror):
         self.shapes = shapes
         self.support = support
         self.valid = valid
+        self.asks = asks or callable(support)
         self.example = example or (1.0,) * len(shapes)
         self.counts = counts
         self.formulas = formulas
@@ -172,6 +206,9 @@ class Distribution(Mirror):
 
     def _bind(self, method: str, args: Any, kwargs: Any) -> list[Any]:
         """Return the argument, the shapes and the rest in order."""
+        needed, defaults = 1 + len(self.shapes), [*self._rest().values()]
+        if not kwargs and needed <= len(args) <= needed + len(defaults):
+            return [double(x) for x in (*args, *defaults[len(args) - needed :])]
         first = {"pmf": "k", "logpmf": "k", "ppf": "q", "isf": "q"}.get(method, "x")
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(n, kind) for n in (first, *self.shapes)]
@@ -190,16 +227,53 @@ class Distribution(Mirror):
                 f"{self.name}.{method} has no rule for traced arrays; {self._summary()} Keep the call outside of "
                 "the transformed function."
             )
-        return self._evaluate(method, formula, self._bind(method, args, kwargs))
+        arguments = self._held(self._bind(method, args, kwargs))
+        shapes = arguments[1 : 1 + len(self.shapes)]
+        facts = self._facts(method, arguments)
+        if self.asks and any(type(s) not in (float, Tracer) for s in shapes):
+            return self._evaluate(
+                method, formula, facts, arguments
+            )  # values decide what it records
+        # Shapes that are Python numbers, and the usual location and scale, are part of what is recorded.
+        fixed: list[float | None] = [
+            a if type(a) is float and (a in (0.0, 1.0) if i > len(shapes) else i > 0) else None
+            for i, a in enumerate(arguments)
+        ]
 
-    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+        def function(*operands: Any) -> Any:
+            given = iter(operands)
+            whole = [next(given) if a is None else a for a in fixed]
+            return self._evaluate(method, formula, facts, whole)
+
+        what = (self, facts, tuple([None if a is None else a.hex() for a in fixed]))
+        operands = [x for x, a in zip(arguments, fixed, strict=True) if a is None]
+        return as_one(f"{self.name}.{method}", what, function, operands)
+
+    def _held(self, arguments: list[Any]) -> list[Any]:
+        """Return arguments with those as constants by which there is no derivative."""
+        return [
+            held(a) if name in self.counts else a
+            for name, a in itertools.zip_longest((None, *self.shapes), arguments)
+        ]
+
+    def _facts(self, method: str, arguments: list[Any]) -> Facts:
+        """Return what is known of arguments."""
         raise NotImplementedError
 
-    def _checked(self, shapes: list[Any], *others: Any) -> tuple[Any, list[Any]]:
+    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def _valid(self, shapes: list[Any], *others: Any) -> tuple[bool, ...]:
+        """Return which conditions of validity are known to hold; `others` are parameters that must be positive."""
+        known = [math.nan if type(s) is Tracer else s for s in (*shapes, *others)]
+        n = len(shapes)
+        return tuple([certain(c) for c in (*self.valid(*known[:n]), *[s > 0 for s in known[n:]])])
+
+    def _checked(self, facts: Facts, shapes: list[Any], *others: Any) -> tuple[Any, list[Any]]:
         """Return whether the parameters are valid, and parameters that are."""
-        valid = both(self.valid(*shapes), *others)
-        held_back = [held(s) if n in self.counts else s for n, s in zip(self.shapes, shapes)]
-        return valid, [choose(valid, s, e) for s, e in zip(held_back, self.example, strict=True)]
+        conditions = (*self.valid(*shapes), *[s > 0 for s in others])
+        valid = both(*[c for c, known in zip(conditions, facts.valid, strict=True) if not known])
+        return valid, [choose(valid, s, e) for s, e in zip(shapes, self.example, strict=True)]
 
     def _bounds(self, shapes: list[Any]) -> tuple[Any, Any]:
         return self.support(*shapes) if callable(self.support) else self.support
@@ -301,9 +375,24 @@ class Continuous(Distribution):
             return lambda q, *shapes: ppf(1 - q, *shapes)
         return None
 
-    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+    def _facts(self, method: str, arguments: list[Any]) -> Facts:
         x, *shapes, loc, scale = arguments
-        valid, shapes = self._checked(shapes, scale > 0)
+        inside: tuple[bool, ...] = (False, False)
+        if type(x) is not Tracer and method not in ("ppf", "isf"):
+            if any(type(a) is Tracer for a in (loc, scale)):
+                y: Any = None
+            else:
+                with np.errstate(all="ignore"):
+                    y = x / scale if is_number(loc, 0) else (x - loc) / scale
+            known = all(type(s) is float for s in shapes)
+            bounds = self._bounds(shapes) if known or not callable(self.support) else (None, None)
+            places = self._places(method, x, y, *bounds)
+            inside = tuple([place is not None and nowhere(place) for place in places])
+        return Facts(self._valid(shapes, scale), inside)
+
+    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
+        x, *shapes, loc, scale = arguments
+        valid, shapes = self._checked(facts, shapes, scale)
         scale = choose(valid, scale, 1.0)
         low, high = self._bounds(shapes)
         if method in ("ppf", "isf"):
@@ -314,36 +403,61 @@ class Continuous(Distribution):
                 value = np.where(x == end, at_bound(bound, scale, loc), value)
             inside = np.logical_and(x >= 0, x <= 1)
             return np.where(both(inside, valid), value, math.nan)
-        y = x if certain(loc == 0) else x - loc
-        y = y if certain(scale == 1) else y / scale
-        # NaN is neither below nor above, so it reaches the formula, and NaN is the result.
-        if method in ("pdf", "logpdf"):
-            # Infinite arguments are told before they are standardized: of known ones nothing is left to choose.
-            below = x <= low if _infinite(low) else (y <= low) if self.open_below else (y < low)
-            places = [below, x >= high if _infinite(high) else y > high]
-        else:
-            places = [y <= low, y >= high]
-        outside = [o for o in zip(places, BEYOND[method], strict=True) if not nowhere(o[0])]
+        y = x if is_number(loc, 0) else x - loc
+        y = y if is_number(scale, 1) else y / scale
+        outside = self._outside(method, facts, x, y, low, high)
         point = self._inside(outside, y, low, high)
         if method == "pdf" and self.shapes and "pdf" not in self.formulas:
             # Where the density is 0 inside of the support, or too small, that of exp(logpdf) would be 0 times infinity.
             vanishes = formula(held(point), *[held(s) for s in shapes]) == 0
-            outside.append((vanishes, 0.0))
+            outside = [*outside, (vanishes, 0.0)]
             point = self._inside(outside, y, low, high)
         value = formula(point, *shapes)
-        if method == "logpdf" and not certain(scale == 1):
+        if method == "logpdf" and not is_number(scale, 1):
             value = value - np.log(scale)
-        if method == "pdf" and not certain(scale == 1):
+        if method == "pdf" and not is_number(scale, 1):
             value = value / scale
         for place, constant in outside:
             value = np.where(place, constant, value)
         return choose(valid, value, math.nan)
 
+    def _places(self, method: str, x: Any, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
+        """Return where the argument `x`, standardized `y`, is below and above the support; None where that is not known.
+
+        NaN is neither, so it reaches the formula, and NaN is the result.
+        """
+        if method not in ("pdf", "logpdf"):
+            unknown = y is None or low is None
+            return (None, None) if unknown else (y <= low, y >= high)
+        # Infinite arguments are told before they are standardized: of known ones nothing is left to choose.
+        if _infinite(low):
+            below = x <= low
+        elif y is None or low is None:
+            below = None
+        else:
+            below = y <= low if self.open_below else y < low
+        if _infinite(high):
+            return below, x >= high
+        return below, None if y is None or high is None else y > high
+
+    def _outside(
+        self, method: str, facts: Facts, x: Any, y: Any, low: Any, high: Any
+    ) -> list[tuple[Any, float]]:
+        """Return where the argument is outside of the support, and the values there."""
+        values = BEYOND[method]
+        if facts.inside == (False, False) and values[0] == values[1]:
+            if _infinite(low) and _infinite(high):
+                return [(np.isinf(x), values[0])]
+            return [(either(self._places(method, x, y, low, high)), values[0])]
+        places = self._places(method, x, y, low, high)
+        known = zip(places, values, facts.inside, strict=True)
+        return [(place, value) for place, value, nowhere in known if not nowhere]
+
     def _inside(self, outside: list[tuple[Any, float]], y: Any, low: Any, high: Any) -> Any:
         """Return `y`, and a point inside of the support where it is in one of the places outside."""
-        return choose(
-            both(*[np.logical_not(place) for place, _ in outside]), y, interior(low, high)
-        )
+        if not outside:
+            return y
+        return np.where(either([place for place, _ in outside]), interior(low, high), y)
 
 
 def _infinite(bound: Any) -> bool:
@@ -379,19 +493,37 @@ class Discrete(Distribution):
             return lambda *args: log_or_minus_infinity(known[method[3:]](*args))
         return None
 
-    def _evaluate(self, method: str, formula: Formula, arguments: list[Any]) -> Any:
+    def _facts(self, method: str, arguments: list[Any]) -> Facts:
         x, *shapes, loc = arguments
-        valid, shapes = self._checked(shapes)
+        inside: tuple[bool, ...] = (False,) * (3 if method in ("pmf", "logpmf") else 2)
+        if not any(type(a) is Tracer for a in (x, loc)) and not callable(self.support):
+            given = x - loc
+            inside = tuple([nowhere(p) for p, _ in self._places(method, given, *self.support)])
+        return Facts(self._valid(shapes), inside)
+
+    def _held(self, arguments: list[Any]) -> list[Any]:
+        x, *shapes, loc = super()._held(arguments)
+        return [held(x), *shapes, held(loc)]
+
+    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
+        x, *shapes, loc = arguments
+        valid, shapes = self._checked(facts, shapes)
         low, high = self._bounds(shapes)
-        given = held(x - loc)
+        given = x if is_number(loc, 0) else x - loc
+        places = self._places(method, given, low, high)
+        outside = [p for p, known in zip(places, facts.inside, strict=True) if not known]
         k = np.floor(given)
-        below, above = BEYOND[method]
-        if method in ("pmf", "logpmf"):
-            outside = [(k < low, below), (k > high, above), (k != given, below)]
-        else:
-            outside = [(k < low, below), (k >= high, above)]
-        inside = both(*[np.logical_not(place) for place, _ in outside])
-        value = formula(choose(inside, k, low), *shapes)
+        if outside:
+            k = np.where(either([place for place, _ in outside]), low, k)
+        value = formula(k, *shapes)
         for place, constant in outside:
             value = np.where(place, constant, value)
         return choose(both(valid, np.logical_not(np.isnan(given))), value, math.nan)
+
+    def _places(self, method: str, given: Any, low: Any, high: Any) -> list[tuple[Any, float]]:
+        """Return where an argument is no number of the support, and the values there."""
+        below, above = BEYOND[method]
+        k = np.floor(given)
+        if method in ("pmf", "logpmf"):
+            return [(k < low, below), (k > high, above), (k != given, below)]
+        return [(k < low, below), (k >= high, above)]

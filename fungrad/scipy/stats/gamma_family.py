@@ -136,6 +136,7 @@ t = Continuous(
     "t",
     "df",
     support=REAL,
+    asks=True,
     logpdf=or_normal(student_logpdf, log_gaussian),
     cdf=or_normal(lambda y, df: special.stdtr(df, y), special.ndtr),
     sf=or_normal(lambda y, df: special.stdtr(df, -y), lambda y: special.ndtr(-y)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Continuous, both
+from fungrad.scipy.stats.distribution import Continuous
 
 REAL = (-math.inf, math.inf)
 POSITIVE = (0.0, math.inf)
@@ -58,7 +58,7 @@ skewnorm = (
         "skewnorm",
         "a",
         support=REAL,
-        valid=lambda a: np.isfinite(a),
+        valid=lambda a: (np.isfinite(a),),
         logpdf=lambda y, a: math.log(2) + log_gaussian(y) + special.log_ndtr(a * y),
         # Far in a tail nothing is left of the difference, not even its sign.
         cdf=lambda y, a: np.maximum(special.ndtr(y) - 2 * special.owens_t(y, a), 0.0),
@@ -254,7 +254,7 @@ vonmises = Continuous(
     "vonmises",
     "kappa",
     support=REAL,
-    valid=lambda kappa: kappa >= 0,
+    valid=lambda kappa: (kappa >= 0,),
     logpdf=lambda y, kappa: (
         kappa * special.cosm1(y) - math.log(2 * math.pi) - np.log(special.i0e(kappa))
     ),
@@ -263,7 +263,7 @@ wrapcauchy = Continuous(
     "wrapcauchy",
     "c",
     support=(0.0, 2 * math.pi),
-    valid=lambda c: both(c > 0, c < 1),
+    valid=lambda c: (c > 0, c < 1),
     example=(0.5,),
     logpdf=lambda y, c: np.log((1 - c * c) / (2 * math.pi * (1 + c * c - 2 * c * np.cos(y)))),
     cdf=wrapcauchy_cdf,

@@ -71,7 +71,7 @@ truncnorm = Continuous(
     "a",
     "b",
     support=lambda a, b: (a, b),
-    valid=lambda a, b: a < b,
+    valid=lambda a, b: (a < b,),
     example=(-1.0, 1.0),
     logpdf=lambda y, a, b: log_gaussian(y) - log_mass(a, b),
     logcdf=logcdf,
