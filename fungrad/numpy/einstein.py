@@ -91,22 +91,22 @@ def _einsum(
     # Of one array, with nothing to sum, it is a view: einsum("ii->i", a)[:] = 1.
     result = view_of(xs[0], result, always=True) if len(xs) == 1 else result
     if result.ndim > 1 and result.memory is None:
-        shapes = tuple([x.shape for x in xs])
-        layout = _layout(_plan(subscripts, shapes, False), xs) if optimize is False else None
-        result.memory = Views(layout)
+        lying = tuple([(x.shape, layout_of(x)) for x in xs])
+        result.memory = Views(_layout(subscripts, lying) if optimize is False else None)
     return result
 
 
-def _layout(plan: Plan, xs: Sequence[Any]) -> Layout:
+@functools.lru_cache(maxsize=1 << 10)
+def _layout(subscripts: str, lying: tuple[tuple[Shape, Layout], ...]) -> Layout:
     """Return how NumPy lays the result out, whose iterator goes over the axes of the output and then those that are summed."""
+    plan = _plan(subscripts, tuple([shape for shape, _ in lying]), False)
     labels = list(dict.fromkeys((*plan.output, *plan.sizes)))
     operands: list[tuple[Shape, Layout]] = []
-    for x, term in zip(xs, plan.terms, strict=True):
-        layout = layout_of(x)
+    for (shape, layout), term in zip(lying, plan.terms, strict=True):
         if layout is None:
             return None
         steps_of = dict.fromkeys(labels, 0)
-        for label, n, step in zip(term, x.shape, fake(x.shape, layout).strides, strict=True):
+        for label, n, step in zip(term, shape, fake(shape, layout).strides, strict=True):
             steps_of[label] += step if n > 1 else 0
         shape = tuple([plan.sizes[label] if label in term else 1 for label in labels])
         operands.append((shape, tuple(steps_of.values())))

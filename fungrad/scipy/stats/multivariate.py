@@ -9,9 +9,10 @@ import numpy as np
 import scipy.stats
 
 from fungrad.core.tracer import Tracer
+from fungrad.numpy.composites import as_one
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
-from fungrad.scipy.stats.distribution import Mirror, choose, double, held, traced_method
+from fungrad.scipy.stats.distribution import Mirror, certain, choose, double, held, traced_method
 
 
 class Multivariate(Mirror):
@@ -54,12 +55,9 @@ class MultivariateNormal(Density):
                 "multivariate_normal: a Covariance object cannot be used on traced arrays; pass the "
                 "matrix, cov.covariance"
             )
-        x, mean, cov = double(x), _mean(mean, cov), double(cov)
-        dimension = max(
-            np.size(mean) if np.ndim(mean) else 1, np.shape(cov)[0] if np.ndim(cov) else 1
-        )
-        mean = np.broadcast_to(mean, (dimension,))
-        cov = _matrix(cov, dimension)
+        x, mean, cov = double(x), None if mean is None else double(mean), double(cov)
+        sizes = [np.size(mean) if np.ndim(mean) else 1, np.shape(cov)[0] if np.ndim(cov) else 1]
+        dimension = max(sizes if mean is not None else sizes[1:])
         if np.ndim(x) == 0:
             x = np.reshape(x, (1,))
         elif np.ndim(x) == 1 and dimension == 1:
@@ -68,21 +66,23 @@ class MultivariateNormal(Density):
             raise ValueError(
                 f"multivariate_normal: x has {np.shape(x)[-1]} components along its last axis, the distribution {dimension}"
             )
-        deviation = x - mean
+        cov = _matrix(cov, dimension)
         if allow_singular:
-            return np.squeeze(_singular(deviation, cov))
-        factor = np.linalg.cholesky(cov)
-        flat = np.reshape(deviation, (-1, dimension))
-        white = solve_triangular(factor, np.transpose(flat), lower=True)
-        squares = np.reshape(np.sum(white * white, axis=0), np.shape(deviation)[:-1])
-        logdet = 2 * np.sum(np.log(np.diagonal(factor)))
-        return np.squeeze(-0.5 * (dimension * math.log(2 * math.pi) + logdet + squares))
+            return np.squeeze(_singular(x if mean is None else x - mean, cov))
+        # It may fail, and is then computed at once: nothing else has to be.
+        operands = [x, np.linalg.cholesky(cov), *([] if mean is None else [mean])]
+        return as_one("multivariate_normal.logpdf", (), _log_density, operands)
 
 
-def _mean(mean: Any, cov: Any) -> Any:
-    if mean is None:
-        return np.zeros(np.shape(cov)[0] if np.ndim(cov) else 1)
-    return double(mean)
+def _log_density(x: Any, factor: Any, mean: Any = None) -> Any:
+    """Return the logarithm of the density for a covariance of which `factor` is the Cholesky factor."""
+    dimension = np.shape(factor)[0]
+    deviation = x if mean is None else x - np.broadcast_to(mean, (dimension,))
+    flat = np.reshape(deviation, (-1, dimension))
+    white = solve_triangular(factor, np.transpose(flat), lower=True)
+    squares = np.reshape(np.sum(white * white, axis=0), np.shape(deviation)[:-1])
+    logdet = 2 * np.sum(np.log(np.diagonal(factor)))
+    return np.squeeze(-0.5 * (dimension * math.log(2 * math.pi) + logdet + squares))
 
 
 def _matrix(cov: Any, dimension: int) -> Any:
@@ -137,13 +137,20 @@ class Dirichlet(Density):
                 f"dirichlet: x has {np.shape(x)[0]} entries along its first axis, alpha {count}: it must have as many, "
                 "or one less"
             )
+        valid = certain(alpha > 0) or None  # if they are known to be
+        rule = lambda x, alpha: self._inside_simplex(x, alpha, valid)
+        return as_one("dirichlet.logpdf", valid, rule, (x, alpha))
+
+    def _inside_simplex(self, x: Any, alpha: Any, valid: Any) -> Any:
+        """Return the logarithm of the density; `valid` if the parameters are known to be."""
+        count = np.shape(alpha)[0]
         alpha = np.reshape(alpha, (count, *[1] * (np.ndim(x) - 1)))
         total = np.sum(x, axis=0)
         inside = np.logical_and(np.all(x >= 0, axis=0), np.abs(total - 1) <= 10e-10)
         point = np.where(inside, x, 1 / count)
         normalizer = np.sum(special.gammaln(alpha), axis=0) - special.gammaln(np.sum(alpha, axis=0))
         log = np.sum(special.xlogy(alpha - 1, point), axis=0) - normalizer
-        valid = np.all(alpha > 0)
+        valid = valid or np.all(alpha > 0)
         return np.squeeze(choose(valid, np.where(inside, log, -math.inf), math.nan))
 
 
@@ -161,7 +168,11 @@ class Multinomial(Multivariate):
     logpmf = traced_method("logpmf", "Return the logarithm of the probability of the counts x.")
 
     def _log_density(self, x: Any, n: Any, p: Any) -> Any:
-        given, n, p = held(double(x)), held(double(n)), double(p)
+        operands = held(double(x)), held(double(n)), double(p)
+        return as_one("multinomial.logpmf", (), self._of_counts, operands)
+
+    def _of_counts(self, given: Any, n: Any, p: Any) -> Any:
+        """Return the logarithm of the probability."""
         counts = np.floor(given)
         inside = np.all(np.logical_and(counts == given, counts >= 0), axis=-1)
         inside = np.logical_and(inside, np.sum(counts, axis=-1) == n)
