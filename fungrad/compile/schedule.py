@@ -185,7 +185,7 @@ def interpret(steps: Schedule, arguments: Sequence[Any], xp: ModuleType = np) ->
         ]
         found = step.primitive.impl(xp, *operands)
         if isinstance(step, Call):
-            results = found if step.primitive.multiple_results else (found,)
+            results = step.primitive.as_sequence(found)
             registers |= dict(zip(step.results, results, strict=True))
             if step.copied:
                 registers[step.results[0]] = found.copy()

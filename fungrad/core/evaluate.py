@@ -90,8 +90,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
         elif last[v := outputs[0]] >= 0:
             values[v] = results
         if watch is not None:
-            found = results if primitive.multiple_results else (results,)
-            watch.see(number, equation, source, operands, found)
+            watch.see(number, equation, source, operands, primitive.as_sequence(results))
         for v in inputs:
             if last[v] == number:
                 values[v] = None

@@ -92,11 +92,9 @@ def computed(trace: Recording, number: int, operands: Sequence[Any]) -> Sequence
     """Return the results of an equation for these operands: computed now, and not recorded."""
     primitive = trace.equations[number][0]
     with holding(current_trace, None), at_users_lines():
-        results = bind(primitive, operands, trace.sources[number])
-    return results if primitive.multiple_results else (results,)
+        return primitive.as_sequence(bind(primitive, operands, trace.sources[number]))
 
 
 def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
     """Return the results of a primitive as a sequence, followed by what its derivative will need."""
-    results = bind(primitive.saving or primitive, operands, source)
-    return results if primitive.multiple_results else (results,)
+    return primitive.as_sequence(bind(primitive.saving or primitive, operands, source))

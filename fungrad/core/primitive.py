@@ -56,7 +56,7 @@ def place_of_use() -> str:
 def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
     """Return the types of the results of a primitive, remembered from earlier calls."""
     result = primitive.abstract_eval(*types)
-    return result if primitive.multiple_results else (result,)
+    return tuple(primitive.as_sequence(result))
 
 
 class Primitive(InternedValue):
@@ -312,6 +312,10 @@ class Primitive(InternedValue):
             f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
             f"it was used at {place_of_use()}"
         )
+
+    def as_sequence(self, results: Any) -> Sequence[Any]:
+        """Return what a rule has given, a tuple or with one result that alone, as a sequence."""
+        return results if self.multiple_results else (results,)
 
     def __repr__(self) -> str:
         """Show as `name[field=value, ...]`; what is as by default is left out."""

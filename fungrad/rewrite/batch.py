@@ -59,8 +59,7 @@ def _push_batch(
                 flags = (*flags[:-1], True)
             mapped = True
         results = primitive.batch(size, flags, *ins) if mapped else rebind(primitive, ins, source)
-        if not primitive.multiple_results:
-            results = (results,)
+        results = primitive.as_sequence(results)
         varying = (primitive.varies(flags) if mapped else None) or [mapped] * len(outputs)
         for v, x, b in zip(outputs, results, varying, strict=True):
             values[v], has_batch[v] = x, b

@@ -12,7 +12,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
-from fungrad.primitives.shaping import zeros_like
+from fungrad.rewrite.linearize import tangents_of
 
 
 class Rule(NamedTuple):
@@ -54,17 +54,10 @@ def record_rule(
         outs, operands = arguments[middle:end], arguments[end:]
         given = iter(arguments[:middle])
         tangents = [next(given) if m else None for m in moving]
-        if primitive.linear is not None:
-            for i in primitive.linear or range(len(operands)):
-                if tangents[i] is None:
-                    tangents[i] = zeros_like(operands[i])
-        t_outs: Sequence[Any]
         if primitive.pushes:
             _, t_outs = primitive.push(tuple(tangents), operands, None, True)
-        elif primitive.multiple_results:
-            t_outs = primitive.jvp(tuple(tangents), outs, *operands)
         else:
-            t_outs = (primitive.jvp(tuple(tangents), outs[0], *operands),)
+            t_outs = tangents_of(primitive, tangents, outs, operands)
         positions.extend(i for i, t in enumerate(t_outs) if t is not None)
         return [t_outs[i] for i in positions]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import bind
+from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace, rebind, record_expr
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
@@ -27,7 +27,7 @@ def push_forward(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     known: Mapping[int, Sequence[Any]] | None = None,
-    also: Trace | None = None,
+    tangent_trace: Trace | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Run `expr` on `primals` and its derivative on `tangents`; return both lists of outputs.
 
@@ -39,7 +39,7 @@ def push_forward(
         One for each input; None is the zero tangent.
     known
         The results of equations that have been computed already, by the number of the equation.
-    also
+    tangent_trace
         The trace of the tangents, if it is not that of the primals.
     """
     values: list[Any] = [None] * len(expr.types)
@@ -48,7 +48,7 @@ def push_forward(
         values[v] = constant
     for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
         values[v], moving[v] = x, t
-    traces = [t for t in (current_trace.get(), also) if t is not None]
+    traces = [t for t in (current_trace.get(), tangent_trace) if t is not None]
     value_of, tangent_of = values.__getitem__, moving.__getitem__
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         ins, ts = list(map(value_of, inputs)), list(map(tangent_of, inputs))
@@ -61,27 +61,31 @@ def push_forward(
         place = in_derivative(source) if moves else source
         for trace in traces:
             trace.source = place
-        several = primitive.multiple_results
         if moves and primitive.pushes:
-            results, t_out = primitive.push(tuple(ts), tuple(ins), results, also is None)
+            results, t_out = primitive.push(tuple(ts), tuple(ins), results, tangent_trace is None)
         elif results is None:
-            out = (bind if ins else rebind)(primitive, ins, source)
-            results = out if several else (out,)
+            results = primitive.as_sequence((bind if ins else rebind)(primitive, ins, source))
         for v, result in zip(outputs, results, strict=False):  # there may be more: what is saved
             values[v] = result
         if not moves:
             continue
         if not primitive.pushes:
-            if primitive.linear is not None:
-                for i in primitive.linear or range(len(ins)):
-                    if ts[i] is None:
-                        ts[i] = zeros_like(ins[i])
-            out = tuple(results) if several else results[0]
-            t_out = primitive.jvp(tuple(ts), out, *ins)
-            t_out = t_out if several else (t_out,)
+            t_out = tangents_of(primitive, ts, results, ins)
         for v, t in zip(outputs, t_out, strict=True):
             moving[v] = t
     return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]
+
+
+def tangents_of(
+    primitive: Primitive, tangents: list[Any], results: Sequence[Any], operands: Sequence[Any]
+) -> Sequence[Any]:
+    """Return the tangents of the results of an equation by its `jvp`, of which the operands have `tangents`."""
+    if primitive.linear is not None:
+        for i in primitive.linear or range(len(operands)):
+            if tangents[i] is None:
+                tangents[i] = zeros_like(operands[i])
+    out = tuple(results) if primitive.multiple_results else results[0]
+    return primitive.as_sequence(primitive.jvp(tuple(tangents), out, *operands))
 
 
 def or_zeros(tangent: Any, type_: ArrayType) -> Any:

@@ -123,7 +123,7 @@ class Application:
         while self._order < order:
             if self._order < 0:
                 outs = rebind(self.primitive, self.heads(), self.arithmetic.source)
-                self._append(outs if self.primitive.multiple_results else (outs,))
+                self._append(self.primitive.as_sequence(outs))
                 continue
             if self._coefficients is None:
                 self._coefficients = self._how()

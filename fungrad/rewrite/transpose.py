@@ -50,9 +50,7 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
                 linear[v] = True
         else:
             results = rebind(primitive, [values[v] for v in inputs], source)
-            for v, x in zip(
-                outputs, results if primitive.multiple_results else (results,), strict=True
-            ):
+            for v, x in zip(outputs, primitive.as_sequence(results), strict=True):
                 values[v] = x
 
     # In place of values, which they do not have, linear variables get what stands for them in rules.
