@@ -113,9 +113,9 @@ class LRUCache(Generic[V]):
         entry.used = next(self._clock)
         return entry.value
 
-    def put(self, key: Hashable, value: V) -> None:
+    def put(self, key: Hashable, value: V, weight: float = 1.0) -> None:
         """Make `value` the entry of `key`."""
-        self._keep(key, value, lambda _: 1.0)
+        self._keep(key, value, lambda _: weight)
 
     def discard(self, key: Hashable) -> None:
         """Forget the entry of `key`, if there is one."""

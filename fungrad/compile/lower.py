@@ -35,7 +35,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
-_COMMON = frozenset([np.ndarray, np.float64])
+_COMMON = frozenset([np.ndarray, np.float64, np.int64])
 
 
 class Program(Keeper):

@@ -35,13 +35,15 @@ class DynamicSlice(Primitive):
     Operands are x and a start for each of `axes`, a 0-d integer. A negative start counts from the
     end. It is then moved into the range from 0 to its limit, the largest start from which the slice
     fits; so sizes and `limits` add up to the lengths of the axes. The result lacks the axes `dropped`, along
-    each of which it has one element. Transposes to `DynamicUpdateSlice`.
+    each of which it has one element. `within` promises that starts are in that range as they are. Transposes to
+    `DynamicUpdateSlice`.
     """
 
     axes: Axes
     sizes: tuple[int, ...]
     limits: tuple[int, ...]
     dropped: Axes = ()
+    within: bool = False
 
     linear = (0,)
     view = True
@@ -60,13 +62,14 @@ class DynamicSlice(Primitive):
         total[_index(self, others)] += ct
 
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
-        into = DynamicUpdateSlice(self.axes, self.sizes, self.limits, "add", self.dropped)
+        region = self.axes, self.sizes, self.limits
+        into = DynamicUpdateSlice(*region, "add", self.dropped, self.within)
         return (into(zeros_like(x), ct, *starts), *[None] * len(starts))
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, *starts: Any) -> Any:
         if not any(batched[1:]):
             moved = _next(self.axes), self.sizes, self.limits, _next(self.dropped)
-            return DynamicSlice(*moved)(x, *starts)
+            return DynamicSlice(*moved, self.within)(x, *starts)
         if self.dropped:
             whole = DynamicSlice(self.axes, self.sizes, self.limits)
             found = whole.batch(size, batched, x, *starts)
@@ -99,6 +102,7 @@ class DynamicUpdateSlice(Primitive):
     limits: tuple[int, ...]
     kind: str = "set"
     dropped: Axes = ()
+    within: bool = False
 
     linear = (0, 1)
 
@@ -124,7 +128,8 @@ class DynamicUpdateSlice(Primitive):
     def transpose(self, ct: Any, x: Any, updates: Any, *starts: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None
         if isinstance(updates, Linear):
-            taken = DynamicSlice(self.axes, self.sizes, self.limits, self.dropped)
+            region = self.axes, self.sizes, self.limits
+            taken = DynamicSlice(*region, self.dropped, self.within)
             ct_updates = taken(ct, *starts)
         if isinstance(x, Linear):
             ct_x = ct
@@ -139,7 +144,7 @@ class DynamicUpdateSlice(Primitive):
         x, updates = expand(size, x, batched[0]), expand(size, updates, batched[1])
         if not any(batched[2:]):
             moved = _next(self.axes), self.sizes, self.limits, self.kind, _next(self.dropped)
-            return DynamicUpdateSlice(*moved)(x, updates, *starts)
+            return DynamicUpdateSlice(*moved, self.within)(x, updates, *starts)
         if self.dropped:
             updates = Reshape(with_units(updates.shape, _next(self.dropped)))(updates)
         order = _leading(self.axes, len(x.shape) - 1)
@@ -188,7 +193,8 @@ def _index(op: Any, starts: Sequence[Any]) -> tuple[slice | int, ...]:
         index[axis] = 0
     for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
         i = int(start)
-        i = min(max(i + size + limit if i < 0 else i, 0), limit)
+        if not op.within:
+            i = min(max(i + size + limit if i < 0 else i, 0), limit)
         index[axis] = i if axis in op.dropped else slice(i, i + size)
     return tuple(index)
 
@@ -200,7 +206,11 @@ def _index_source(op: Any, starts: Sequence[str]) -> str:
         index[axis] = "0"
     for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
         first = f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
-        index[axis] = first if axis in op.dropped else f"(_i := {first}):_i + {size}"
+        if op.within:
+            first = start
+            index[axis] = first if axis in op.dropped else f"{first}:{first} + {size}"
+        else:
+            index[axis] = first if axis in op.dropped else f"(_i := {first}):_i + {size}"
     return ", ".join(index) or "()"
 
 

@@ -183,7 +183,7 @@ def try_to_close(
         lines = tuple(map(_line_of, trace.sources))
         kind = ("closure", trace.staged, lines)
         make = _with_constants_as_inputs if trace.staged else _with_lines
-        program, constants = rewrite(trace, outputs, kind, make)
+        program, constants = rewrite(trace, outputs, kind, make, as_it_is=True)
     captured = tuple([as_operand(x) for x in (*constants, *[x for _, x in trace.captures])])
     return Closure(program, captured, out_structure)
 

@@ -30,6 +30,7 @@ from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, how_to_register, is_array, type_of
+from fungrad.transforms.starts import make_operands
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
 """The programs made of un-jitted functions, by transform and structure; weighed in equations."""
@@ -215,12 +216,14 @@ def rewrite(
     outputs: Sequence[int],
     kind: Hashable,
     build: Callable[[Expr, int], Any],
+    as_it_is: bool = False,
 ) -> Any:
     """Return what `build` makes of the program in `trace`, from the cache if it is there.
 
-    `build` takes the program, without calls, and the number of equations whose results are known.
+    `build` takes the program, without calls, and the number of equations whose results are known. Integers of indices
+    may be made operands (see `starts.py`), unless the program has to stay `as_it_is`.
     """
-    return remembered(trace, outputs, kind, lambda: rewritten(trace, outputs, build))
+    return remembered(trace, outputs, kind, lambda: rewritten(trace, outputs, build), as_it_is)
 
 
 def rewritten(trace: Trace, outputs: Sequence[int], build: Callable[[Expr, int], Any]) -> Any:
@@ -243,7 +246,11 @@ def recorded(trace: Trace, outputs: Sequence[int], but_whole: bool = False) -> t
 
 
 def remembered(
-    trace: Trace, outputs: Sequence[int], kind: Hashable, make: Callable[[], Any]
+    trace: Trace,
+    outputs: Sequence[int],
+    kind: Hashable,
+    make: Callable[[], Any],
+    as_it_is: bool = False,
 ) -> Any:
     """Return what is in the cache for programs like that in `trace`; `make` makes it."""
 
@@ -259,10 +266,18 @@ def remembered(
         yield kind
         yield from primitives()
 
-    key: Hashable = (kind, check_exprs.get(), trace.structure(outputs))
-    if len(trace.equations) > LONG:
-        key = Hashed(key)
+    key = _key(trace, outputs, kind)
+    found = programs.get(key)
+    if found is not None:
+        return found
+    if not as_it_is and make_operands(trace, outputs, kind):
+        key = _key(trace, outputs, kind)
     return keep(programs, key, parts(), make, weigh)
+
+
+def _key(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:
+    key = (kind, check_exprs.get(), trace.structure(outputs))
+    return Hashed(key) if len(trace.equations) > LONG else key
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:

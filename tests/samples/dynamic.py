@@ -48,11 +48,12 @@ def sliced(
     sizes: tuple[int, ...],
     *starts: int | np.integer,
     dropped: tuple[int, ...] = (),
+    within: bool = False,
 ) -> Sample:
     limits = tuple(x.shape[a] - n for a, n in zip(axes, sizes))
     whole = taken(axes, sizes)
     return Sample(
-        DynamicSlice(axes, sizes, limits, dropped),
+        DynamicSlice(axes, sizes, limits, dropped, within),
         (x, *starts_of(starts)),
         lambda *operands: np.squeeze(whole(*operands), dropped),
         name=name,
@@ -67,6 +68,7 @@ def updated(
     sizes: tuple[int, ...],
     *starts: int | np.integer,
     dropped: tuple[int, ...] = (),
+    within: bool = False,
 ) -> Sample:
     limits = tuple(x.shape[a] - n for a, n in zip(axes, sizes))
     shape = list(x.shape)
@@ -75,7 +77,7 @@ def updated(
     updates = np.asarray(np.resize(x[..., ::-1] if x.size else x, shape))
     whole = written(axes, sizes, kind)
     return Sample(
-        DynamicUpdateSlice(axes, sizes, limits, kind, dropped),
+        DynamicUpdateSlice(axes, sizes, limits, kind, dropped, within),
         (x, np.squeeze(updates, dropped), *starts_of(starts)),
         lambda x, updates, *starts: whole(x, np.expand_dims(updates, dropped), *starts),
         name=f"{kind}-{name}",
@@ -110,6 +112,13 @@ DROPPING: list[tuple[Any, tuple[int, ...]]] = [
     (("axis-of-length-1", reals(3, 1, 2), (0,), (2,), 1), (1,)),
 ]
 
+WITHIN: list[tuple[Any, tuple[int, ...]]] = [
+    (("columns-within", reals(3, 4), (1,), (2,), 1), ()),
+    (("two-axes-within", reals(3, 4, 2), (0, 1), (2, 3), 1, 0), ()),
+    (("row-within", complexes(3, 4), (0,), (1,), 2), (0,)),
+    (("element-within", integers(3, 4), (1, 0), (1, 1), 2, 1), (0, 1)),
+]
+
 ROWS = [
     *[sliced(*call) for call in CALLS],
     *[sliced(*call, dropped=dropped) for call, dropped in DROPPING],
@@ -118,5 +127,11 @@ ROWS = [
         updated(name, kind, *call, dropped=dropped)
         for kind in ("set", "add")
         for (name, *call), dropped in DROPPING
+    ],
+    *[sliced(*call, dropped=dropped, within=True) for call, dropped in WITHIN],
+    *[
+        updated(name, kind, *call, dropped=dropped, within=True)
+        for kind in ("set", "add")
+        for (name, *call), dropped in WITHIN
     ],
 ]
