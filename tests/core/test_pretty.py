@@ -35,7 +35,7 @@ def inner(x):
             (W, X),
             """
             { lambda a:float64[3,2] b:float64[2] .
-              c:float64[3] = dot_general[contracting=((1,), (0,)), batch_axes=((), ())] a b
+              c:float64[3] = dot_general[contracting=((1,), (0,))] a b
               d:float64[3] = sin c
               e:float64[] = reduce_sum[axes=(0,)] d
               return (e,) }""",
@@ -63,7 +63,7 @@ def inner(x):
             """
             { lambda b:float64[2] .
               a:float64[3,2] = constant
-              c:float64[3] = dot_general[contracting=((1,), (0,)), batch_axes=((), ())] a b
+              c:float64[3] = dot_general[contracting=((1,), (0,))] a b
               return (c,) }""",
         ),
         (
