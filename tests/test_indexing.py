@@ -732,3 +732,27 @@ def test_an_element_at_the_end_of_what_is_rolled():
     for found, expected in zip(f(x), (np.roll(x, 1), 72.0), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert "int64" not in str(fg.make_expr(lambda x: fnp.roll(x, np.int64(1)))(x))
+
+
+@pytest.mark.parametrize("kind", ["set", "add", "subtract", "multiply", "min", "max"])
+@pytest.mark.parametrize("dtype", ["?", "i4", "u1", "f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("values", [2, 0.7, [1.7, 0.6], [2, 3], [0.5 + 1j, 1]], ids=str)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_changed_elements_are_the_same_traced_and_not(kind, dtype, values):
+    """Values of another kind too: the result is rounded once, at the end, as in JAX."""
+    x = np.array([3, 2, 1]).astype(dtype)
+    y = np.array(values) if isinstance(values, list) else values
+
+    def change(x, y):
+        return getattr(fg.at(x)[np.array([0, 0])], kind)(y)
+
+    expected = change(x, y)
+    for found in (fg.jit(change)(x, y), fg.vmap(change, (0, None))(x[None], y)[0]):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_floats_added_to_integers_are_rounded_once():
+    x = np.array([-1, 0, -1])
+    assert fg.at(x)[[0, 0, 1]].add(0.6).tolist() == [0, 0, -1]
+    assert fg.jit(lambda y: fg.at(x)[[0, 0, 1]].add(y))(0.6).tolist() == [0, 0, -1]

@@ -321,7 +321,9 @@ class Primitive(InternedValue):
         """Show as `name[field=value, ...]`; what is as by default is left out."""
         fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
         values = [(f, getattr(self, f.name)) for f in fields]
-        params = ", ".join(f"{f.name}={value}" for f, value in values if value is not f.default)
+        params = ", ".join(
+            f"{f.name}={x}" for f, x in values if f.default is dataclasses.MISSING or x != f.default
+        )
         return f"{self.name}[{params}]" if params else self.name
 
 

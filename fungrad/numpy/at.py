@@ -158,6 +158,12 @@ UFUNCS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximu
 
 
 def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
+    if kind != "set":
+        own, wide = type_of(x).dtype, np.result_type(x, values)
+        if not np.can_cast(
+            wide, own, "same_kind"
+        ):  # as of integers and 0.5: rounded once, at the end
+            return _write(x.astype(wide), key, values, kind, unique).astype(own)
     parts = key if isinstance(key, tuple) else (key,)
     if has_tracer((x, values, *parts)):
         return setitem_functional(as_tracer(x), key, values, kind, unique)

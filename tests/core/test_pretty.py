@@ -71,7 +71,7 @@ def inner(x):
             (X, np.arange(2)),
             """
             { lambda a:float64[2] b:int64[2] .
-              c:float64[2] d:int64[2] = sort[axis=0, num_keys=1, stable=True] a b
+              c:float64[2] d:int64[2] = sort[axis=0] a b
               return (c, d) }""",
         ),
         (lambda: (), (), "\n{ lambda .\n  return () }"),
