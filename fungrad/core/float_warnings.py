@@ -115,6 +115,7 @@ _RUNNERS = frozenset(
     [
         ("fungrad.core.primitive", "run"),
         ("fungrad.core.evaluate", "evaluate"),
+        ("fungrad.core.pending", "_run"),
         ("fungrad.rewrite.at_once", "_forward"),
         ("fungrad.rewrite.at_once", "_backward"),
     ]

@@ -6,14 +6,17 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from fungrad.core.backend import as_result, namespace
 from fungrad.core.config import settings
 from fungrad.core.errors import Source
 from fungrad.core.expr import Calling
 from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.primitive import Primitive, bind
+from fungrad.core.primitive import Primitive, bind, note_place
 from fungrad.core.recording import Recording
 from fungrad.core.state import holding
-from fungrad.core.tracer import current_trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.watch import Watch
 
 
@@ -46,7 +49,10 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
     program = primitive.callee if isinstance(primitive, Calling) else None
     if program is None:
         operands = [values[v] for v in inputs]
-        known = list(_saved(primitive, operands, source))
+        if source is not None and _is_plain(primitive, operands):
+            known = _run(primitive, operands, source)
+        else:
+            known = list(_saved(primitive, operands, source))
         results = known
         if watch is not None:
             watch.see(0, equation, source, operands, known)
@@ -68,6 +74,26 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
         results = [own[v] for v in program.outputs]
     values.update(zip(outputs, results, strict=False))
     return 1 if program is None else len(program.equations), known
+
+
+def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:
+    """Whether nothing but computing is to be done, with NumPy."""
+    if primitive.pushes or primitive.effect or primitive.axis_names:
+        return False
+    return Tracer not in map(type, operands) and namespace(operands) is np
+
+
+def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[Any]:
+    """Return the results of a primitive of arrays of NumPy: what `bind` comes to, in half the time."""
+    # Where a warning is from is found by the names of the variables `primitive` and `source`.
+    try:
+        results = primitive.impl(np, *operands)
+    except Exception as error:
+        note_place(error, primitive, source)
+        raise
+    if primitive.multiple_results:
+        return [as_result(x) for x in results]
+    return [as_result(results)]
 
 
 def settle(trace: Recording, called_with: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from fungrad.numpy.composites import as_one
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import (
     as_tracer,
@@ -71,6 +72,16 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The shift must be known when the function is traced."""
     x = as_tracer(a)
+    if type(shift) is type(axis) is int and -NEAR <= shift <= NEAR:
+        return as_one("roll", (shift, axis), lambda x: _rolled(x, shift, axis), (x,))
+    return _rolled(x, shift, axis)
+
+
+NEAR = 8
+"""Shifts, of the neighbours in a grid, that a program will make again and again."""
+
+
+def _rolled(x: Any, shift: Any, axis: Any) -> Any:
     if axis is None:
         shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
         return reshaped(shifted, x.shape)

@@ -308,15 +308,31 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
 
     They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not.
     """
-    condition, x, y = as_array(condition), as_array(x), as_array(y)
-    types = [type_of(condition), type_of(x), type_of(y)]
-    dtype = result_dtype(*types[1:])
-    shape = broadcast_shapes("where", types)
-    trace = trace_of((condition, x, y))
+    operands = [as_array(condition), as_array(x), as_array(y)]
+    dtypes, type_ = _where_plan(*[type_of(z) for z in operands])
+    trace = trace_of(operands)
     assert trace is not None
-    operands = zip((condition, x, y), (np.dtype(bool), dtype, dtype), strict=True)
-    result = bind(select, [broadcast_to(convert(trace, z, d), shape) for z, d in operands])
-    return like(result, (condition, x, y))
+    chosen = [_brought_to(trace, z, d, type_) for z, d in zip(operands, dtypes, strict=True)]
+    return like(bind(select, chosen), operands)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _where_plan(
+    condition: ArrayType, x: ArrayType, y: ArrayType
+) -> tuple[tuple[np.dtype[Any], ...], ArrayType]:
+    """Return the dtypes that operands of `where` are converted to, and the type of the result."""
+    dtype = result_dtype(x, y)
+    shape = broadcast_shapes("where", (condition, x, y))
+    return (np.dtype(bool), dtype, dtype), ArrayType(shape, dtype)
+
+
+def _brought_to(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> Tracer:
+    """Return an operand with `dtype`, in the shape of `type_`."""
+    # As of operators, a number is a captured array that takes no memory: one equation less.
+    number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc"
+    if number and type_.shape and trace.on_host and trace.open:
+        return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))
+    return broadcast_to(convert(trace, x, dtype), type_.shape)  # type: ignore[no-any-return]
 
 
 def promote(*operands: Any) -> list[Tracer]:

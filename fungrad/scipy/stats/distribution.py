@@ -46,7 +46,9 @@ def double(x: Any) -> Any:
     x = as_array(x)
     if type(x) in PYTHON_SCALARS:
         return float(x)
-    return cast(strong(x), np.dtype(np.float64)) if type(x) is Tracer else x.astype(np.float64)
+    if type(x) is Tracer:
+        return cast(strong(x), np.dtype(np.float64))
+    return x.astype(np.float64, copy=False)
 
 
 def held(x: Any) -> Any:
@@ -64,6 +66,14 @@ def certain(condition: Any) -> bool:
 def nowhere(condition: Any) -> bool:
     """Whether a condition is known to hold nowhere: it does not depend on tracers."""
     return type(condition) is not Tracer and not np.any(condition)
+
+
+def is_finite(x: Any) -> bool:
+    """Whether `x`, which is no tracer, is finite everywhere; False also where its sum overflows."""
+    if type(x) is float:
+        return math.isfinite(x)
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(x.sum()))
 
 
 def is_number(x: Any, number: float) -> bool:
@@ -386,8 +396,12 @@ class Continuous(Distribution):
                     y = x / scale if is_number(loc, 0) else (x - loc) / scale
             known = all(type(s) is float for s in shapes)
             bounds = self._bounds(shapes) if known or not callable(self.support) else (None, None)
-            places = self._places(method, x, y, *bounds)
-            inside = tuple([place is not None and nowhere(place) for place in places])
+            density = method in ("pdf", "logpdf")
+            if density and all(map(_infinite, bounds)) and is_finite(x):
+                inside = (True, True)
+            else:
+                places = self._places(method, x, y, *bounds)
+                inside = tuple([place is not None and nowhere(place) for place in places])
         return Facts(self._valid(shapes, scale), inside)
 
     def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
