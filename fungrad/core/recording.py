@@ -103,6 +103,8 @@ class Recording:
     def maker(self, variable: int) -> tuple[Primitive | None, tuple[int, ...]]:
         """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
         equations = self.equations
+        if equations and (last := equations[-1])[2] == (variable,):  # as of what was made just now
+            return last[:2]
         n = len(equations)
 
         def first(i: int) -> int:  # equations without results stand where the next with one does

@@ -182,6 +182,8 @@ def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
     odd = any(isinstance(part, (bool, np.bool_)) for part in parts)
     if layout is None or odd or not all(a.ndim and lies_in_order(a) for a in arrays):
         return None
+    if layout == "C" and len(arrays) == len(parts):
+        return "C"  # the axes of the indices, and behind them those that are left
     strides = list(fake(x.type.shape, layout).strides)
     taken = [part.ndim if part.dtype == bool else 1 for part in arrays]
     used = sum(taken) + sum(isinstance(part, (int, np.integer, slice)) for part in parts)
