@@ -19,6 +19,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import schedule
+from fungrad.compile.interpret import interpret
 from fungrad.compile.lower import Program
 from fungrad.core.config import checking
 from fungrad.core.expr import Equation, Expr
@@ -126,7 +127,7 @@ def check_source(sample: Sample) -> None:
             results = tuple(Program(expr, donated).compiled()(*given))
             assert_same(results, expected, f"with operands {donated} donated")
             steps = schedule.schedule(expr, donated).check()
-            found = tuple(schedule.interpret(steps, [np.array(x) for x in operands]))
+            found = tuple(interpret(steps, [np.array(x) for x in operands]))
             assert_same(found, expected, f"of the steps with operands {donated} donated")
             assert all(r.flags.writeable for r in results if r.ndim), "a result is read-only"
             for i in set(positions) - set(donated):

@@ -15,12 +15,13 @@ import numpy as np
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, place_of
-from fungrad.compile.schedule import Schedule, schedule
+from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
+from fungrad.compile.steps import Schedule
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
-from fungrad.core.config import settings
+from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
@@ -136,7 +137,8 @@ class Program(Keeper):
 
     def scheduled(self, xp: ModuleType) -> Schedule:
         """Return what is done with arrays of the library `xp`."""
-        return schedule(self.expr, self.donated, self.borrowed, scalars=xp is np)
+        found = schedule(self.expr, self.donated, self.borrowed, scalars=xp is np)
+        return found.check() if check_exprs.get() else found
 
     @cached_property
     def source(self) -> PythonSource:
@@ -243,18 +245,16 @@ def readable(source: PythonSource) -> str:
 
 
 def _explain(error: Exception, origins: Origins, bindings: dict[str, Any]) -> None:
-    """Note on `error` which primitive raised it and where the user called that."""
+    """Note on `error` which primitive raised it and where the user called that; then which loop or branch had run that."""
+    found = []
     tb = error.__traceback__
     while tb is not None:
         if tb.tb_frame.f_globals is bindings:
-            origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
-            if origin is not None:
-                primitive, place = origin
-                if place is None:  # that of the call is
-                    return
-                error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
-                return
+            found.append(origins.at(tb.tb_frame.f_code, tb.tb_lasti))
         tb = tb.tb_next
+    for primitive, place in filter(None, reversed(found)):
+        if place is not None:  # else that of the call is
+            error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
 
 
 def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:

@@ -1,22 +1,31 @@
-"""A program as steps on registers: what is called with what, what is overwritten, and what is freed when.
-
-Here all decisions are made. A register holds an array from the step that makes it to the one that frees it. It is
-called by the number of the variable that it holds first; results that are computed into the memory of another
-variable are in the register of that one. What prints a schedule, or runs it, decides nothing.
-"""
+"""From a program to the steps that run it: here all decisions are made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.memory import assigns, is_same, memory_of
-from fungrad.core.backend import as_result
-from fungrad.core.errors import ExprError, Source
+from fungrad.compile.steps import (
+    Assign,
+    Branch,
+    Call,
+    Copy,
+    Empty,
+    Free,
+    Into,
+    Loop,
+    Operand,
+    Result,
+    Run,
+    Schedule,
+    Step,
+    While,
+)
+from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
@@ -26,174 +35,6 @@ from fungrad.primitives.ufunc import broadcasts
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
 `np.add(a, b)` at every size."""
-
-
-class Operand(NamedTuple):
-    """What a step reads: a register, as it is or in a shape with further axes of length 1, which NumPy broadcasts."""
-
-    register: int
-    shape: Shape | None = None
-
-
-class Call(NamedTuple):
-    """Compute the results of a primitive, in new memory or as views of the first operand."""
-
-    primitive: Primitive
-    operands: tuple[Operand, ...]
-    results: tuple[int, ...]
-    source: Source | None
-    copied: bool = False  # whether a view is copied
-
-
-class Into(NamedTuple):
-    """Compute a result into an array of its shape and dtype that is not needed any more, maybe an operand."""
-
-    primitive: Primitive
-    operands: tuple[Operand, ...]
-    register: int
-    source: Source | None
-
-
-class Assign(NamedTuple):
-    """Assign to elements of an array that is not needed any more as it was: the first operand becomes the result."""
-
-    primitive: Primitive
-    operands: tuple[Operand, ...]
-    source: Source | None
-
-
-class Free(NamedTuple):
-    """Forget registers."""
-
-    registers: tuple[int, ...]
-
-
-Step: TypeAlias = Call | Into | Assign | Free
-
-
-class Result(NamedTuple):
-    """A register that is returned, as it is or as a copy."""
-
-    register: int
-    copied: bool
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
-    """The steps of a program.
-
-    Attributes
-    ----------
-    inputs
-        The registers of what the program takes.
-    constants
-        The registers that hold the same in every call.
-    steps
-        What is done, in order.
-    results
-        What is returned.
-    types
-        The type of what each register holds first. Later it may be another one, of equal shape and dtype.
-    scalars
-        Whether results without axes are returned as scalars.
-    """
-
-    inputs: tuple[int, ...]
-    constants: Mapping[int, Any]
-    steps: tuple[Step, ...]
-    results: tuple[Result, ...]
-    types: Sequence[ArrayType]
-    scalars: bool = True
-
-    def check(self) -> Schedule:
-        """Return self if well formed.
-
-        Raises
-        ------
-        ExprError
-            If a step reads a register that holds nothing, fills one that holds something, or frees what is not its own.
-        """
-        held = {*self.inputs, *self.constants}
-        for number, step in enumerate(self.steps):
-            where = f"step {number}, {line(step)}"
-            if isinstance(step, Free):
-                if not held.issuperset(step.registers):
-                    raise ExprError(f"{where}: it frees registers that hold nothing")
-                if not self.constants.keys().isdisjoint(step.registers):
-                    raise ExprError(f"{where}: it frees constants")
-                held.difference_update(step.registers)
-                continue
-            read = {operand.register for operand in step.operands}
-            if isinstance(step, Into):
-                read.add(step.register)
-            if not held.issuperset(read):
-                raise ExprError(f"{where}: it reads registers that hold nothing")
-            if isinstance(step, Call):
-                if not held.isdisjoint(step.results):
-                    raise ExprError(f"{where}: it fills registers that hold something")
-                held.update(step.results)
-        if not held.issuperset([result.register for result in self.results]):
-            raise ExprError("results are read from registers that hold nothing")
-        return self
-
-    def __str__(self) -> str:
-        """Show the steps, one a line, and below each what the programs do that it runs."""
-        inputs = " ".join([f"r{v}:{self.types[v]}" for v in self.inputs])
-        lines = [f"{{ schedule {inputs} ."]
-        for v, value in self.constants.items():
-            lines.append(f"  r{v}:{self.types[v]} = {'constant' if np.ndim(value) else value}")
-        for step in self.steps:
-            lines.append(f"  {line(step)}")
-            if not isinstance(step, Free):
-                for name, program in step.primitive.parts.items():
-                    head, *rest = str(program.schedule).splitlines()
-                    lines += [f"      {name}: {head}", *[f"      {text}" for text in rest]]
-        results = [f"copy of r{v}" if copied else f"r{v}" for v, copied in self.results]
-        return "\n".join([*lines, f"  return ({', '.join(results)}) }}"])
-
-    __repr__ = __str__
-
-
-def line(step: Step) -> str:
-    """Return a step as it is shown."""
-    if isinstance(step, Free):
-        return f"free {', '.join([f'r{v}' for v in step.registers])}"
-    operands = [f"r{v}" if shape is None else f"r{v}.reshape{shape}" for v, shape in step.operands]
-    call = " ".join([str(step.primitive), *operands])
-    if isinstance(step, Assign):
-        return f"{operands[0]} <- {call}"
-    if isinstance(step, Into):
-        return f"r{step.register} <- {call}"
-    results = ", ".join([f"r{v}" for v in step.results])
-    return f"{results} = {'copy of ' if step.copied else ''}{call}".removeprefix(" = ")
-
-
-def interpret(steps: Schedule, arguments: Sequence[Any], xp: ModuleType = np) -> list[Any]:
-    """Run a schedule step by step, each primitive by its `impl`: what compiled programs are compared with.
-
-    Memory is overwritten as the schedule says.
-    """
-    registers = {**steps.constants, **dict(zip(steps.inputs, arguments, strict=True))}
-    for step in steps.steps:
-        if isinstance(step, Free):
-            for v in step.registers:
-                del registers[v]
-            continue
-        operands = [
-            registers[v] if shape is None else registers[v].reshape(shape)
-            for v, shape in step.operands
-        ]
-        found = step.primitive.impl(xp, *operands)
-        if isinstance(step, Call):
-            results = step.primitive.as_sequence(found)
-            registers |= dict(zip(step.results, results, strict=True))
-            if step.copied:
-                registers[step.results[0]] = found.copy()
-        else:
-            into = step.register if isinstance(step, Into) else step.operands[0].register
-            registers[into][...] = found
-    found = [(registers[v], copied) for v, copied in steps.results]
-    return [as_result(x.copy() if copied else x) for x, copied in found]
 
 
 def schedule(
@@ -208,16 +49,32 @@ def schedule(
     that may share memory with anything. `scalars` tells whether elements of arrays are scalars, as NumPy's, or
     views without axes, as CuPy's.
     """
-    return _Scheduler(expr, donated, borrowed, scalars).schedule()
+    return _Scheduler(expr, donated, borrowed, scalars, {}).schedule()
+
+
+def schedule_of_loop(expr: Expr, constants: int, carries: int, scalars: bool = True) -> Schedule:
+    """Return the steps of the body of a loop that takes as many constants and carries."""
+    carried, results = range(constants, constants + carries), range(carries, len(expr.outputs))
+    return schedule(expr, carried, results, scalars)
+
+
+_Bodies: TypeAlias = dict[tuple[int, int, int], tuple[Expr, Schedule]]
+"""By the identity of a program, and where its donated inputs begin and end; with the program, so that it stays."""
 
 
 class _Scheduler:
     def __init__(
-        self, expr: Expr, donated: Sequence[int], borrowed: Sequence[int], scalars: bool
+        self,
+        expr: Expr,
+        donated: Sequence[int],
+        borrowed: Sequence[int],
+        scalars: bool,
+        bodies: _Bodies,
     ) -> None:
         self.expr = expr
-        self.types = expr.types
+        self.types = list(expr.types)
         self.scalars = scalars
+        self.bodies = bodies  # what loops and branches run is scheduled once
         self.memory = memory_of(expr, donated, scalars)
         self.borrowed = frozenset(borrowed)
         self.steps: list[Step] = []
@@ -243,7 +100,10 @@ class _Scheduler:
                 else:
                     self.register[outputs[0]] = self.register[inputs[0]]
             else:
-                if not self._assign(number, equation, source):
+                flow = primitive.control_flow if primitive.holds_programs else None
+                if flow is not None:
+                    self._control(number, equation, flow, source)
+                elif not self._assign(number, equation, source):
                     self._call(number, equation, source)
                 self._free(number, outputs)
         results = tuple([self._result(i, v) for i, v in enumerate(expr.outputs)])
@@ -330,12 +190,109 @@ class _Scheduler:
         self.register[outputs[0]] = self.register.pop(x)
         return True
 
-    def _reusable(self, number: int, inputs: tuple[int, ...], out: int) -> int | None:
-        """Return an operand whose memory can hold the result `out`, if one is free."""
+    def _control(
+        self, number: int, equation: Equation, flow: ControlFlow, source: Source | None
+    ) -> None:
+        """Add the steps that run the programs of a primitive."""
+        primitive, inputs, outputs = equation
+        for v in inputs:
+            self._materialize(v, source)
+        match flow:
+            case Choice():
+                which, *operands = [self.register[v] for v in inputs]
+                branches = tuple([self._body(branch) for branch in flow.branches])
+                self.register |= {v: v for v in outputs}
+                self.steps.append(
+                    Branch(primitive, which, tuple(operands), outputs, branches, source)
+                )
+            case Repeat():
+                self._repeat(number, equation, flow, source)
+            case Until():
+                self._until(number, equation, flow, source)
+
+    def _repeat(self, number: int, equation: Equation, flow: Repeat, source: Source | None) -> None:
+        primitive, inputs, outputs = equation
+        c, k = flow.counts
+        taken = tuple([self.register[v] for v in inputs[c + k :]])
+        constants = tuple([self.register[v] for v in inputs[:c]])
+        computed: tuple[int, ...] = ()
+        if flow.before is not None and flow.before.outputs:
+            body = self._body(flow.before, 0, 0)
+            computed = self._new(flow.before.output_types)
+            self.steps.append(Run(primitive, constants, computed, body, source))
+        carries = self._carries(number, inputs, inputs[c : c + k], outputs[:k])
+        if filled := outputs[k:]:
+            self.register |= {v: v for v in filled}
+            self.steps.append(Empty(filled))
+        constants += computed
+        for rows, part in flow.spans:
+            body = self._body(part, len(constants), len(constants) + k)
+            self.steps.append(
+                Loop(primitive, constants, carries, taken, filled, rows, body, source)
+            )
+        if computed:
+            self.steps.append(Free(computed))
+
+    def _until(self, number: int, equation: Equation, flow: Until, source: Source | None) -> None:
+        primitive, inputs, outputs = equation
+        a, b = flow.counts
+        registers = tuple([self.register[v] for v in inputs[: a + b]])
+        carries = self._carries(number, inputs, inputs[a + b :], outputs)
+        before, body = hoisted(flow.body, b)
+        first = b + len(before.outputs)
+        self.steps.append(
+            While(
+                primitive,
+                registers[:a],
+                registers[a:],
+                carries,
+                self._body(flow.condition, 0, 0),
+                self._body(before, 0, 0),
+                self._body(body, first, len(body.inputs)),
+                source,
+            )
+        )
+
+    def _new(self, types: Sequence[ArrayType]) -> tuple[int, ...]:
+        """Return registers of no variable."""
+        first = len(self.types)
+        self.types += types
+        return tuple(range(first, len(self.types)))
+
+    def _carries(
+        self, number: int, inputs: tuple[int, ...], first: Sequence[int], last: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Return registers for what a loop hands on: those that it begins with, where nobody else reads them."""
+        for v, out in zip(first, last, strict=True):
+            if inputs.count(v) == 1 and self._reusable(number, inputs, out, (v,)) is not None:
+                self.register[out] = self.register.pop(v)
+            else:
+                self.steps.append(Copy(out, self.register[v]))
+                self.register[out] = out
+        return tuple([self.register[v] for v in last])
+
+    def _body(self, expr: Expr, first: int | None = None, last: int = 0) -> Schedule:
+        """Return the steps of what a loop or a branch runs.
+
+        A loop reads the results at once, and the inputs from `first` to `last`, its carries, may be overwritten. Those that
+        come back first are arrays of their own.
+        """
+        key = (id(expr), -1 if first is None else first, last)
+        if key not in self.bodies:
+            donated = range(first or 0, last)
+            borrowed = () if first is None else range(len(donated), len(expr.outputs))
+            scheduler = _Scheduler(expr, donated, borrowed, self.scalars, self.bodies)
+            self.bodies[key] = expr, scheduler.schedule()
+        return self.bodies[key][1]
+
+    def _reusable(
+        self, number: int, inputs: tuple[int, ...], out: int, among: Sequence[int] | None = None
+    ) -> int | None:
+        """Return an operand, of those in `among`, whose memory can hold the result `out`, if one is free."""
         type_, memory = self.types[out], self.memory
         if not type_.shape or type_.nbytes < REUSE_FROM:
             return None  # 0-d results are scalars, which cannot be written into
-        for v in inputs:
+        for v in inputs if among is None else among:
             if (
                 v in memory.owned
                 and memory.root[v] == v

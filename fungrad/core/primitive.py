@@ -153,6 +153,11 @@ class Primitive(InternedValue):
         """The programs that the primitive runs, by what they are to it; for people to read."""
         return {}
 
+    @property
+    def control_flow(self) -> Any:
+        """How it runs the programs that it holds, for the compiler to see: one of `compile/flow.py`; None if it decides itself."""
+        return None
+
     def abstract_eval(self, *types: ArrayType) -> Any:
         """Return the type of the result (a tuple of types with `multiple_results`)."""
         raise self.missing("abstract_eval")

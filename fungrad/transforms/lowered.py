@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fungrad.compile.lower import Program, readable
-from fungrad.compile.schedule import Schedule
 from fungrad.compile.simplify import after_each_pass
+from fungrad.compile.steps import Schedule
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr

@@ -7,8 +7,9 @@ import pytest
 import fungrad as fg
 from fungrad.compile import schedule as module
 from fungrad.compile.emit.python import python_source
+from fungrad.compile.interpret import interpret
 from fungrad.compile.lower import Program
-from fungrad.compile.schedule import interpret, schedule
+from fungrad.compile.schedule import schedule
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type, type_of

@@ -8,16 +8,21 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.interpret import interpret
 from fungrad.compile.memory import memory_of
-from fungrad.compile.schedule import (
+from fungrad.compile.schedule import schedule
+from fungrad.compile.steps import (
     Assign,
+    Branch,
     Call,
+    Copy,
     Free,
     Into,
+    Loop,
     Operand,
     Result,
-    interpret,
-    schedule,
+    Rows,
+    While,
 )
 from fungrad.core.errors import ExprError
 from fungrad.primitives.elementwise import sin
@@ -81,10 +86,78 @@ def test_an_update_is_an_assignment_where_its_array_dies():
     np.testing.assert_array_equal(result, expected)
 
 
-def test_steps_of_loops_stand_below_them():
-    text = str(fg.jit(lambda x: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c), x)).lower(X).schedule)
-    assert "body: { schedule" in text
-    assert "sin r" in text
+def test_a_branch_holds_the_steps_of_all():
+    steps = steps_of(lambda x: lax.cond(x[0] > 1, fnp.sin, lambda x: x * 2.0, x), X)
+    branch = next(step for step in steps.steps if isinstance(step, Branch))
+    assert [step.primitive.name for step in branch.branches[0].steps] == ["sin"]
+    assert [step.primitive.name for step in branch.branches[1].steps] == ["multiply"]
+    assert "      branches[0]: { schedule " in str(steps)
+    for x in (X, X + 1):
+        np.testing.assert_array_equal(interpret(steps, [x])[0], np.sin(x) if x[0] > 1 else 2 * x)
+
+
+def test_a_loop_overwrites_what_it_begins_with():
+    of = lambda start: lambda x: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c), start(x))
+    (copy, loop) = steps_of(of(lambda x: x), X).steps
+    assert isinstance(copy, Copy)  # of an argument
+    assert loop.carries == (copy.register,)
+    steps = steps_of(of(fnp.cos), X)
+    (start, loop) = steps.steps
+    assert loop.carries == start.results
+    assert loop.rows == Rows(0, 3)
+    assert [type(step) for step in loop.body.steps] == [Into]
+    assert "  r1 <- scan[length=3] 0:3\n      body: { schedule r0:float64[4] .\n" in str(steps)
+    np.testing.assert_array_equal(interpret(steps, [X])[0], np.sin(np.sin(np.sin(np.cos(X)))))
+
+
+def test_what_is_read_after_a_loop_is_copied_for_it():
+    def f(x):
+        y = fnp.cos(x)
+        return lax.fori_loop(0, 3, lambda i, c: fnp.sin(c), y) + y
+
+    steps = steps_of(f, X)
+    assert [type(step) for step in steps.steps[:3]] == [Call, Copy, Loop]
+    np.testing.assert_array_equal(fg.jit(f)(X), f(X))
+
+
+def test_two_carries_begin_with_the_same():
+    def f(x):
+        y = fnp.cos(x)
+        return lax.fori_loop(0, 3, lambda i, c: (fnp.sin(c[0]), c[1] * c[0]), (y, y))
+
+    loop = next(step for step in steps_of(f, X).steps if isinstance(step, Loop))
+    assert len(set(loop.carries)) == 2
+    np.testing.assert_array_equal(fg.jit(f)(X), f(X))
+
+
+def test_rows_of_a_loop():
+    f = lambda x: lax.scan(lambda c, r: (c * r, c + r), 1.0, x, reverse=True)
+    steps = steps_of(f, X)
+    loop = next(step for step in steps.steps if isinstance(step, Loop))
+    assert loop.rows == Rows(0, 4, None, True)
+    assert "rows 0:4 reversed of r0" in str(steps)
+    for a, b in zip(interpret(steps, [X]), f(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_chunks_are_loops_within_loops():
+    xs = np.linspace(-1, 1, 75)
+    f = lambda c: lax.scan(lambda c, r: (fnp.sin(c) * fnp.exp(r), fnp.cos(c) * r), c, xs)
+    text = str(steps_of(f, 0.5))
+    assert "by 75 of" in text  # what comes before and after the chain is computed for all at once
+    assert "stepwise] rows 0:75 of" in text
+    for a, b in zip(interpret(steps_of(f, 0.5), [0.5]), f(0.5), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_a_loop_with_a_condition():
+    f = lambda x, a: lax.while_loop(lambda c: c[0] < 5, lambda c: c * fnp.exp(a), x)
+    steps = steps_of(f, X, 0.5)
+    loop = steps.steps[-1]
+    assert isinstance(loop, While)
+    assert [step.primitive.name for step in loop.before.steps] == ["exp"]
+    for x in (X, X + 9):
+        np.testing.assert_allclose(interpret(steps, [x, 0.5])[0], f(x, 0.5), rtol=1e-15)
 
 
 def test_memory_is_that_of_the_root():
@@ -120,3 +193,44 @@ def test_constants_are_not_freed():
     (constant,) = good.constants
     with pytest.raises(ExprError, match="it frees constants"):
         dataclasses.replace(good, steps=(*good.steps, Free((constant,)))).check()
+
+
+def loop_of(**changes):
+    """Return a loop that is well formed but for `changes`, and the schedule that it is in."""
+    steps = steps_of(lambda x: lax.scan(lambda c, r: (c * r, c), 1.0, x), X)
+    (number,) = [i for i, step in enumerate(steps.steps) if isinstance(step, Loop)]
+    loop = steps.steps[number]._replace(**changes)
+    return dataclasses.replace(
+        steps, steps=(*steps.steps[:number], loop, *steps.steps[number + 1 :])
+    ), loop
+
+
+def test_loops_that_are_not_well_formed():
+    good, loop = loop_of()
+    good.check()
+    for changes, message in [
+        ({"carries": (99,)}, "reads registers that hold nothing"),
+        ({"carries": loop.taken}, "overwrites a register that it also reads"),
+        ({"filled": ()}, "its body gives"),
+        ({"taken": ()}, "its body takes"),
+        ({"rows": Rows(0, 4, 2)}, "its body takes"),
+        ({"body": dataclasses.replace(loop.body, steps=())}, "results are read from registers"),
+    ]:
+        with pytest.raises(ExprError, match=message):
+            loop_of(**changes)[0].check()
+
+
+def test_branches_that_are_not_well_formed():
+    steps = steps_of(lambda x: lax.cond(x[0] > 1, fnp.sin, lambda x: x * 2.0, x), X)
+    (number,) = [i for i, step in enumerate(steps.steps) if isinstance(step, Branch)]
+    branch = steps.steps[number]
+    other = dataclasses.replace(branch.branches[1], results=())
+    for changes, message in [
+        ({"operands": ()}, "takes"),
+        ({"branches": (branch.branches[0], other)}, r"its branches\[1\] gives"),
+        ({"results": branch.operands}, "fills registers that hold something"),
+    ]:
+        changed = list(steps.steps)
+        changed[number] = branch._replace(**changes)
+        with pytest.raises(ExprError, match=message):
+            dataclasses.replace(steps, steps=tuple(changed)).check()

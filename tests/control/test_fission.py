@@ -1,7 +1,6 @@
 """Loops run in chunks against the same loops run step by step."""
 
 import dataclasses
-import types
 
 import numpy as np
 import pytest
@@ -9,9 +8,11 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.interpret import interpret
+from fungrad.compile.loops import fission
 from fungrad.compile.loops.collapse import collapse
-from fungrad.compile.loops.fission import Plan, cut
-from fungrad.programs.loops import scan
+from fungrad.compile.loops.fission import cut
+from fungrad.transforms.call import programs
 
 RNG = np.random.default_rng(3)
 N = 23
@@ -93,41 +94,45 @@ def body_of(f, init, reverse):
 def test_chunks(name, reverse, chunk, monkeypatch):
     ran = []
 
-    def planned(body, c, k, n, tangent):
-        parts = cut(body.expr, c, k)
+    def cut_small(body, c, k):
+        parts = cut(body, c, k)
         ran.append(parts)
-        plan = parts and Plan(dataclasses.replace(parts, chunk=chunk), n)
-        return types.SimpleNamespace(plan=plan)
+        return parts and dataclasses.replace(parts, chunk=chunk)
 
-    monkeypatch.setattr(scan, "_Planned", planned)
+    monkeypatch.setattr(fission, "cut", cut_small)
+    programs.clear()  # nothing is known of how such loops are run
     f, init = PROGRAMS[name]
     expected = lax.scan(f, init, XS, reverse=reverse)  # a loop in Python
-    found = fg.jit(lambda xs: lax.scan(f, init, xs, reverse=reverse))(XS)
+    jitted = fg.jit(lambda xs: lax.scan(f, init, xs, reverse=reverse))
+    found = jitted(XS)
+    steps = jitted.lower(XS).schedule.check()
+    programs.clear()
     assert ran
     assert any(ran) or name in ("swapped", "a sum that is read")
     for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14)
         assert np.asarray(a).dtype == np.asarray(b).dtype
+    for a, b in zip(interpret(steps, [XS]), fg.tree.leaves(found), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
-def plan_of(f, init):
+def parts_of(f, init):
     loop = body_of(f, init, False)
-    parts = cut(loop.body.expr, *loop.counts)
-    return parts and Plan(parts, N)
+    return cut(loop.body.expr, *loop.counts)
 
 
 def test_what_is_cut():
-    sums = plan_of(only_sums, np.ones(3)).parts
+    sums = parts_of(only_sums, np.ones(3))
     assert sums.sums == (0,)
     assert not sums.chain.expr.equations
-    rows = plan_of(running_sums, (0.0, 0, np.ones(3))).parts
+    rows = parts_of(running_sums, (0.0, 0, np.ones(3)))
     assert rows.sums == (0,)  # the count is read, so it is part of the chain
     assert [e.primitive.name for e in rows.before.equations if e.primitive.name == "sin"]
     assert not [e for e in rows.chain.expr.equations if e.primitive.name == "sin"]
 
 
 def test_a_body_that_is_all_chain_is_not_cut():
-    assert plan_of(lambda c, x: (fnp.tanh(c @ W + x), None), np.ones(3)) is None
+    assert parts_of(lambda c, x: (fnp.tanh(c @ W + x), None), np.ones(3)) is None
 
 
 def test_large_rows_are_taken_one_by_one():
@@ -159,6 +164,18 @@ def test_effects_stay_in_order(capsys):
 
     fg.jit(lambda xs: lax.scan(step, 0.0, xs))(np.arange(20.0))
     assert capsys.readouterr().out.split() == [str(float(i)) for i in range(20)]
+
+
+@pytest.mark.parametrize("format", ["{}", "step"])
+def test_effects_beside_sums_are_not_left_out(format, capsys):
+    def step(c, x):
+        fg.debug.print(format, *[x] * (format == "{}"))
+        return c + fnp.sin(x) * 2, None
+
+    found, _ = fg.jit(lambda xs: lax.scan(step, 0.0, xs))(np.arange(20.0))
+    np.testing.assert_allclose(found, 2 * np.sin(np.arange(20.0)).sum(), rtol=1e-14)
+    expected = [format.format(float(i)) for i in range(20)]
+    assert capsys.readouterr().out.split() == expected
 
 
 def test_the_chain_of_a_derivative_collapses():

@@ -27,7 +27,7 @@ def test_a_program_shows_the_programs_inside():
 
 def test_source_shows_the_programs_inside():
     source = fg.jit(lambda c, xs: lax.scan(step, c, xs)).source(1.0, X)
-    assert "# scan" in source
-    assert "body of scan[length=3]" in source
+    assert "def _loop" in source
+    assert "_loop0([" in source
     assert "np.sin(" in source
     compile(source, "source", "exec")  # what is added are comments

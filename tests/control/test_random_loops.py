@@ -13,6 +13,8 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.emit import pieces
+from fungrad.compile.interpret import interpret
 from fungrad.compile.loops import fission
 
 M = np.linspace(-0.6, 0.7, 9).reshape(3, 3)
@@ -269,11 +271,18 @@ REVERSE = {
 }
 
 
-@pytest.mark.parametrize("seed", range(48))
-def test_program(seed, monkeypatch):
-    if seed % 2:  # cut more loops, into more parts
+@pytest.fixture(params=range(48))
+def seed(request, monkeypatch):
+    """A number, with every other of which more loops are cut, into more parts; with every third, functions are short."""
+    if request.param % 3 == 0:
+        monkeypatch.setattr(pieces, "PIECE", 3)
+    if request.param % 2:
         monkeypatch.setattr(fission, "FEWEST", 2)
         monkeypatch.setattr(fission, "MAX_CHUNK_BYTES", 600)
+    return request.param
+
+
+def test_program(seed):
     forward = seed % 4 == 0
     by_lax, by_python = program(seed, forward)
     transforms = FORWARD if forward else FORWARD | REVERSE
@@ -283,3 +292,15 @@ def test_program(seed, monkeypatch):
         with fg.checking():
             found = transform(by_lax)(x)
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10, err_msg=name)
+
+
+def test_steps(seed):
+    """The schedule run step by step gives what the compiled program gives; neither changes its arguments."""
+    f, _ = program(seed, seed % 4 == 0)
+    jitted = fg.jit(f if seed % 4 == 0 else gradient(f))
+    with fg.checking():
+        expected = jitted(X.copy())
+        steps = jitted.lower(X).schedule.check()
+    x = X.copy()
+    np.testing.assert_allclose(interpret(steps, [x])[0], expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(x, X)

@@ -8,10 +8,12 @@ overwritten where they would be in one function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import keyword
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.core.errors import Source
+from fungrad.core.expr import variable_names
 from fungrad.core.primitive import Primitive
 
 PIECE = 1 << 11
@@ -72,15 +74,18 @@ def define(name: str, parameters: Iterable[str], body: Iterable[Line]) -> Defini
     return Definition(name, "\n".join(texts) + "\n", origins)
 
 
-def lay_out(listing: Listing, length: int | None = None) -> tuple[Definition, ...]:
-    """Return the functions of a program; the last one is called ``program`` and calls the others.
+def lay_out(
+    listing: Listing, length: int | None = None, name: str = "program"
+) -> tuple[Definition, ...]:
+    """Return the functions of a program; the last one is called `name` and calls the others.
 
     Pieces have about `length` lines; `PIECE` if that is None.
     """
+    prefix = "_piece" if name == "program" else f"{name}_piece"
     end = Line(f"return [{', '.join(listing.results)}]", None, listing.read)
     pieces = cut([*listing.body, end], PIECE if length is None else length)
     if len(pieces) == 1:
-        return (define("program", listing.parameters, pieces[0]),)
+        return (define(name, listing.parameters, pieces[0]),)
     given, *handed = hand_on(listing.parameters, pieces)
     taken: list[list[str]] = [[] for _ in pieces]
     for hands in (given, *handed):
@@ -90,11 +95,11 @@ def lay_out(listing: Listing, length: int | None = None) -> tuple[Definition, ..
     for number, (piece, names, hands) in enumerate(zip(pieces, taken, handed, strict=True)):
         head = [Line(f"{targets(names)} = _handed.pop({number})")] if names else []
         tail = [Line(f"_handed[{n}] += {targets(names)}") for n, names in hands.items()]
-        functions.append(define(f"_piece{number}", ["_handed"], [*head, *piece, *tail]))
+        functions.append(define(f"{prefix}{number}", ["_handed"], [*head, *piece, *tail]))
     first = [f"{n}: [{', '.join(given.get(n, ()))}]" for n, names in enumerate(taken) if names]
-    *calls, last = [f"_piece{n}(_handed)" for n in range(len(pieces))]
+    *calls, last = [f"{prefix}{n}(_handed)" for n in range(len(pieces))]
     lines = [f"_handed = {{{', '.join(first)}}}", *calls, f"return {last}"]
-    return (*functions, define("program", listing.parameters, map(Line, lines)))
+    return (*functions, define(name, listing.parameters, map(Line, lines)))
 
 
 def cut(lines: Sequence[Line], length: int) -> list[Sequence[Line]]:
@@ -131,3 +136,10 @@ def hand_on(
 def targets(names: Sequence[str]) -> str:
     """Return `names` as what a sequence is assigned to, or a tuple of them."""
     return ", ".join(names) + ("," if len(names) == 1 else "")
+
+
+def safe_names() -> Iterator[str]:
+    """Yield names of local variables."""
+    for name in variable_names():
+        if not keyword.iskeyword(name) and name != "np":
+            yield name

@@ -1,19 +1,44 @@
 """Printing a schedule as a Python function of straight-line NumPy calls.
 
-What the function saves over running the schedule step by step: no dispatch, and small constants are literals.
+What the function saves over running the schedule step by step: no dispatch, and small constants are literals. What loops and
+branches run is printed as functions of its own, beside it.
 """
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.emit.pieces import Definition, Line, Listing, Origin, define, lay_out, targets
-from fungrad.compile.schedule import Assign, Call, Free, Into, Operand, Schedule, Step
-from fungrad.core.expr import variable_names
+from fungrad.compile.emit import pieces
+from fungrad.compile.emit.loops import loop_function, while_function
+from fungrad.compile.emit.pieces import (
+    Definition,
+    Line,
+    Listing,
+    Origin,
+    lay_out,
+    safe_names,
+    targets,
+)
+from fungrad.compile.steps import (
+    Assign,
+    Branch,
+    Call,
+    Control,
+    Copy,
+    Empty,
+    Free,
+    Into,
+    Loop,
+    Operand,
+    Rows,
+    Run,
+    Schedule,
+    Step,
+    While,
+)
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.ufunc import broadcasts
@@ -41,47 +66,98 @@ class PythonSource(NamedTuple):
 
 def python_source(schedule: Schedule, length: int | None = None) -> PythonSource:
     """Return a schedule as Python source, in pieces of `length` lines (`lay_out`)."""
-    listing = python_lines(schedule)
-    return PythonSource(lay_out(listing, length), listing.bindings)
+    module = _Module()
+    module.define(lay_out(_Printer(schedule, module).listing(), length))
+    return module.source()
 
 
 def python_lines(schedule: Schedule) -> Listing:
-    """Return a schedule as straight-line Python."""
-    return _Printer(schedule).listing()
+    """Return a schedule, of no loops and branches, as straight-line Python."""
+    return _Printer(schedule, _Module()).listing()
 
 
-def loop_source(listing: Listing, constants: int, carries: int) -> PythonSource:
+def loop_source(body: Schedule, constants: int, carries: int) -> PythonSource:
     """Return the function that runs a program for each row of arrays, handing on carries.
 
     The first parameters of the program are `constants`, then come `carries`, then rows; its first results are the
     carries.
     """
-    names, returned = listing.parameters, listing.results
-    carried = names[constants : constants + carries]
-    stored = [f"_out{i}" for i in range(len(returned) - carries)]
-    given = ((names[:constants], "_constants"), (carried, "_carries"), (stored, "_results"))
-    lines = [Line(f"{targets(names)} = {value}") for names, value in given if names]
-    body = list(listing.body)
-    body += [Line(f"{a}[_step] = {y}") for a, y in zip(stored, returned[carries:], strict=True)]
-    changed = [(a, b) for a, b in zip(carried, returned) if a != b]
-    if changed:
-        changing, values = zip(*changed)
-        body.append(Line(f"{', '.join(changing)} = {', '.join(values)}"))
-    rows = targets(["_step", *names[constants + carries :]])
-    lines.append(Line(f"for {rows} in zip(range(_n), *_rows):"))
-    lines += [x._replace(text=f"    {x.text}") for x in body or [Line("pass")]]
-    lines.append(Line(f"return [{', '.join(carried)}]"))
-    parameters = ("_constants", "_carries", "_rows", "_results", "_n")
-    return PythonSource((define("program", parameters, lines),), listing.bindings)
+    module = _Module()
+    module.define((loop_function("program", body, constants, carries, module.inline),))
+    return module.source()
+
+
+class _Module:
+    """The functions printed so far, and what they refer to."""
+
+    def __init__(self) -> None:
+        self.bindings: dict[str, Any] = {}
+        self.primitives: dict[Primitive, str] = {}
+        self.functions: list[Definition] = []
+        self.named: dict[tuple[Any, ...], str] = {}  # by what is printed: the name of its function
+        self.scalars: dict[tuple[int, int], str] = {}  # by schedule and register: constants
+
+    def define(self, functions: Sequence[Definition]) -> None:
+        self.functions += functions
+
+    def source(self) -> PythonSource:
+        return PythonSource(tuple(self.functions), self.bindings)
+
+    def function(self, schedule: Schedule) -> str:
+        """Return the name of the function of a schedule."""
+        key = ("run", id(schedule))
+        if key not in self.named:
+            name = self.named[key] = f"_run{len(self.named)}"
+            self.define(lay_out(_Printer(schedule, self).listing(), name=name))
+        return self.named[key]
+
+    def function_of_loop(self, step: Loop) -> str:
+        """Return the name of the function of a loop."""
+        constants, carries = len(step.constants), len(step.carries)
+        key = ("loop", id(step.body), constants, carries)
+        if key not in self.named:
+            name = self.named[key] = f"_loop{len(self.named)}"
+            self.define((loop_function(name, step.body, constants, carries, self.inline),))
+        return self.named[key]
+
+    def function_of_while(self, step: While) -> str:
+        """Return the name of the function of a loop with a condition."""
+        key = ("while", id(step.condition), id(step.before), id(step.body))
+        if key not in self.named:
+            name = self.named[key] = f"_while{len(self.named)}"
+            self.define((while_function(name, step, self.inline),))
+        return self.named[key]
+
+    def inline(
+        self, schedule: Schedule, inputs: Sequence[str], fresh: Iterator[str]
+    ) -> tuple[list[Line], list[str]]:
+        """Return the lines that compute of `inputs` what a schedule does, and expressions of the results.
+
+        Those of a long schedule call a function of its own.
+        """
+        if len(schedule.steps) <= pieces.PIECE:
+            listing = _Printer(schedule, self, fresh, inputs).listing()
+            return list(listing.body), list(listing.results)
+        name, results = self.function(schedule), [next(fresh) for _ in schedule.results]
+        call = f"{name}({', '.join(inputs)})"
+        return [Line(f"{targets(results)} = {call}" if results else call)], results
 
 
 class _Printer:
-    def __init__(self, schedule: Schedule) -> None:
+    """Prints one schedule; its inputs have the names `inputs`, if there are any, and others those that are `fresh`."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        module: _Module,
+        fresh: Iterator[str] | None = None,
+        inputs: Sequence[str] | None = None,
+    ) -> None:
         self.schedule = schedule
-        self.bindings: dict[str, Any] = {}
-        self.primitives: dict[Primitive, str] = {}
-        self.names: dict[int, str] = {}
-        self.fresh = _safe_names()
+        self.module = module
+        self.bindings = module.bindings
+        self.fresh = fresh or safe_names()
+        self.names: dict[int, str] = dict(zip(schedule.inputs, inputs or (), strict=bool(inputs)))
         self.body: list[Line] = []
 
     def listing(self) -> Listing:
@@ -92,15 +168,30 @@ class _Printer:
         for step in schedule.steps:
             self._print(step)
         results = [self._result(*result) for result in schedule.results]
-        read = self._locals([Operand(r) for r, _ in schedule.results])
+        read = self._locals([r for r, _ in schedule.results])
         return Listing(tuple(parameters), self.body, tuple(results), read, self.bindings)
 
     def _print(self, step: Step) -> None:
-        if isinstance(step, Free):
-            names = tuple(map(self._name, step.registers))
-            self._line(f"del {', '.join(names)}", None, names)
-            return
-        primitive, reads = step.primitive, self._locals(step.operands)
+        match step:
+            case Free():
+                names = tuple(map(self._name, step.registers))
+                self._line(f"del {', '.join(names)}", None, names)
+            case Copy():
+                self._copy(step)
+            case Empty():
+                for r in step.registers:
+                    type_, name = self.schedule.types[r], self._name(r)
+                    text = f"{name} = np.empty({type_.shape}, {self._dtype(type_.dtype)})"
+                    self._line(text, None, (), (name,))
+            case Run() | Branch() | Loop() | While():
+                self._control(step)
+            case Call() | Into() | Assign():
+                self._operation(step)
+
+    def _operation(self, step: Call | Into | Assign) -> None:
+        """Print a step that computes what one equation does."""
+        primitive = step.primitive
+        reads = self._locals([operand.register for operand in step.operands])
         origin = primitive, step.source
         if isinstance(step, Assign):
             statement = primitive.assignment(*[self._name(r) for r, _ in step.operands])
@@ -117,6 +208,64 @@ class _Printer:
         comma = "," if primitive.multiple_results and len(writes) == 1 else ""
         target = f"{', '.join(writes)}{comma} = " if writes else ""
         self._line(f"{target}{text}", origin, reads, writes)
+
+    def _control(self, step: Control) -> None:
+        """Print a step that runs other schedules, as a call of their functions."""
+        bound, lists = self._bound, self._list
+        match step:
+            case Run():
+                operands = ", ".join(map(bound, step.operands))
+                text = f"{self.module.function(step.body)}({operands})"
+                read, written = step.operands, step.results
+            case Branch():
+                functions = targets([self.module.function(branch) for branch in step.branches])
+                operands = ", ".join(map(bound, step.operands))
+                text = f"({functions})[int({bound(step.which)})]({operands})"
+                read, written = (step.which, *step.operands), step.results
+            case Loop():
+                name = self.module.function_of_loop(step)
+                taken, filled = [
+                    f"[{', '.join([self._rows(step.rows, r) for r in group])}]"
+                    for group in (step.taken, step.filled)
+                ]
+                groups = [lists(step.constants), lists(step.carries), taken, filled]
+                text = f"{name}({', '.join(groups)}, {step.rows.rounds})"
+                read = (*step.constants, *step.carries, *step.taken, *step.filled)
+                written = step.carries
+            case While():
+                name = self.module.function_of_while(step)
+                groups = [lists(step.tested), lists(step.constants), lists(step.carries)]
+                text = f"{name}({', '.join(groups)})"
+                read, written = (*step.tested, *step.constants, *step.carries), step.carries
+        reads, writes = self._locals(read), tuple(map(self._name, written))
+        target = f"{targets(writes)} = " if writes else ""
+        self._line(f"{target}{text}", (step.primitive, step.source), reads, writes)
+
+    def _copy(self, step: Copy) -> None:
+        name, reads = self._name(step.register), self._locals((step.operand,))
+        scalar = self.schedule.scalars and not self.schedule.types[step.register].shape
+        text = f"{name} = np.array({self._bound(step.operand)}){'[()]' if scalar else ''}"
+        self._line(text, None, reads, (name,))
+
+    def _rows(self, rows: Rows, register: int) -> str:
+        """Return the view whose rows are what each round of a loop takes or fills."""
+        name, shape = self._bound(register), self.schedule.types[register].shape
+        if (rows.start, rows.stop) != (0, shape[0]):
+            name = f"{name}[{rows.start}:{rows.stop}]"
+        if rows.block is not None:
+            name = f"{name}.reshape({(rows.rounds, rows.block, *shape[1:])})"
+        return f"{name}[::-1]" if rows.reverse else name
+
+    def _list(self, registers: Sequence[int]) -> str:
+        return f"[{', '.join(map(self._bound, registers))}]"
+
+    def _dtype(self, dtype: np.dtype[Any]) -> str:
+        """Return a dtype as source."""
+        if dtype.kind in "biufc":
+            return repr(dtype.name)
+        name = f"dtype{len(self.bindings)}"
+        self.bindings[name] = dtype
+        return name
 
     def _line(
         self,
@@ -135,9 +284,10 @@ class _Printer:
                 return f"{operands[0]}.astype({primitive.dtype.name!r})"
         text = self._on_scalars(step, operands) or primitive.expression(*operands)
         if text is None:
-            name = self.primitives.get(primitive)
+            name = self.module.primitives.get(primitive)
             if name is None:
-                name = self.primitives[primitive] = f"{primitive.name}{len(self.bindings)}"
+                name = f"{primitive.name}{len(self.bindings)}"
+                self.module.primitives[primitive] = name
                 self.bindings[name] = primitive.impl
             text = f"{name}({', '.join(['np', *operands])})"
         return f"{text}.copy()" if step.copied else text
@@ -175,10 +325,10 @@ class _Printer:
             self.names[register] = next(self.fresh)
         return self.names[register]
 
-    def _locals(self, operands: Sequence[Operand]) -> tuple[str, ...]:
-        """Return the local variables that a line mentions that reads `operands`."""
+    def _locals(self, registers: Sequence[int]) -> tuple[str, ...]:
+        """Return the local variables that a line mentions that reads `registers`."""
         constants = self.schedule.constants
-        return tuple([self.names[r] for r, _ in operands if r not in constants])
+        return tuple([self.names[r] for r in registers if r not in constants])
 
     def _constant(self, value: Any) -> str:
         if isinstance(value, np.generic) and value.dtype.char in "?ld" and np.isfinite(value):
@@ -190,13 +340,13 @@ class _Printer:
     def _bound(self, register: int) -> str:
         """Return the name of a constant that may be written as a literal elsewhere."""
         constants, name = self.schedule.constants, self._name(register)
-        if register in constants and name not in self.bindings:
-            name = f"scalar{register}"
-            self.bindings[name] = constants[register]
-        return name
-
-
-def _safe_names() -> Iterator[str]:
-    for name in variable_names():
-        if not keyword.iskeyword(name) and name != "np":
-            yield name
+        if register not in constants or name in self.bindings:
+            return name
+        known = self.module.scalars.get((id(self.schedule), register))
+        if known is None:
+            known = f"scalar{register}"
+            if known in self.bindings:
+                known += f"_{len(self.bindings)}"
+            self.module.scalars[id(self.schedule), register] = known
+            self.bindings[known] = constants[register]
+        return known

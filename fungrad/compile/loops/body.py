@@ -1,7 +1,4 @@
-"""A program as the body of a loop: one Python function with the loop inside of it.
-
-Calling a function for each step would cost a third of what a step on small arrays takes.
-"""
+"""A program as the body of a loop that is run by itself, and is no part of a schedule."""
 
 from __future__ import annotations
 
@@ -9,50 +6,55 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from fungrad.compile.emit import pieces
-from fungrad.compile.emit.python import loop_source, python_lines
-from fungrad.compile.lower import Program, run_source
+import numpy as np
+
+from fungrad.compile.emit.python import loop_source
+from fungrad.compile.lower import Program, evaluator, run_source
+from fungrad.compile.schedule import schedule_of_loop
 from fungrad.core.config import settings
-from fungrad.core.expr import Expr
 
 Steps = Callable[[Sequence[Any], list[Any], Sequence[Any], Sequence[Any], int], list[Any]]
 """Takes constants, carries, arrays of rows, arrays for the rows of results, and the number of steps."""
 
+SHORT = 128
+"""Equations of all steps up to which a loop that may run only once is evaluated, with `PER_STEP` for each step: compiling it
+would take longer."""
+PER_STEP = 4
 
-class Loop(Program):
+
+class Loop:
     """A program that is run for each row of arrays, handing on carries.
 
     Its inputs are `constants`, then `carries`, then rows; it returns carries, then rows of results. The memory
     of the carries is the loop's own.
     """
 
-    def __init__(self, expr: Expr, constants: int, carries: int) -> None:
-        donated = range(constants, constants + carries)
-        results = range(carries, len(expr.outputs))
-        super().__init__(expr, donated, at_once=True, borrowed=results)
+    def __init__(self, body: Program, constants: int, carries: int) -> None:
+        self.body = body
         self.constants = constants
         self.carries = carries
+        self._ran = False
         self._loops: dict[ModuleType, Steps] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Loop, (self.given, self.constants, self.carries)
-
-    def steps(self, xp: ModuleType) -> Steps:
-        """Return the loop for arrays of the library `xp`."""
-        if settings.get().watched or self.axis_names:
-            return self._one_by_one(xp)
+    def steps(self, xp: ModuleType, n: int) -> Steps:
+        """Return the loop for arrays of the library `xp`, which has `n` steps."""
+        if settings.get().watched or self.body.axis_names:
+            return self._one_by_one(self.body.compiled(xp))
         found = self._loops.get(xp)
         if found is None:
-            listing = python_lines(self.scheduled(xp))
-            if len(listing.body) > pieces.PIECE:
-                found = self._one_by_one(xp)
-            else:
-                found = run_source(loop_source(listing, self.constants, self.carries), xp)
-            self._loops[xp] = found
+            if xp is np and not self._ran and self._work(n) <= SHORT:
+                self._ran = True
+                return self._one_by_one(evaluator(self.body.expr))
+            steps = schedule_of_loop(self.body.expr, self.constants, self.carries, xp is np)
+            source = loop_source(steps, self.constants, self.carries)
+            found = self._loops[xp] = run_source(source, xp)
         return found
 
-    def _one_by_one(self, xp: ModuleType) -> Steps:
-        step, k = self.compiled(xp), self.carries
+    def _work(self, n: int) -> int:
+        return n * (PER_STEP + len(self.body.expr.equations))
+
+    def _one_by_one(self, step: Callable[..., list[Any]]) -> Steps:
+        k = self.carries
 
         def run(
             constants: Sequence[Any],

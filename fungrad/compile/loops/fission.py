@@ -12,13 +12,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.collapse import collapse
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.steps import Rows
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -33,6 +33,10 @@ MAX_CHUNK_BYTES = 1 << 20
 
 FEWEST = 16
 """Steps in a chunk from which cutting a body pays."""
+
+LoopOf: TypeAlias = Callable[[Program, tuple[int, int], int, bool], Primitive]
+"""Returns the primitive of a loop that is not cut: of a body, its numbers of constants and carries, a length, and whether
+the last row comes first."""
 
 FIXED, ROW, CARRY = range(3)
 """What a variable depends on: constants alone; rows too; carries too."""
@@ -49,7 +53,7 @@ class Cut:
     before: Expr
     """From the rows to `computed`, which the other parts need."""
     computed: tuple[int, ...]
-    chain: Loop
+    chain: Program
     """From the carries that are no sums, and `chain_in`, to the next carries, and `chain_out`."""
     chain_fixed: tuple[int, ...]
     """Which of `fixed` it takes."""
@@ -60,6 +64,8 @@ class Cut:
     after_in: tuple[int, ...]
     rows: tuple[int, ...]
     """The variables of the rows that the body takes."""
+    carries: tuple[int, ...]
+    """The variables of the carries that it takes."""
     sums: tuple[int, ...]
     """Positions of the carries that are sums."""
     types: Sequence[ArrayType]
@@ -97,7 +103,9 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
     used_after = _used(body, parts[CARRY], results)
     next_carries = [body.outputs[i] for i in chained]
     used_in_chain = dict.fromkeys(_used(body, chain, next_carries))
-    invariant = [v for n in parts[FIXED] for v in body.equations[n].outputs]
+    used_before = _used(body, parts[ROW], ())
+    read = {*used_before, *used_in_chain, *used_after}
+    invariant = [v for n in parts[FIXED] for v in body.equations[n].outputs if v in read]
     fixed = (*body.inputs[:c], *invariant)
     made_after = set(itertools.chain(*[body.equations[n].outputs for n in parts[CARRY]]))
     after_in = [v for v in used_after if level[v] != FIXED and v not in made_after]
@@ -114,16 +122,17 @@ def cut(body: Expr, c: int, k: int) -> Cut | None:
         [*next_carries, *chain_out],
     )
     return Cut(
-        prelude=Program(_part(body, parts[FIXED], body.inputs[:c], invariant), at_once=True),
+        prelude=Program(_part(body, parts[FIXED], body.inputs[:c], invariant)),
         before=_part(body, parts[ROW], [*fixed, *rows], computed),
         computed=tuple(computed),
-        chain=Loop(of_chain, len(chain_fixed), len(stepped)),
+        chain=Program(of_chain),
         chain_fixed=tuple(chain_fixed),
         chain_in=tuple(chain_in),
         chain_out=tuple(chain_out),
         after=_part(body, parts[CARRY], [*fixed, *after_in], results),
         after_in=tuple(after_in),
         rows=rows,
+        carries=carries,
         sums=tuple(sums),
         types=body.types,
         chunk=MAX_CHUNK_BYTES // size,
@@ -181,89 +190,84 @@ def _part(
     )
 
 
-def on_chunk(part: Expr, fixed: int, size: int, sums: int) -> Program:
-    """Return `part` for `size` steps at once; the last `sums` outputs are summed over them."""
-    types = part.input_types
-    batched = [t.update(shape=(size, *t.shape)) for t in types[fixed:]]
-    flags = [False] * fixed + [True] * len(batched)
-    rows = len(part.outputs) - sums
+def of_chunk(parts: Cut, size: int, reverse: bool, loop_of: LoopOf) -> Program:
+    """Return the body of the loop over chunks of `size` steps, which takes the rows of a chunk at once.
+
+    It takes `fixed`, then all carries, then blocks of rows; it returns the next carries and blocks of the rows of results.
+    """
+    types, carries = parts.types, parts.carries
+    fixed = len(parts.before.inputs) - len(parts.rows)
+    sums = set(parts.sums)
+    chained = [i for i in range(len(carries)) if i not in sums]
+    counts = len(parts.chain_fixed), len(chained)
+    chain = loop_of(parts.chain, counts, size, reverse)
 
     def run(*arguments: Any) -> list[Any]:
-        columns = zip(*push_batch(part, size, arguments, flags), strict=True)
-        outputs = [expand(size, x, b) for x, b in columns]
-        return outputs[:rows] + [ReduceSum((0,))(x) for x in outputs[rows:]]
+        constants, given = arguments[:fixed], arguments[fixed : fixed + len(carries)]
+        rows = arguments[fixed + len(carries) :]
 
-    expr = record_expr("scan", run, [*types[:fixed], *batched])
-    return Program(expr, at_once=True, borrowed=range(len(part.outputs)))
+        def at_once(part: Expr, taken: Sequence[Any]) -> list[Any]:
+            flags = [False] * fixed + [True] * len(taken)
+            columns = zip(*push_batch(part, size, [*constants, *taken], flags), strict=True)
+            return [expand(size, x, b) for x, b in columns]
 
-
-class Plan:
-    """How a loop of `n` steps is run in chunks: the parts, for each length that a chunk has."""
-
-    def __init__(self, parts: Cut, n: int) -> None:
-        self.parts = parts
-        size = min(parts.chunk, n)
-        self.bounds = [(i, min(i + size, n)) for i in range(0, n, size)]
-        fixed = len(parts.before.inputs) - len(parts.rows)
-        lengths = {stop - start for start, stop in self.bounds}
-        self.before = {m: on_chunk(parts.before, fixed, m, 0) for m in lengths}
-        self.after = {m: on_chunk(parts.after, fixed, m, len(parts.sums)) for m in lengths}
-
-    def run(
-        self,
-        xp: Any,
-        consts: Sequence[Any],
-        carries: Sequence[Any],
-        xs: Sequence[Any],
-        results: Sequence[Any],
-        reverse: bool,
-    ) -> list[Any]:
-        """Run the loop: write the stacked `results` and return the last carries.
-
-        The carries are the loop's own, and may be overwritten.
-        """
-        parts = self.parts
-        steps = parts.chain.steps(xp)
-        fixed = [*consts, *parts.prelude(*consts)]
-        chain_fixed = [fixed[i] for i in parts.chain_fixed]
-        last = list(carries)
-        sums = set(parts.sums)
-        chained = [i for i in range(len(last)) if i not in sums]
-        state = [last[i] for i in chained]
-        for start, stop in reversed(self.bounds) if reverse else self.bounds:
-            size = stop - start
-            values = dict(zip(parts.rows, [x[start:stop] for x in xs], strict=True))
-            before = self.before[size].compiled(xp)(*fixed, *values.values())
-            values.update(zip(parts.computed, before, strict=True))
+        values = dict(zip(parts.rows, rows, strict=True))
+        values |= zip(parts.computed, at_once(parts.before, rows), strict=True)
+        stepped: Sequence[Any] = ()
+        if chained or parts.chain_out or chain.effect:
+            state = [given[i] for i in chained]
             taken = [values[v] for v in parts.chain_in]
-            types = [parts.types[v] for v in parts.chain_out]
-            given = [xp.empty((size, *t.shape), t.dtype) for t in types]
-            values.update(zip(parts.chain_out, given, strict=True))
-            if reverse:
-                taken, given = [[x[::-1] for x in arrays] for arrays in (taken, given)]
-            if state or given:
-                state = steps(chain_fixed, state, taken, given, size)
-            after = self.after[size].compiled(xp)(*fixed, *[values[v] for v in parts.after_in])
-            for array, y in zip(results, after):
-                array[start:stop] = y
-            for i, total in zip(parts.sums, after[len(results) :], strict=True):
-                last[i] = last[i] + total
-        for i, x in zip(chained, state, strict=True):
-            last[i] = x
-        return last
+            stepped = chain(*[constants[i] for i in parts.chain_fixed], *state, *taken)
+        values |= zip(parts.chain_out, stepped[len(chained) :], strict=True)
+        found = at_once(parts.after, [values[v] for v in parts.after_in])
+        terms = found[len(found) - len(parts.sums) :]
+        last = dict(zip(chained, stepped, strict=False))
+        last |= {
+            i: add(given[i], ReduceSum((0,))(x)) for i, x in zip(parts.sums, terms, strict=True)
+        }
+        return [*[last[i] for i in range(len(carries))], *found[: len(found) - len(terms)]]
+
+    blocks = [types[v].update(shape=(size, *types[v].shape)) for v in parts.rows]
+    taken = [*parts.before.input_types[:fixed], *[types[v] for v in carries], *blocks]
+    return Program(record_expr("scan", run, taken))
 
 
-def plan(body: Program, c: int, k: int, n: int, tangent: bool = False) -> Plan | None:
-    """Return how to run a loop in chunks; None if it is better run step by step.
+class Plan(NamedTuple):
+    """How a loop is run: what is computed before it of its constants alone, and bodies for spans of its rows.
 
-    `tangent` says that the loop is a derivative, linear in its carries.
+    They take the constants, what was computed before, the carries and the rows.
     """
+
+    before: Program | None
+    spans: tuple[tuple[Rows, Program], ...]
+
+
+def one_span(body: Program, n: int, reverse: bool) -> Plan:
+    """Return how a loop is run step by step."""
+    return Plan(None, ((Rows(0, n, reverse=reverse), body),) if n else ())
+
+
+def plan(
+    body: Program, counts: tuple[int, int], n: int, reverse: bool, tangent: bool, loop_of: LoopOf
+) -> Plan:
+    """Return how a loop of `n` steps with as many constants and carries as `counts` says is run.
+
+    `tangent` says that it is a derivative, linear in its carries.
+    """
+    whole = one_span(body, n, reverse)
     if n < FEWEST:
-        return None
-    parts = cut(collapse(body.expr, c, k) if tangent else body.expr, c, k)
+        return whole
+    parts = cut(collapse(body.expr, *counts) if tangent else body.expr, *counts)
     if parts is None:
-        return None
+        return whole
+    size = min(parts.chunk, n)
+    end = n - n % size
+    bounds = [(0, end, size)] + ([(end, n, n - end)] if end < n else [])
     try:
-        return Plan(parts, n)
+        spans = [
+            (Rows(start, stop, block, reverse), of_chunk(parts, block, reverse, loop_of))
+            for start, stop, block in bounds
+        ]
     except MissingRuleError:  # a primitive that cannot be vectorised
-        return None
+        return whole
+    return Plan(parts.prelude, tuple(reversed(spans) if reverse else spans))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.flow import Choice
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary, called_with
@@ -60,6 +61,10 @@ class Cond(OfPrograms):
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.branches[0].expr.output_types))
+
+    @property
+    def control_flow(self) -> Choice:
+        return Choice(tuple([branch.expr for branch in self.branches]))
 
     def impl(self, xp: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
         return tuple(self.branches[int(which)](*operands))

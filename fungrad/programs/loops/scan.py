@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fungrad.compile.flow import Repeat
 from fungrad.compile.loops.body import Loop
-from fungrad.compile.loops.fission import plan
+from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import as_result, to_device
@@ -56,7 +57,8 @@ class Scan(OfPrograms):
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
     `length` rows. `body` takes the constants, the carries and a row of each; it returns the next
     carries and a row of each stacked result. With `reverse` the last row comes first. The results are the
-    last carries and the stacked results. A loop that is a derivative, linear in its carries, is `tangent`.
+    last carries and the stacked results. A loop that is a derivative, linear in its carries, is `tangent`; one that
+    is what is left of a loop that was cut is run `stepwise`.
     """
 
     body: Program
@@ -64,6 +66,7 @@ class Scan(OfPrograms):
     length: int
     reverse: bool
     tangent: bool = False
+    stepwise: bool = False
 
     pushes = True
 
@@ -75,7 +78,7 @@ class Scan(OfPrograms):
 
     def __repr__(self) -> str:
         """Show the number of steps."""
-        flags = [name for name in ("reverse", "tangent") if getattr(self, name)]
+        flags = [name for name in ("reverse", "tangent", "stepwise") if getattr(self, name)]
         return f"scan[{', '.join([f'length={self.length}', *flags])}]"
 
     def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
@@ -85,7 +88,7 @@ class Scan(OfPrograms):
 
     def _with(self, body: Program, counts: tuple[int, int]) -> Scan:
         """Return the loop of another body."""
-        return scan_of(body, counts, self.length, self.reverse, self.tangent)
+        return shared(Scan, body, counts, self.length, self.reverse, self.tangent, self.stepwise)
 
     @property
     def _carries(self) -> slice:
@@ -93,22 +96,34 @@ class Scan(OfPrograms):
         c, k = self.counts
         return slice(c, c + k)
 
+    @property
+    def control_flow(self) -> Repeat:
+        before, spans = self._plan
+        bodies = tuple([(rows, body.expr) for rows, body in spans])
+        return Repeat(self.counts, None if before is None else before.expr, bodies)
+
+    @property
+    def _plan(self) -> Plan:
+        """How the loop is run."""
+        if self.stepwise:
+            return one_span(self.body, self.length, self.reverse)
+        return shared(
+            plan, self.body, self.counts, self.length, self.reverse, self.tangent, _stepwise
+        )
+
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         consts, carries, xs = self._split(to_device(xp, operands))
-        c, k = self.counts
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
-        rows = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
-        if not self.length:
-            return (*carries, *rows)
-        chunks = shared(_Planned, self.body, c, k, self.length, self.tangent).plan
-        if chunks is not None:
-            return (*chunks.run(xp, consts, carries, xs, rows, self.reverse), *rows)
-        run = shared(_loop, self.body, c, k).steps(xp)
-        taken, given = [
-            [x[::-1] for x in arrays] if self.reverse else arrays for arrays in (xs, rows)
-        ]
-        return (*run(consts, carries, taken, given, self.length), *rows)
+        stacked = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[self.counts[1] :]]
+        before, spans = self._plan
+        if before is not None:
+            consts = [*consts, *before(*consts)]
+        for rows, body in spans:
+            taken, filled = [[rows.of(x) for x in arrays] for arrays in (xs, stacked)]
+            loop = shared(Loop, body, len(consts), len(carries))
+            carries = loop.steps(xp, rows.rounds)(consts, carries, taken, filled, rows.rounds)
+        return (*carries, *stacked)
 
     def push(
         self,
@@ -383,16 +398,8 @@ def scan_of(
     return shared(Scan, body, counts, length, reverse, tangent)
 
 
-def _loop(body: Program, constants: int, carries: int) -> Loop:
-    # Of the program and not of its `Expr`: the program keeps what is made of it.
-    return Loop(body.expr, constants, carries)
-
-
-class _Planned:
-    """Whether and how a loop is run in chunks."""
-
-    def __init__(self, body: Program, c: int, k: int, n: int, tangent: bool) -> None:
-        self.plan = plan(body, c, k, n, tangent)
+def _stepwise(body: Program, counts: tuple[int, int], length: int, reverse: bool) -> Scan:
+    return shared(Scan, body, counts, length, reverse, False, True)
 
 
 class _Split(NamedTuple):

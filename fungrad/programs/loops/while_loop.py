@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fungrad.compile.flow import Until, hoisted
 from fungrad.compile.lower import Program
-from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here
@@ -76,6 +75,10 @@ class While(OfPrograms):
     def _carries(self) -> slice:
         """Where the carries are among the inputs of `body`."""
         return slice(self.counts[1], len(self.body.expr.inputs))
+
+    @property
+    def control_flow(self) -> Until:
+        return Until(self.counts, self.cond.expr, self.body.expr)
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         of_cond, of_body, carries = self._split(to_device(xp, operands))
@@ -213,34 +216,9 @@ class While(OfPrograms):
 
 
 def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
-    """Return what the body computes of its constants alone, and the rest, which takes that after the constants.
-
-    Views and broadcasts of them stay in the body, where they cost nothing.
-    """
-    expr = body.expr
-    still = {*expr.inputs[:constants], *expr.constants}
-    made: list[int] = []  # by what is moved out
-    rest = []
-    for equation, source in expr.located():
-        primitive, inputs, outputs = equation
-        alone = not (primitive.effect or primitive.axis_names) and still.issuperset(inputs)
-        if alone:
-            still.update(outputs)
-        if alone and not primitive.rearranges:
-            made += outputs
-        else:
-            rest.append((equation, source))
-    read = {*expr.outputs}.union(*[e.inputs for e, _ in rest])
-    kept = tuple([v for v in made if v in read])
-    before = dataclasses.replace(expr, inputs=expr.inputs[:constants], outputs=kept, captured=0)
-    step = dataclasses.replace(
-        expr,
-        inputs=(*expr.inputs[:constants], *kept, *expr.inputs[constants:]),
-        equations=tuple([e for e, _ in rest]),
-        sources=tuple([source for _, source in rest]),
-        captured=0,
-    )
-    return Program(without_dead_code(before, effects=False)), Program(step)
+    """Return what the body computes of its constants alone, and the rest, which takes that after the constants."""
+    before, step = hoisted(body.expr, constants)
+    return Program(before), Program(step)
 
 
 def _at_once(program: Program, constants: int, carries: int) -> Program:

@@ -1,0 +1,75 @@
+"""How a primitive runs the programs that it holds, as far as the compiler knows: by choice, row by row, or while a condition holds.
+
+A primitive says it by `Primitive.control_flow`. The programs are given as their equations, so that the compiler sees them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple, TypeAlias
+
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.steps import Rows
+from fungrad.core.expr import Expr
+
+
+class Choice(NamedTuple):
+    """One of the branches, of which the first operand says which; all of them take the other operands."""
+
+    branches: tuple[Expr, ...]
+
+
+class Repeat(NamedTuple):
+    """A body for each of the rows that a span is of, and after that the next span.
+
+    The operands are as many constants and carries as `counts` says, then arrays whose rows are taken. The results are the
+    carries, and arrays whose rows the bodies give. What `before` computes of the constants, the bodies take after them.
+    """
+
+    counts: tuple[int, int]
+    before: Expr | None
+    spans: tuple[tuple[Rows, Expr], ...]
+
+
+class Until(NamedTuple):
+    """A body, until a condition fails.
+
+    The operands are as many constants of the condition and of the body as `counts` says, then carries.
+    """
+
+    counts: tuple[int, int]
+    condition: Expr
+    body: Expr
+
+
+ControlFlow: TypeAlias = Choice | Repeat | Until
+
+
+def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
+    """Return what the body computes of its constants alone, and the rest, which takes that after the constants.
+
+    Views and broadcasts of them stay in the body, where they cost nothing.
+    """
+    still = {*body.inputs[:constants], *body.constants}
+    made: list[int] = []  # by what is moved out
+    rest = []
+    for equation, source in body.located():
+        primitive, inputs, outputs = equation
+        alone = not (primitive.effect or primitive.axis_names) and still.issuperset(inputs)
+        if alone:
+            still.update(outputs)
+        if alone and not primitive.rearranges:
+            made += outputs
+        else:
+            rest.append((equation, source))
+    read = {*body.outputs}.union(*[e.inputs for e, _ in rest])
+    kept = tuple([v for v in made if v in read])
+    before = dataclasses.replace(body, inputs=body.inputs[:constants], outputs=kept, captured=0)
+    after = dataclasses.replace(
+        body,
+        inputs=(*body.inputs[:constants], *kept, *body.inputs[constants:]),
+        equations=tuple([e for e, _ in rest]),
+        sources=tuple([source for _, source in rest]),
+        captured=0,
+    )
+    return without_dead_code(before, effects=False), without_dead_code(after)
