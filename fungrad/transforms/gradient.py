@@ -45,9 +45,9 @@ class Gradient:
         """Return the outputs, and then the gradient of the first, for the values in `trace`."""
         if self.program is None:
             if not self.met:
-                self.met = True
                 computed = self._at_once(trace, outputs)
                 if computed is not None:
+                    self.met = True
                     return computed
             self.program = rewritten(trace, outputs, self._program)
         return run_on_values(trace, self.program)
