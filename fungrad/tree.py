@@ -12,7 +12,6 @@ New kinds of nodes are registered with the functions of `fungrad.tree_util`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -21,9 +20,10 @@ import numpy as np
 
 from fungrad.core import paths
 from fungrad.core import tree as core
-from fungrad.core.errors import api_boundary
-from fungrad.core.paths import KeyPath
-from fungrad.core.tree import IsLeaf, TreeDef, register_dataclass, register_node
+from fungrad.core.glossary import PYTREES
+from fungrad.core.nodes import register_dataclass, register_node, static
+from fungrad.core.paths import flatten_with_path, leaves_with_path
+from fungrad.core.tree import IsLeaf, TreeDef, check_treedef
 
 __all__ = [
     "all",
@@ -47,16 +47,12 @@ __all__ = [
 T = TypeVar("T")
 missing: Any = np._NoValue
 
+public, public_like = PYTREES.public, PYTREES.public_like
 
+
+@public
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     """Return the leaves of a tree and its structure.
-
-    Parameters
-    ----------
-    tree
-        A pytree.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -76,14 +72,12 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     return core.flatten(tree, is_leaf)
 
 
-@api_boundary
+@public
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """Return the tree of a structure and leaves.
 
     Parameters
     ----------
-    treedef
-        A structure, from `structure` or `flatten`.
     leaves
         As many leaves as it has.
 
@@ -113,15 +107,9 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     return core.unflatten(treedef, found)
 
 
+@public
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of a tree.
-
-    Parameters
-    ----------
-    tree
-        A pytree.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -138,15 +126,9 @@ def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     return core.leaves(tree, is_leaf)
 
 
+@public
 def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
     """Return the structure of a tree.
-
-    Parameters
-    ----------
-    tree
-        A pytree.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -161,7 +143,7 @@ def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
     return core.structure(tree, is_leaf)
 
 
-@api_boundary
+@public
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Apply a function to each leaf of a tree, with what other trees have in its place.
 
@@ -169,12 +151,8 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     ----------
     f
         Takes a leaf of `tree` and the subtree in its place of each of `rest`.
-    tree
-        A pytree.
     *rest
         Trees that have `tree` as a prefix: the same structure, or more below its leaves.
-    is_leaf
-        Called on every node of `tree`; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -196,66 +174,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     return core.map(f, tree, *rest, is_leaf=is_leaf)
 
 
-def flatten_with_path(
-    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
-) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
-    """Return the leaves of a tree with their paths, and its structure.
-
-    Parameters
-    ----------
-    tree
-        A pytree.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
-    is_leaf_takes_path
-        Whether `is_leaf` takes the path of the node, and then the node.
-
-    Returns
-    -------
-    leaves : list of (path, leaf)
-        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
-    treedef : PyTreeDef
-        The structure.
-
-    Examples
-    --------
-    >>> flatten_with_path({"a": [5.0]})[0]
-    [((DictKey(key='a'), SequenceKey(idx=0)), 5.0)]
-    """
-    if is_leaf is not None and is_leaf_takes_path:
-        return paths.flatten_where(tree, is_leaf)
-    return paths.flatten_with_path(tree, is_leaf)
-
-
-def leaves_with_path(
-    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
-) -> list[tuple[KeyPath, Any]]:
-    """Return the leaves of a tree with their paths.
-
-    Parameters
-    ----------
-    tree
-        A pytree.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
-    is_leaf_takes_path
-        Whether `is_leaf` takes the path of the node, and then the node.
-
-    Returns
-    -------
-    list of (path, leaf)
-        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
-
-    Examples
-    --------
-    >>> from fungrad.tree_util import keystr
-    >>> {keystr(path): leaf for path, leaf in leaves_with_path({"w": [1, 2], "b": 3})}
-    {"['b']": 3, "['w'][0]": 1, "['w'][1]": 2}
-    """
-    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
-
-
-@api_boundary
+@public_like(map)
 def map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -269,24 +188,6 @@ def map_with_path(
     ----------
     f
         Takes the path of a leaf, the leaf, and the subtree in its place of each of `rest`.
-    tree
-        A pytree.
-    *rest
-        Trees that have `tree` as a prefix.
-    is_leaf
-        Called on every node of `tree`; where it is true, the node is a leaf.
-    is_leaf_takes_path
-        Whether `is_leaf` takes the path of the node, and then the node.
-
-    Returns
-    -------
-    pytree
-        The tree of the structure of `tree` with the results of `f`.
-
-    Raises
-    ------
-    ValueError
-        If one of `rest` has another structure; the message names the path.
 
     Examples
     --------
@@ -300,7 +201,7 @@ def map_with_path(
     )
 
 
-@api_boundary
+@public
 def reduce(
     function: Callable[[T, Any], T],
     tree: Any,
@@ -313,12 +214,8 @@ def reduce(
     ----------
     function
         Takes what was combined so far and a leaf.
-    tree
-        A pytree.
     initializer
         What to begin with; by default the first leaf.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -343,7 +240,7 @@ def reduce(
     return functools.reduce(function, found)  # type: ignore[no-any-return]
 
 
-@api_boundary
+@public
 def reduce_associative(
     operation: Callable[[T, T], T],
     tree: Any,
@@ -359,12 +256,8 @@ def reduce_associative(
     ----------
     operation
         An associative function of two leaves; the first is to the left.
-    tree
-        A pytree.
     identity
         The result for a tree without leaves.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -393,6 +286,7 @@ def reduce_associative(
     return found[0]  # type: ignore[no-any-return]
 
 
+@public
 def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     """Whether all leaves of a tree are true.
 
@@ -400,8 +294,6 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     ----------
     tree
         A pytree of what has a truth value.
-    is_leaf
-        Called on every node; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -418,7 +310,7 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return not any(not x for x in core.leaves(tree, is_leaf))
 
 
-@api_boundary
+@public
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     """Repeat the leaves of a prefix of a tree for all leaves below them.
 
@@ -428,8 +320,6 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
         A pytree, a prefix of `full_tree`.
     full_tree
         A pytree.
-    is_leaf
-        Called on every node of `prefix_tree`; where it is true, the node is a leaf.
 
     Returns
     -------
@@ -455,7 +345,7 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     return core.unflatten(spec, repeated)
 
 
-@api_boundary
+@public
 def transpose(
     outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any
 ) -> Any:
@@ -507,39 +397,3 @@ def transpose(
     width = inner_treedef.num_leaves
     columns = [core.unflatten(outer_treedef, found[i::width]) for i in range(width)]
     return core.unflatten(inner_treedef, columns)
-
-
-def static(**kwargs: Any) -> Any:
-    """Declare a field of a dataclass to be part of the structure and no child.
-
-    Parameters
-    ----------
-    **kwargs
-        As for `dataclasses.field`.
-
-    Returns
-    -------
-    dataclasses.Field
-        The field; `register_dataclass` knows it by its metadata ``{"static": True}``.
-
-    Examples
-    --------
-    >>> @register_dataclass
-    ... @dataclasses.dataclass
-    ... class Layer:
-    ...     w: float
-    ...     activation: str = static(default="tanh")
-    >>> leaves(Layer(1.0, "relu"))
-    [1.0]
-    """
-    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
-    return dataclasses.field(metadata=metadata, **kwargs)
-
-
-def check_treedef(label: str, name: str, value: Any) -> None:
-    """Raise a TypeError if an argument is no structure."""
-    if not isinstance(value, TreeDef):
-        raise TypeError(
-            f"{label}: {name} must be the structure of a tree, as fungrad.tree.structure returns it, "
-            f"got {type(value).__name__}"
-        )

@@ -2,14 +2,6 @@
 
 Names and meaning are those of `jax.tree_util`. `fungrad.tree` says what a pytree is.
 
-A class becomes a node by one of
-
-- `register_dataclass`, for dataclasses;
-- `register_pytree_node` and `register_pytree_node_class`, by functions or methods that take an instance
-  apart and put it together again;
-- `register_pytree_with_keys` and `register_pytree_with_keys_class`, which name the children too;
-- `register_static`, for objects that are settings and hold no arrays.
-
 `Partial` is a partially applied function that can be an argument or a result of a transformed one.
 """
 
@@ -23,8 +15,15 @@ from typing import Any, TypeAlias, TypeVar
 import optree
 
 from fungrad.core import paths
-from fungrad.core import tree as core
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import PYTREES
+from fungrad.core.nodes import (
+    register_dataclass,
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+)
 from fungrad.core.paths import (
     DictKey,
     FlattenedIndexKey,
@@ -33,11 +32,10 @@ from fungrad.core.paths import (
     SequenceKey,
     keystr,
 )
-from fungrad.core.tree import IsLeaf, register_dataclass
+from fungrad.core.tree import IsLeaf, check_treedef
 from fungrad.core.tree import TreeDef as PyTreeDef
 from fungrad.tree import all as tree_all
 from fungrad.tree import broadcast as tree_broadcast
-from fungrad.tree import check_treedef
 from fungrad.tree import flatten as tree_flatten
 from fungrad.tree import flatten_with_path as tree_flatten_with_path
 from fungrad.tree import leaves as tree_leaves
@@ -100,212 +98,6 @@ def __getattr__(name: str) -> Any:
     if name in _LEFT_OUT:
         raise AttributeError(f"fungrad.tree_util has no {name!r}: {_LEFT_OUT[name]}")
     raise AttributeError(f"module 'fungrad.tree_util' has no attribute {name!r}")
-
-
-# Registration
-
-
-@api_boundary
-def register_pytree_node(
-    nodetype: type,
-    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
-    unflatten_func: Callable[[Any, Any], Any],
-    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]]
-    | None = None,
-) -> None:
-    """Make instances of a class nodes of pytrees.
-
-    Parameters
-    ----------
-    nodetype
-        The class. Instances of its subclasses stay leaves.
-    flatten_func
-        Takes an instance; returns its children and whatever else rebuilds it, the auxiliary data. That
-        is part of the structure and must have ``==`` and a hash, so no arrays.
-    unflatten_func
-        Takes the auxiliary data and the children, which can be any objects; returns an instance.
-    flatten_with_keys_func
-        Returns what `flatten_func` does with (key, child) in place of each child; it is then used for
-        everything. A key is one of `GetAttrKey`, `DictKey`, `SequenceKey`, or any object with a ``str``.
-
-    Raises
-    ------
-    ValueError
-        If the class is registered already.
-
-    Examples
-    --------
-    >>> class Range:
-    ...     def __init__(self, low, high, unit):
-    ...         self.low, self.high, self.unit = low, high, unit
-    >>> register_pytree_node(
-    ...     Range, lambda r: ((r.low, r.high), r.unit), lambda unit, ends: Range(*ends, unit)
-    ... )
-    >>> tree_map(lambda x: 10 * x, Range(1, 2, "m")).high
-    20
-    """
-    if flatten_with_keys_func is None:
-        core.register_node(nodetype, flatten_func, unflatten_func)
-    else:
-        register_pytree_with_keys(nodetype, flatten_with_keys_func, unflatten_func)
-
-
-@api_boundary
-def register_pytree_with_keys(
-    nodetype: type,
-    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]],
-    unflatten_func: Callable[[Any, Any], Any],
-    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
-) -> None:
-    """Make instances of a class nodes of pytrees whose children have keys.
-
-    Parameters
-    ----------
-    nodetype
-        The class. Instances of its subclasses stay leaves.
-    flatten_with_keys
-        Takes an instance; returns (key, child) pairs and the auxiliary data, as `register_pytree_node`
-        describes it. A key is one of `GetAttrKey`, `DictKey`, `SequenceKey`, or any object with a ``str``.
-    unflatten_func
-        Takes the auxiliary data and the children; returns an instance.
-    flatten_func
-        Accepted for compatibility, and not used: it would have to give the same.
-
-    Raises
-    ------
-    ValueError
-        If the class is registered already.
-
-    Examples
-    --------
-    >>> class Scaled:
-    ...     def __init__(self, scale):
-    ...         self.scale = scale
-    >>> register_pytree_with_keys(
-    ...     Scaled, lambda s: ([(GetAttrKey("scale"), s.scale)], None), lambda _, c: Scaled(*c)
-    ... )
-    >>> keystr(tree_leaves_with_path([Scaled(2.0)])[0][0])
-    '[0].scale'
-    """
-
-    def flatten_node(node: Any) -> tuple[Any, Any, Any]:
-        pairs, aux = flatten_with_keys(node)
-        keys, children = [], []
-        for key, child in pairs:
-            keys.append(key)
-            children.append(child)
-        return children, aux, keys
-
-    core.register_node_with_keys(nodetype, flatten_node, unflatten_func)
-
-
-@api_boundary
-def register_pytree_node_class(cls: C) -> C:
-    """Make instances of a class nodes of pytrees, by its own methods. A decorator.
-
-    Parameters
-    ----------
-    cls
-        A class with a method ``tree_flatten(self)``, which returns children and auxiliary data, and a
-        class method ``tree_unflatten(cls, aux, children)``.
-
-    Returns
-    -------
-    type
-        `cls`.
-
-    Examples
-    --------
-    >>> @register_pytree_node_class
-    ... class Pair:
-    ...     def __init__(self, x, y):
-    ...         self.x, self.y = x, y
-    ...     def tree_flatten(self):
-    ...         return (self.x, self.y), None
-    ...     @classmethod
-    ...     def tree_unflatten(cls, aux, children):
-    ...         return cls(*children)
-    >>> tree_leaves(Pair(1, [2, 3]))
-    [1, 2, 3]
-    """
-    flatten, unflatten = _methods(cls, "tree_flatten", "tree_unflatten")
-    register_pytree_node(cls, flatten, unflatten)
-    return cls
-
-
-@api_boundary
-def register_pytree_with_keys_class(cls: C) -> C:
-    """Make instances of a class nodes of pytrees with keys, by its own methods. A decorator.
-
-    Parameters
-    ----------
-    cls
-        A class with a method ``tree_flatten_with_keys(self)``, which returns (key, child) pairs and
-        auxiliary data, and a class method ``tree_unflatten(cls, aux, children)``.
-
-    Returns
-    -------
-    type
-        `cls`.
-
-    Examples
-    --------
-    >>> @register_pytree_with_keys_class
-    ... class Scaled:
-    ...     def __init__(self, scale):
-    ...         self.scale = scale
-    ...     def tree_flatten_with_keys(self):
-    ...         return [(GetAttrKey("scale"), self.scale)], None
-    ...     @classmethod
-    ...     def tree_unflatten(cls, aux, children):
-    ...         return cls(*children)
-    >>> tree_leaves_with_path(Scaled(2.0))
-    [((GetAttrKey(name='scale'),), 2.0)]
-    """
-    flatten, unflatten = _methods(cls, "tree_flatten_with_keys", "tree_unflatten")
-    register_pytree_with_keys(cls, flatten, unflatten)
-    return cls
-
-
-def _methods(cls: type, *names: str) -> list[Any]:
-    missing = [name for name in names if not hasattr(cls, name)]
-    if missing:
-        raise TypeError(f"to be a pytree node, {cls.__name__} needs the methods {missing}")
-    return [getattr(cls, name) for name in names]
-
-
-@api_boundary
-def register_static(cls: C) -> C:
-    """Make instances of a class part of the structure of pytrees: nodes without leaves. A decorator.
-
-    They can be arguments of jitted functions, which are compiled anew for each value.
-
-    Parameters
-    ----------
-    cls
-        A class whose instances have ``==`` and a hash.
-
-    Returns
-    -------
-    type
-        `cls`.
-
-    Raises
-    ------
-    TypeError
-        If the instances have no hash.
-
-    Examples
-    --------
-    >>> @register_static
-    ... class Name(str):
-    ...     pass
-    >>> tree_leaves([Name("relu"), 1.0])
-    [1.0]
-    """
-    if cls.__hash__ is None:
-        raise TypeError(f"register_static: instances of {cls.__name__} have no hash; give it one")
-    return core.register_node(cls, lambda x: ((), x), lambda x, _: x)
 
 
 # Functions as trees
@@ -407,14 +199,9 @@ def is_tree_node(typ: type) -> bool:
     return optree.register_pytree_node.get(typ, namespace=paths.NAMESPACE) is not None
 
 
-@api_boundary
+@PYTREES.public
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     """Return the structures of the children of a tree.
-
-    Parameters
-    ----------
-    treedef
-        The structure of the tree.
 
     Returns
     -------
@@ -430,14 +217,9 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     return treedef.children()
 
 
-@api_boundary
+@PYTREES.public
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Whether a structure is of one node alone: a leaf, or a node without children.
-
-    Parameters
-    ----------
-    treedef
-        The structure of a tree.
 
     Returns
     -------
@@ -453,7 +235,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     return treedef.num_nodes == 1
 
 
-@api_boundary
+@PYTREES.public
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the structure of a tuple of trees.
 

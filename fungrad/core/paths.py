@@ -141,13 +141,60 @@ def _simple(key: Hashable) -> str:
 
 
 def flatten_with_path(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], optree.PyTreeSpec]:
-    """Return (path, leaf) pairs and the structure of `tree`."""
+    """Return the leaves of a tree with their paths, and its structure.
+
+    Parameters
+    ----------
+    tree
+        A pytree.
+    is_leaf
+        Called on every node; where it is true, the node is a leaf.
+    is_leaf_takes_path
+        Whether `is_leaf` takes the path of the node, and then the node.
+
+    Returns
+    -------
+    leaves : list of (path, leaf)
+        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
+    treedef : PyTreeDef
+        The structure.
+
+    Examples
+    --------
+    >>> flatten_with_path({"a": [5.0]})[0]
+    [((DictKey(key='a'), SequenceKey(idx=0)), 5.0)]
+    """
+    if is_leaf is not None and is_leaf_takes_path:
+        return _flatten_where(tree, is_leaf)
     accessors, leaves, structure = optree.tree_flatten_with_accessor(
         tree, is_leaf, namespace=NAMESPACE
     )
     return list(zip(map(_path, accessors), leaves, strict=True)), structure
+
+
+def leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree with their paths: the first result of `flatten_with_path`.
+
+    Parameters
+    ----------
+    tree, is_leaf, is_leaf_takes_path
+        As of `flatten_with_path`.
+
+    Returns
+    -------
+    list of (path, leaf)
+        A path is a tuple of keys; `fungrad.tree_util.keystr` writes it as text.
+
+    Examples
+    --------
+    >>> {keystr(path): leaf for path, leaf in leaves_with_path({"w": [1, 2], "b": 3})}
+    {"['b']": 3, "['w'][0]": 1, "['w'][1]": 2}
+    """
+    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
 def paths_of(structure: optree.PyTreeSpec) -> list[KeyPath]:
@@ -163,7 +210,7 @@ def flatten_one_level(node: Any) -> tuple[list[tuple[KeyPath, Any]], optree.PyTr
     return flatten_with_path(node, lambda x: x is not node)
 
 
-def flatten_where(
+def _flatten_where(
     tree: Any, is_leaf: Callable[[KeyPath, Any], bool]
 ) -> tuple[list[tuple[KeyPath, Any]], optree.PyTreeSpec]:
     """Return what `flatten_with_path` does, for an `is_leaf` that takes the path too."""

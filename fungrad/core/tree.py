@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import optree
 
+from fungrad.core.nodes import register_dataclass as register_dataclass
+from fungrad.core.nodes import register_node as register_node
 from fungrad.core.paths import (
     NAMESPACE,
-    GetAttrKey,
-    GivenKey,
     difference,
     flatten_with_path,
     keystr,
@@ -206,141 +205,18 @@ def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
         pending += zip(a.children(), b.children(), strict=True)
 
 
-def register_node(
-    cls: C,
-    flatten_node: Callable[[Any], tuple[Any, Any]],
-    unflatten_node: Callable[[Any, Any], Any],
-) -> C:
-    """Make instances of `cls` inner nodes of pytrees.
-
-    Parameters
-    ----------
-    cls
-        The class.
-    flatten_node
-        Takes an instance; returns its children and whatever else rebuilds it (hashable).
-    unflatten_node
-        Takes the second result of `flatten_node` and the children; returns an instance.
-    """
-    optree.register_pytree_node(
-        cls,
-        flatten_node,
-        unflatten_node,
-        path_entry_type=optree.FlattenedEntry,
-        namespace=NAMESPACE,
-    )
-    return cls
-
-
-def register_node_with_keys(
-    cls: C,
-    flatten_node: Callable[[Any], tuple[Any, Any, Any]],
-    unflatten_node: Callable[[Any, Any], Any],
-) -> C:
-    """Make instances of `cls` inner nodes of pytrees whose children have keys.
-
-    As `register_node`, but `flatten_node` returns the keys of the children as a third result.
-    """
-    optree.register_pytree_node(
-        cls, flatten_node, unflatten_node, path_entry_type=GivenKey, namespace=NAMESPACE
-    )
-    return cls
-
-
-def register_dataclass(
-    nodetype: C,
-    data_fields: Sequence[str] | None = None,
-    meta_fields: Sequence[str] | None = None,
-    drop_fields: Sequence[str] = (),
-) -> C:
-    """Make instances of a dataclass inner nodes of pytrees. Usable as a decorator.
-
-    Parameters
-    ----------
-    nodetype
-        A dataclass; or, if `data_fields` and `meta_fields` are given, any class whose ``__init__``
-        takes these by name.
-    data_fields
-        The fields that hold arrays or trees of them; by default all that are not `meta_fields`.
-    meta_fields
-        The fields that are part of the structure; they must be hashable. By default those declared
-        with ``field(metadata={"static": True})``, as `fungrad.tree.static` does, or, if
-        `data_fields` are given, all others.
-    drop_fields
-        Fields that are neither: an instance that is made anew has their defaults. Those with
-        ``init=False`` are always dropped.
-
-    Returns
-    -------
-    type
-        `nodetype`.
-
-    Raises
-    ------
-    TypeError
-        If `nodetype` is no dataclass and its fields are not given.
-    ValueError
-        If a field is named twice, not at all, or does not exist.
-
-    Examples
-    --------
-    >>> @register_dataclass
-    ... @dataclasses.dataclass
-    ... class Layer:
-    ...     w: float
-    ...     name: str = dataclasses.field(default="", metadata={"static": True})
-    >>> map(lambda x: 2 * x, Layer(1.5, "first"))
-    Layer(w=3.0, name='first')
-    """
-    data, meta = _fields(nodetype, data_fields, meta_fields, drop_fields)
-    keys = [GetAttrKey(name) for name in data]
-
-    def flatten_node(node: Any) -> tuple[Any, Any, Any]:
-        return [getattr(node, n) for n in data], tuple(getattr(node, n) for n in meta), keys
-
-    def unflatten_node(static: Any, children: Any) -> Any:
-        return nodetype(
-            **dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True))
-        )
-
-    return register_node_with_keys(nodetype, flatten_node, unflatten_node)
-
-
-def _fields(
-    cls: type,
-    data_fields: Sequence[str] | None,
-    meta_fields: Sequence[str] | None,
-    drop_fields: Sequence[str],
-) -> tuple[list[str], list[str]]:
-    """Return the names of the fields that are children and of those that are static."""
-    if not dataclasses.is_dataclass(cls):
-        if data_fields is None or meta_fields is None:
-            raise TypeError(
-                f"register_dataclass takes a dataclass, not {cls!r}; for another class give both "
-                "data_fields and meta_fields"
-            )
-        names, static = [*data_fields, *meta_fields], []
-    else:
-        fields = [f for f in dataclasses.fields(cls) if f.init and f.name not in drop_fields]
-        names = [f.name for f in fields]
-        static = [f.name for f in fields if f.metadata.get("static")]
-    if meta_fields is not None:
-        meta = list(meta_fields)
-    else:
-        meta = static if data_fields is None else [n for n in names if n not in data_fields]
-    data = list(data_fields) if data_fields is not None else [n for n in names if n not in meta]
-    if sorted([*data, *meta]) != sorted(set(names)):
-        left_out = f" without drop_fields {list(drop_fields)}" if drop_fields else ""
-        raise ValueError(
-            f"the data_fields {data} and meta_fields {meta} of {cls.__name__} must together be its "
-            f"fields {names}{left_out}, each once"
-        )
-    return data, meta
-
-
 def hides_tracers(x: Any) -> bool:
     """Whether a leaf of a pytree is a dataclass with traced arrays, which a transform does not see."""
     if not hasattr(type(x), "__dataclass_fields__"):
         return False
     fields = [getattr(x, name, None) for name in type(x).__dataclass_fields__]
     return any(type(leaf) is Tracer for leaf in leaves(fields))
+
+
+def check_treedef(label: str, name: str, value: Any) -> None:
+    """Raise a TypeError if an argument is no structure."""
+    if not isinstance(value, TreeDef):
+        raise TypeError(
+            f"{label}: {name} must be the structure of a tree, as fungrad.tree.structure returns it, "
+            f"got {type(value).__name__}"
+        )

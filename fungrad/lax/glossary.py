@@ -1,18 +1,8 @@
-"""The documentation of `fungrad.lax`: what functions have in common is said here, once.
-
-A docstring says what is special to its function. `public` adds what is left: the parameters it does not describe, the
-errors that they lead to, and the imports of its examples. So ``help`` shows the whole.
-"""
+"""What the docstrings of `fungrad.lax` leave out."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
-
-from fungrad.core.errors import api_boundary
-
-F = TypeVar("F", bound=Callable[..., Any])
+from fungrad.core.glossary import Glossary
 
 PARAMETERS = {
     "accuracy": "Must be None: NumPy's functions are exact up to rounding.",
@@ -38,7 +28,6 @@ PARAMETERS = {
     "subset_by_index": "Must be None.",
     "use_magma": "Must be None.",
 }
-"""What a parameter is, where the docstring of the function does not say it."""
 
 _NO_AXIS = ("ValueError", "If there is no such axis.")
 RAISES = {
@@ -48,7 +37,6 @@ RAISES = {
     "dimension": _NO_AXIS,
     "dimensions": _NO_AXIS,
 }
-"""The error that a wrong argument leads to, where the docstring does not mention that kind of error."""
 
 IMPORTS = {
     "np": "import numpy as np",
@@ -58,87 +46,5 @@ IMPORTS = {
 }
 """How the modules that examples use are imported."""
 
-_SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
-_HEADING = re.compile(rf"\n\n({'|'.join(_SECTIONS)})\n-+\n")
-_ENTRY = re.compile(r"\n(?=\S)")
-_MODULES = re.compile(rf"\b({'|'.join(IMPORTS)})\.")
-
-
-def public(function: F) -> F:
-    """Return a public function with its documentation completed, as an `api_boundary`."""
-    return _documented(function, "")
-
-
-def public_like(other: Callable[..., Any]) -> Callable[[F], F]:
-    """Return `public` for functions of which all that they do not describe themselves is as of `other`."""
-    return lambda function: _documented(function, other.__doc__ or "")
-
-
-def _documented(function: F, like: str) -> F:
-    if function.__doc__:  # there is none under ``python -OO``
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        function.__doc__ = completed(function.__doc__, names, like)
-    return api_boundary(function)
-
-
-def completed(text: str, names: Sequence[str], like: str = "") -> str:
-    """Return a docstring with all parameters, in the order of `names`, with errors, and imports of the examples.
-
-    What it does not say itself is as in the docstring `like`, or else in the glossary.
-    """
-    summary, own = _parsed(text)
-    _, other = _parsed(like)
-    sections = {"Returns": other.get("Returns", ""), **own}
-    sections["Parameters"] = _parameters(
-        names, own.get("Parameters", ""), other.get("Parameters", "")
-    )
-    sections["Raises"] = _errors(names, own.get("Raises") or other.get("Raises", ""))
-    sections["Examples"] = _with_imports(own.get("Examples", ""))
-    shown = [f"{s}\n{'-' * len(s)}\n{sections[s]}" for s in _SECTIONS if sections.get(s)]
-    return "\n\n".join([summary, *shown])
-
-
-def _parsed(text: str) -> tuple[str, dict[str, str]]:
-    """Return what comes before the sections of a docstring, and the sections."""
-    margin = text[text.rfind("\n") :]  # the closing quotes, which are indented as all lines are
-    if margin.isspace():
-        text = text.replace(margin, "\n").rstrip()
-    summary, *rest = _HEADING.split(text)
-    return summary, dict(zip(rest[::2], rest[1::2], strict=True))
-
-
-def _entries(section: str) -> dict[str, str]:
-    """Return what a section says of each name: its type, if given, and the lines below."""
-    found: dict[str, str] = {}
-    for entry in filter(None, _ENTRY.split(section)):
-        heading, _, lines = entry.partition("\n")
-        names, colon, type_ = heading.partition(" : ")
-        said = f"{colon}{type_}\n{lines}"
-        found |= dict.fromkeys(names.split(", "), said)
-    return found
-
-
-def _parameters(names: Sequence[str], own: str, other: str) -> str:
-    described, others = _entries(own), _entries(other)
-    alike: dict[str, list[str]] = {}  # the names of which the same is said
-    for name in dict.fromkeys([*names, *described]):
-        said = described.get(name) or others.get(name) or f"\n    {PARAMETERS.get(name, '')}"
-        alike.setdefault(said, []).append(name)
-    return "\n".join([", ".join(found) + said for said, found in alike.items()])
-
-
-def _errors(names: Sequence[str], section: str) -> str:
-    for name in names:
-        if name in RAISES and RAISES[name][0] not in section:
-            section = f"{section}\n{RAISES[name][0]}\n    {RAISES[name][1]}".lstrip()
-    return section
-
-
-def _with_imports(examples: str) -> str:
-    """Return examples that begin with the imports they need."""
-    code = [line for line in examples.split("\n") if line.startswith((">>> ", "... "))]
-    used = _MODULES.findall("\n".join(code))
-    first = examples.find(">>>")
-    needed = [f">>> {line}\n" for name, line in IMPORTS.items() if name in used]
-    return examples[:first] + "".join(needed) + examples[first:]
+_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS)
+public, public_like, completed = _GLOSSARY.public, _GLOSSARY.public_like, _GLOSSARY.completed

@@ -1,0 +1,126 @@
+"""Documentation that functions have in common is said once: in the glossary of their package.
+
+A docstring says what is special to its function. `Glossary.public` adds what is left: the parameters it does not
+describe, the errors that they lead to, and the imports of its examples. So ``help`` shows the whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from fungrad.core.errors import api_boundary
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
+_HEADING = re.compile(rf"\n\n({'|'.join(_SECTIONS)})\n-+\n")
+_ENTRY = re.compile(r"\n(?=\S)")
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """What the docstrings of a package leave out."""
+
+    parameters: Mapping[str, str]
+    """What a parameter is, where the docstring of the function does not say it."""
+    raises: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The error that a wrong argument leads to, where the docstring does not mention that kind of error."""
+    imports: Mapping[str, str] = field(default_factory=dict)
+    """How the modules that examples use are imported."""
+
+    def public(self, function: F) -> F:
+        """Return a public function with its documentation completed, as an `api_boundary`."""
+        return api_boundary(self.documented(function))
+
+    def public_like(self, other: Callable[..., Any]) -> Callable[[F], F]:
+        """Return `public` for functions of which all that they do not describe themselves is as of `other`."""
+        return lambda function: api_boundary(self.documented(function, other.__doc__ or ""))
+
+    def documented(self, function: F, like: str = "") -> F:
+        """Return a function with its documentation completed."""
+        if function.__doc__:  # there is none under ``python -OO``
+            function.__doc__ = self.completed(function.__doc__, _parameters_of(function), like)
+        return function
+
+    def completed(self, text: str, names: Sequence[str], like: str = "") -> str:
+        """Return a docstring with all parameters, in the order of `names`, with errors, and imports of the examples.
+
+        What it does not say itself is as in the docstring `like`, or else in the glossary.
+        """
+        summary, own = _parsed(text)
+        _, other = _parsed(like)
+        sections = {"Returns": other.get("Returns", ""), **own}
+        sections["Parameters"] = self._described(
+            names, own.get("Parameters", ""), other.get("Parameters", "")
+        )
+        sections["Raises"] = self._errors(names, own.get("Raises") or other.get("Raises", ""))
+        sections["Examples"] = self._with_imports(own.get("Examples", ""))
+        shown = [f"{s}\n{'-' * len(s)}\n{sections[s]}" for s in _SECTIONS if sections.get(s)]
+        return "\n\n".join([summary, *shown])
+
+    def _described(self, names: Sequence[str], own: str, other: str) -> str:
+        described, others = _entries(own), _entries(other)
+        alike: dict[str, list[str]] = {}  # the names of which the same is said
+        for name in dict.fromkeys([*names, *described]):
+            said = (
+                described.get(name) or others.get(name) or f"\n    {self.parameters.get(name, '')}"
+            )
+            alike.setdefault(said, []).append(name)
+        return "\n".join([", ".join(found) + said for said, found in alike.items()])
+
+    def _errors(self, names: Sequence[str], section: str) -> str:
+        for error, when in [self.raises[name] for name in names if name in self.raises]:
+            if error not in section:
+                section = f"{section}\n{error}\n    {when}".lstrip()
+        return section
+
+    def _with_imports(self, examples: str) -> str:
+        """Return examples that begin with the imports they need."""
+        code = "\n".join(x for x in examples.split("\n") if x.startswith((">>> ", "... ")))
+        used = [line for name, line in self.imports.items() if re.search(rf"\b{name}\.", code)]
+        first = examples.find(">>>")
+        return examples[:first] + "".join(f">>> {line}\n" for line in used) + examples[first:]
+
+
+PYTREES = Glossary(
+    {
+        "is_leaf": "Called on every node; where it is true, the node is a leaf.",
+        "is_leaf_takes_path": "Whether `is_leaf` takes the path of the node, and then the node.",
+        "tree": "A pytree.",
+        "treedef": "The structure of a tree.",
+    },
+    {"treedef": ("TypeError", "If `treedef` is no structure.")},
+)
+
+
+def _parameters_of(function: Callable[..., Any]) -> list[str]:
+    stars: dict[Any, str] = {
+        inspect.Parameter.VAR_POSITIONAL: "*",
+        inspect.Parameter.VAR_KEYWORD: "**",
+    }
+    found = inspect.signature(function).parameters.values()
+    return [stars.get(p.kind, "") + p.name for p in found]
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    """Return what comes before the sections of a docstring, and the sections."""
+    margin = text[text.rfind("\n") :]  # the closing quotes, which are indented as all lines are
+    if margin.isspace():
+        text = text.replace(margin, "\n").rstrip()
+    summary, *rest = _HEADING.split(text)
+    return summary, dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return what a section says of each name: its type, if given, and the lines below."""
+    found: dict[str, str] = {}
+    for entry in filter(None, _ENTRY.split(section)):
+        heading, _, lines = entry.partition("\n")
+        names, colon, type_ = heading.partition(" : ")
+        said = f"{colon}{type_}\n{lines}"
+        found |= dict.fromkeys(names.split(", "), said)
+    return found
