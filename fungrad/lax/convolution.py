@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fungrad.lax.arguments import array_of, integer_of, no_such_option
+from fungrad.lax.conv_shapes import (
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
+    transposed_pads,
+)
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from fungrad.lax.spatial import (
@@ -14,15 +20,11 @@ from fungrad.lax.spatial import (
     Padding,
     conv_dimension_numbers,
     conv_general_permutations,
-    conv_general_shape_tuple,
-    conv_shape_tuple,
-    conv_transpose_shape_tuple,
     dilated,
     factors_of,
     operands_of,
     pads_of,
     padtype_to_pads,
-    transposed_pads,
     windows_of,
 )
 from fungrad.primitives.convolution import Convolution

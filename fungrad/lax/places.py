@@ -18,8 +18,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, axes_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.indexing import counting
-from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.shaping import Broadcast, counting
 
 __all__ = [
     "GatherScatterMode",

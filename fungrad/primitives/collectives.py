@@ -16,9 +16,9 @@ from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.cumulative import ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
-from fungrad.primitives.indexing import Gather, constant_like
+from fungrad.primitives.indexing import Gather
 from fungrad.primitives.reductions import Extremum, ReduceMax, ReduceMin
-from fungrad.primitives.shaping import Broadcast, ReduceSum, expand, iota, move_axis
+from fungrad.primitives.shaping import Broadcast, ReduceSum, constant_like, expand, iota, move_axis
 from fungrad.primitives.slices import pad
 
 

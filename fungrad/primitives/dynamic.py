@@ -14,10 +14,12 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import Cast, add, clamp, less, minimum, select
-from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter, constant_like, counting
+from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter
 from fungrad.primitives.shaping import (
     Broadcast,
     Reshape,
+    constant_like,
+    counting,
     expand,
     inverse_permutation,
     permuted,

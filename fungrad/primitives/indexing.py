@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import (
     Cast,
@@ -29,9 +27,10 @@ from fungrad.primitives.elementwise import (
 )
 from fungrad.primitives.shaping import (
     Broadcast,
-    Iota,
     Permute,
     Reshape,
+    constant_like,
+    counting,
     expand,
     move_axis,
     zeros_like,
@@ -85,7 +84,7 @@ class Gather(Primitive):
         indices = tuple([expand(size, i, b) for i, b in zip(indices, batched[1:], strict=True)])
         if not batched[0]:
             return Gather()(x, *indices)
-        return self(x, _batch_index(x, indices), *indices)
+        return self(x, counting(indices[0].shape, 0, *indices, x), *indices)
 
 
 ASSIGNMENTS = {"set": "=", "add": "+="}
@@ -204,7 +203,7 @@ class Scatter(Primitive):
             updates = move_axis(updates, 0, len(indices[0].shape))
             return move_axis(self(move_axis(x, 0, k), updates, *indices), k, 0)
         indices = tuple([expand(size, i, b) for i, b in zip(indices, batched[2:], strict=True)])
-        return self(x, updates, _batch_index(x, indices), *indices)
+        return self(x, updates, counting(indices[0].shape, 0, *indices, x), *indices)
 
 
 UFUNCS = {"set": None, "add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
@@ -271,34 +270,6 @@ class UpdateSlice(Primitive):
         return UpdateSlice(start, stop, step, self.kind, dropped)(
             expand(size, x, batched[0]), expand(size, updates, batched[1])
         )
-
-
-def constant_like(x: Any, value: Any, dtype: np.dtype[Any] | None = None) -> Any:
-    """Return an array of one value with the shape of `x`, recorded where `x` is.
-
-    What is computed from it then belongs to the primal program, not to that of the tangents.
-    """
-    scalar: Any = np.asarray(value, dtype or x.dtype)[()]
-    trace = trace_of((x,))
-    if trace is not None:
-        scalar = trace.lift(scalar)
-    shape = x.shape
-    return Broadcast(shape, tuple(range(len(shape))))(scalar) if shape else scalar
-
-
-def counting(shape: Shape, axis: int, *near: Any) -> Any:
-    """Return an index array whose elements are their positions along `axis`.
-
-    It is recorded where the first tracer among `near` is: the elements of an array made at once would
-    all be stored in the program, these need no memory.
-    """
-    counter = Iota(shape, np.dtype(np.int64), axis)
-    trace = next((x.owner for x in near if type(x) is Tracer), None)
-    return counter() if trace is None else trace.record(counter, ())
-
-
-def _batch_index(x: Any, indices: Sequence[Any]) -> Any:
-    return counting(indices[0].shape, 0, *indices, x)
 
 
 def _attains(x: Any, extremum: Any) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.tracer import innermost_trace
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, Shape, type_of
 
 
@@ -247,3 +248,27 @@ def iota(shape: Shape, dtype: Any, axis: int = 0) -> Any:
     counting = Iota(shape, np.dtype(dtype), axis)
     trace = innermost_trace()
     return counting() if trace is None else trace.record(counting, ())
+
+
+def constant_like(x: Any, value: Any, dtype: np.dtype[Any] | None = None) -> Any:
+    """Return an array of one value with the shape of `x`, recorded where `x` is.
+
+    What is computed from it then belongs to the primal program, not to that of the tangents.
+    """
+    scalar: Any = np.asarray(value, dtype or x.dtype)[()]
+    trace = trace_of((x,))
+    if trace is not None:
+        scalar = trace.lift(scalar)
+    shape = x.shape
+    return Broadcast(shape, tuple(range(len(shape))))(scalar) if shape else scalar
+
+
+def counting(shape: Shape, axis: int, *near: Any) -> Any:
+    """Return an index array whose elements are their positions along `axis`.
+
+    It is recorded where the first tracer among `near` is: the elements of an array made at once would
+    all be stored in the program, these need no memory.
+    """
+    counter = Iota(shape, np.dtype(np.int64), axis)
+    trace = next((x.owner for x in near if type(x) is Tracer), None)
+    return counter() if trace is None else trace.record(counter, ())

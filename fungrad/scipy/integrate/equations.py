@@ -210,16 +210,8 @@ def solve_ivp(
     explicit = has_tracer(tree.leaves((t_span, y0, t_eval, extra)))
     if not explicit and innermost_trace() is None:
         return scipys()
-    start, stop = t_span
     times = None if t_eval is None else as_array(t_eval)
-    if times is not None and not has_tracer((start, stop, times)):
-        low, high = min(start, stop), max(start, stop)
-        if np.any(times < low) or np.any(times > high):
-            raise ValueError("Values in `t_eval` are not within `t_span`.")
-    grid = operand(start).reshape((1,))
-    if times is not None:
-        dtype = np.result_type(grid.dtype, times.dtype)
-        grid = ode.joined(cast(grid, dtype), cast(times, dtype))
+    grid = _grid(t_span, times)
     state = operand(y0)
     if state.ndim != 1:
         raise ValueError("`y0` must be 1-dimensional.")
@@ -228,9 +220,31 @@ def solve_ivp(
     equation = Equation("solve_ivp: fun", lambda y, t: as_array(fun(t, y, *extra)), state, grid)
     if not explicit and not has_tracer(equation.closure.captured):
         return scipys()
-    names = {"dense_output": dense_output, "events": events is not None}
-    wrong = [name for name, given in names.items() if given]
-    wrong += [name for name in options if name not in ("rtol", "atol", "max_step")]
+    given = {"dense_output": dense_output, "events": events is not None}
+    settings = _options(method, times, [k for k, is_given in given.items() if is_given], options)
+    (found,) = equation.solve(settings)
+    y = np.transpose(found[1:])
+    success = np.isfinite(y).all()
+    return OptimizeResult(t=times, y=y, success=success, status=np.where(success, 0, -1))
+
+
+def _grid(t_span: Any, times: Any) -> Any:
+    """Return the first time and, behind it, those at which the state is wanted."""
+    start, stop = t_span
+    if times is not None and not has_tracer((start, stop, times)):
+        low, high = min(start, stop), max(start, stop)
+        if np.any(times < low) or np.any(times > high):
+            raise ValueError("Values in `t_eval` are not within `t_span`.")
+    grid = operand(start).reshape((1,))
+    if times is None:
+        return grid
+    dtype = np.result_type(grid.dtype, times.dtype)
+    return ode.joined(cast(grid, dtype), cast(times, dtype))
+
+
+def _options(method: Any, times: Any, given: list[str], options: dict[str, Any]) -> Options:
+    """Return the settings of the solver; raise for arguments that have no meaning for traced arrays."""
+    wrong = [*given, *[name for name in options if name not in ("rtol", "atol", "max_step")]]
     if wrong:
         raise TypeError(
             f"solve_ivp: {', '.join(wrong)} cannot be used where something is traced; pass the times at which "
@@ -243,13 +257,9 @@ def solve_ivp(
         )
     if method not in METHODS:
         raise ValueError(f"`method` must be one of {list(METHODS)}.")
-    settings = Options(
+    return Options(
         method,
         float(options.get("rtol", 1e-3)),
         float(options.get("atol", 1e-6)),
         float(options.get("max_step", np.inf)),
     )
-    (found,) = equation.solve(settings)
-    y = np.transpose(found[1:])
-    success = np.isfinite(y).all()
-    return OptimizeResult(t=times, y=y, success=success, status=np.where(success, 0, -1))

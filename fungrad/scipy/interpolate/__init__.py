@@ -19,13 +19,8 @@ from typing import Any
 import scipy.interpolate
 
 from fungrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
-from fungrad.scipy.interpolate.piecewise import (
-    Akima1DInterpolator,
-    CubicHermiteSpline,
-    CubicSpline,
-    PchipInterpolator,
-    PPoly,
-)
+from fungrad.scipy.interpolate.piecewise import CubicHermiteSpline, CubicSpline, PPoly
+from fungrad.scipy.interpolate.shape_preserving import Akima1DInterpolator, PchipInterpolator
 from fungrad.scipy.interpolate.splines import BSpline, make_interp_spline, make_lsq_spline
 from fungrad.scipy.names import missing_name
 

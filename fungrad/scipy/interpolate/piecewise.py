@@ -1,4 +1,4 @@
-"""Piecewise polynomials: cubic splines, and interpolants that keep the shape of the data."""
+"""Piecewise polynomials and cubic splines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PPoly(Interpolant):
         if self.x.ndim != 1 or self.x.shape[0] != self.c.shape[1] + 1 or not self.c.shape[1]:
             raise ValueError("x must hold one breakpoint more than there are polynomials in c")
         self.axis = axis
-        self.extrapolate = _extrapolation(extrapolate)
+        self.extrapolate = extrapolation(extrapolate)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return the polynomial, or its derivative of order `nu`, at places of any shape."""
@@ -129,7 +129,8 @@ class PPoly(Interpolant):
         return whole(b, 0, bool(extrapolate)) - whole(a, 0, bool(extrapolate))
 
 
-def _extrapolation(extrapolate: Any) -> Any:
+def extrapolation(extrapolate: Any) -> Any:
+    """Return the argument `extrapolate` as objects keep it."""
     if extrapolate is None:
         return True
     return extrapolate if extrapolate == "periodic" else bool(extrapolate)
@@ -148,7 +149,7 @@ def _differentiated(c: Any, nu: int) -> Any:
     return c[: len(factors)] * factors.reshape((-1, *[1] * (c.ndim - 1)))
 
 
-def _points(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
+def points(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     """Return places and values, in double precision, with the axis of the values in front."""
     places, values = double(x), double(y)
     if places.dtype.kind == "c":
@@ -166,7 +167,7 @@ def _points(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     return places, np.moveaxis(values, axis, 0), axis
 
 
-def _hermite(x: Any, y: Any, slopes: Any) -> Any:
+def hermite(x: Any, y: Any, slopes: Any) -> Any:
     """Return the coefficients of the cubics with these values and slopes at their ends."""
     h = spread(np.diff(x), y)
     secants = np.diff(y, axis=0) / h
@@ -191,13 +192,13 @@ class CubicHermiteSpline(PPoly):
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        places, values, self.axis = _points(x, y, axis)
+        places, values, self.axis = points(x, y, axis)
         slopes = double(dydx)
         if slopes.shape != np.shape(y):
             raise ValueError("The shapes of `y` and `dydx` must be identical.")
         slopes = np.moveaxis(slopes, self.axis, 0)
-        self.x, self.c = places, _hermite(places, values, slopes)
-        self.extrapolate = _extrapolation(extrapolate)
+        self.x, self.c = places, hermite(places, values, slopes)
+        self.extrapolate = extrapolation(extrapolate)
 
 
 @registered
@@ -237,10 +238,10 @@ class CubicSpline(PPoly):
         extrapolate: Any = None,
     ) -> None:
         fixed(x, "x")
-        places, values, self.axis = _points(x, y, axis)
+        places, values, self.axis = points(x, y, axis)
         self.x = places
         periodic = bc_type == "periodic" and isinstance(bc_type, str)
-        self.extrapolate = _extrapolation(
+        self.extrapolate = extrapolation(
             "periodic" if periodic and extrapolate is None else extrapolate
         )
         ends, given = _end_conditions(bc_type, values)
@@ -298,123 +299,3 @@ def _end_conditions(bc_type: Any, values: Any) -> tuple[list[Any], list[Any]]:
         if not isinstance(ends[-1], str):
             given.append(derivative)
     return ends, given
-
-
-@registered
-class PchipInterpolator(PPoly):
-    """The monotone piecewise cubic through points. Differentiable in all arguments.
-
-    Slopes are weighted harmonic means of the secants on both sides, 0 at extrema (F. N. Fritsch & J.
-    Butland, "A method for constructing local monotone piecewise cubic interpolants", SIAM J. Sci. Stat.
-    Comput. 5, 1984); at the ends of three-point formulas (C. Moler, Numerical Computing with MATLAB, 2004, section 3.6).
-
-    Parameters
-    ----------
-    x
-        Places, in increasing order, of shape (n,).
-    y
-        Real values, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
-    extrapolate
-        As for `PPoly`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> x = np.arange(4.0)
-    >>> fg.grad(lambda y: PchipInterpolator(x, y)(1.5))(x**2)
-    array([-0.140625  ,  0.72265625,  0.453125  , -0.03515625])
-    """
-
-    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        places, values, self.axis = _points(x, y, axis)
-        self.x, self.extrapolate = places, _extrapolation(extrapolate)
-        if values.dtype.kind == "c":
-            raise ValueError("`PchipInterpolator` only works with real values for `y`.")
-        if has_tracer((places, values)):
-            self.c = _hermite(places, values, _monotone_slopes(places, values))
-        else:
-            self.c = scipy.interpolate.PchipInterpolator(places, values).c
-
-
-def _monotone_slopes(x: Any, y: Any) -> Any:
-    h = spread(np.diff(x), y)
-    m = np.diff(y, axis=0) / h
-    if y.shape[0] == 2:
-        return np.concatenate([m, m])
-    before, after = m[:-1], m[1:]
-    flat = (np.sign(before) != np.sign(after)) | (before == 0)
-    w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
-    # 1 where the slope is 0 anyway, so that derivatives exist.
-    means = w1 / np.where(flat, 1.0, before) + w2 / np.where(flat, 1.0, after)
-    inner = np.where(flat, 0.0, (w1 + w2) / np.where(flat, 1.0, means))
-    first = _end_slope(h[:1], h[1:2], m[:1], m[1:2])
-    last = _end_slope(h[-1:], h[-2:-1], m[-1:], m[-2:-1])
-    return np.concatenate([first, inner, last])
-
-
-def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
-    slope = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
-    steep = (np.sign(m0) != np.sign(m1)) & (np.abs(slope) > 3 * np.abs(m0))
-    slope = np.where(steep, 3 * m0, slope)
-    return np.where(np.sign(slope) != np.sign(m0), 0.0, slope)
-
-
-@registered
-class Akima1DInterpolator(PPoly):
-    """The piecewise cubic of Akima through points. Differentiable in all arguments.
-
-    A slope is the mean of the secants on both sides, each weighted by how much those on the other side
-    differ (H. Akima, "A new method of interpolation and smooth curve fitting", J. ACM 17, 1970).
-
-    Parameters
-    ----------
-    x
-        Places, in increasing order, of shape (n,).
-    y
-        Real values, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
-    method
-        ``"akima"``, or ``"makima"``, whose weights avoid overshoot.
-    extrapolate
-        As for `PPoly`; by default False.
-    """
-
-    def __init__(
-        self,
-        x: Any,
-        y: Any,
-        axis: int = 0,
-        *,
-        method: str = "akima",
-        extrapolate: Any = None,
-    ) -> None:
-        if method not in ("akima", "makima"):
-            raise NotImplementedError(f"`method`={method} is unsupported.")
-        places, values, self.axis = _points(x, y, axis)
-        if values.dtype.kind == "c":
-            raise ValueError("`Akima1DInterpolator` only works with real values for `y`.")
-        self.x = places
-        self.extrapolate = _extrapolation(False if extrapolate is None else extrapolate)
-        self.c = _hermite(places, values, _akima_slopes(places, values, method == "makima"))
-
-
-def _akima_slopes(x: Any, y: Any, modified: bool) -> Any:
-    m = np.diff(y, axis=0) / spread(np.diff(x), y)
-    if y.shape[0] == 2:
-        return np.concatenate([m, m])
-    before = 2 * m[:1] - m[1:2]
-    after = 2 * m[-1:] - m[-2:-1]
-    m = np.concatenate([2 * before - m[:1], before, m, after, 2 * after - m[-1:]])
-    change = np.abs(np.diff(m, axis=0))
-    if modified:
-        change = change + 0.5 * np.abs(m[1:] + m[:-1])
-    left, right = change[:-2], change[2:]
-    total = left + right
-    # Where the secants on neither side differ any weights would do.
-    defined = total > 1e-9 * np.max(total)
-    share = left / np.where(defined, total, 1.0)
-    return np.where(defined, m[1:-2] + share * (m[2:-1] - m[1:-2]), 0.5 * (m[3:] + m[:-3]))

@@ -17,14 +17,14 @@ from scipy.optimize import (
 
 from fungrad.scipy.optimize.fitting import curve_fit, least_squares
 from fungrad.scipy.optimize.minimization import minimize, minimize_scalar
-from fungrad.scipy.optimize.roots import (
+from fungrad.scipy.optimize.roots import root
+from fungrad.scipy.optimize.scalar_roots import (
     bisect,
     brenth,
     brentq,
     fixed_point,
     newton,
     ridder,
-    root,
     root_scalar,
     toms748,
 )

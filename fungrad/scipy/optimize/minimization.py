@@ -130,14 +130,8 @@ def minimize(
         return _implicit_minimum(label, objective, both, variables, settings)
     kind = method.lower() if isinstance(method, str) else method
     derivatives: dict[str, Any] = {"jac": jac, "hess": hess, "hessp": hessp}
-    first = _not_nan(label)
     if jac is None and kind not in WITHOUT_GRADIENT:
-        compiled = Compiled(value_and_grad(objective))
-
-        def function(x: Any) -> Any:
-            found, gradient = compiled(x)
-            return first(found), gradient
-
+        function = _with_gradient(label, objective)
         derivatives["jac"] = True
         if hess is None and hessp is None:
             if kind in WITH_PRODUCTS:
@@ -145,14 +139,7 @@ def minimize(
             elif kind in WITH_HESSIAN:
                 derivatives["hess"] = Compiled(hessian(objective))
     else:
-        whole = on_arrays(fun, args)
-
-        def function(x: Any) -> Any:
-            if jac is True:
-                found, gradient = whole(variables.tree(x))
-                return first(found), flat(gradient)
-            return first(untraced(objective(x), label))
-
+        function = _as_given(label, fun, args, variables, objective, jac is True)
         if callable(jac):
             derivatives["jac"] = lambda x: flat(jac(variables.tree(x), *args))
     for name, given in (("hess", hess), ("hessp", hessp)):
@@ -170,6 +157,37 @@ def minimize(
         **derivatives,
     )
     return _as_tree(result, variables)
+
+
+def _with_gradient(label: str, objective: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes the objective and its gradient."""
+    first, compiled = _not_nan(label), Compiled(value_and_grad(objective))
+
+    def function(x: Any) -> Any:
+        found, gradient = compiled(x)
+        return first(found), gradient
+
+    return function
+
+
+def _as_given(
+    label: str,
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    variables: Variables,
+    objective: Callable[..., Any],
+    with_gradient: bool,
+) -> Callable[..., Any]:
+    """Return what computes the objective, and its gradient if the user's function returns both."""
+    first, whole = _not_nan(label), on_arrays(fun, args)
+
+    def function(x: Any) -> Any:
+        if with_gradient:
+            found, gradient = whole(variables.tree(x))
+            return first(found), flat(gradient)
+        return first(untraced(objective(x), label))
+
+    return function
 
 
 def _product(function: Callable[..., Any]) -> Callable[..., Any]:
