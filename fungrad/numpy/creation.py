@@ -11,6 +11,7 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.rules import summary_of, traced_functions
@@ -109,32 +110,23 @@ def array(
     return copied(x, same_array(x), order) if copy else x
 
 
-@implements(np.asarray, view=True, creates=True)
-def asarray(
-    a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *,
-    device: Any = None,
-    copy: Any = None,
-    like: Any = None,
-) -> Any:
-    """Lists may hold tracers: they are stacked."""
-    return _converted(a, dtype, order=order)
+def _as_array(numpy_function: Any) -> Any:
+    def rule(
+        a: Any,
+        dtype: Any = None,
+        order: Any = None,
+        *,
+        device: Any = None,
+        copy: Any = None,
+        like: Any = None,
+    ) -> Any:
+        """Lists may hold tracers: they are stacked."""
+        return _converted(a, dtype, order=order)
+
+    return implemented(rule, numpy_function, view=True, creates=True)
 
 
-@implements(np.asanyarray, view=True, creates=True)
-def asanyarray(
-    a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *,
-    device: Any = None,
-    copy: Any = None,
-    like: Any = None,
-) -> Any:
-    """Lists may hold tracers: they are stacked."""
-    return _converted(a, dtype, order=order)
+asarray, asanyarray = _as_array(np.asarray), _as_array(np.asanyarray)
 
 
 @implements(np.ascontiguousarray, view=True, creates=True)
@@ -211,32 +203,22 @@ def full_like(
     return copied(as_tracer(a), filled, order) if filled.ndim == type_.ndim else filled
 
 
-@_of_structs
-@implements(np.zeros_like, creates=True)
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    return full_like(as_tracer(a), 0, dtype, order, shape=shape)
+def _uniform_like(numpy_function: Any, value: int) -> Any:
+    def rule(
+        a: Any,
+        dtype: Any = None,
+        order: Any = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Any:
+        return full_like(as_tracer(a), value, dtype, order, shape=shape)
+
+    return _of_structs(implemented(rule, numpy_function, creates=True))
 
 
-@_of_structs
-@implements(np.ones_like, creates=True)
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    return full_like(as_tracer(a), 1, dtype, order, shape=shape)
+zeros_like, ones_like = _uniform_like(np.zeros_like, 0), _uniform_like(np.ones_like, 1)
 
 
 @_of_structs

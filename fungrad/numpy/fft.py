@@ -18,6 +18,7 @@ from fungrad.core.types import kind_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.fft import FFT, SWAPPED, InverseRealFFT, RealFFT
@@ -140,20 +141,16 @@ def _real_fft(x: Tracer, axis: int, n: int, norm: Any, name: str) -> Any:
 # One axis
 
 
-def _one_axis(a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
-    x = as_tracer(a)
-    axis, n = _axis(x, n, axis)
-    return _transformed(x, [axis], [n], inverse, norm)
+def _one_axis(numpy_function: Any, inverse: bool) -> Any:
+    def rule(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+        x = as_tracer(a)
+        axis, n = _axis(x, n, axis)
+        return _transformed(x, [axis], [n], inverse, norm)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return _one_axis(a, n, axis, norm, False)
-
-
-@implements(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return _one_axis(a, n, axis, norm, True)
+fft, ifft = _one_axis(np.fft.fft, False), _one_axis(np.fft.ifft, True)
 
 
 @implements(np.fft.rfft)
@@ -187,65 +184,42 @@ def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
 # Several axes
 
 
-def _several_axes(a: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
-    x = as_tracer(a)
-    return _transformed(x, *_axes(x, s, axes), inverse, norm)
+def _complex_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
+    return _transformed(x, *_axes(x, s, axes), False, norm)
 
 
-@implements(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _several_axes(a, s, axes, norm, False)
+def _inverse_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
+    return _transformed(x, *_axes(x, s, axes), True, norm)
 
 
-@implements(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _several_axes(a, s, axes, norm, True)
-
-
-@implements(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _several_axes(a, s, axes, norm, False)
-
-
-@implements(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _several_axes(a, s, axes, norm, True)
-
-
-def _real_axes(a: Any, s: Any, axes: Any, norm: Any) -> Any:
-    x = as_tracer(a)
+def _real_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
     which, lengths = _axes(x, s, axes)
     x = _real_fft(x, which[-1], lengths[-1], norm, "rfftn")
     return _transformed(x, which[:-1], lengths[:-1], False, norm)
 
 
-def _half_axes(a: Any, s: Any, axes: Any, norm: Any) -> Any:
-    x = as_tracer(a)
+def _half_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
     which, lengths = _axes(x, s, axes, half=True)
     if len(which) > 1:
         x = _transformed(x, which[:-1], lengths[:-1], True, norm)
     return _from_half(x, which[-1], lengths[-1], norm)
 
 
-@implements(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _real_axes(a, s, axes, norm)
+def _several_axes(transform: Any, numpy_function: Any, default: tuple[int, int] | None) -> Any:
+    def rule(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
+        return transform(as_tracer(a), s, axes, norm)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _real_axes(a, s, axes, norm)
-
-
-@implements(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _half_axes(a, s, axes, norm)
-
-
-@implements(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _half_axes(a, s, axes, norm)
-
+fftn = _several_axes(_complex_axes, np.fft.fftn, None)
+fft2 = _several_axes(_complex_axes, np.fft.fft2, (-2, -1))
+ifftn = _several_axes(_inverse_axes, np.fft.ifftn, None)
+ifft2 = _several_axes(_inverse_axes, np.fft.ifft2, (-2, -1))
+rfftn = _several_axes(_real_axes, np.fft.rfftn, None)
+rfft2 = _several_axes(_real_axes, np.fft.rfft2, (-2, -1))
+irfftn = _several_axes(_half_axes, np.fft.irfftn, None)
+irfft2 = _several_axes(_half_axes, np.fft.irfft2, (-2, -1))
 
 # The order of the frequencies
 

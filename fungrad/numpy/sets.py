@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
+from fungrad.numpy.families import implemented
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
 from fungrad.numpy.searching import search
@@ -222,57 +223,25 @@ def _named(make: Any, x: Any, index: bool, inverse: bool, counts: bool, **sizes:
     return make(*found) if make else found
 
 
-@implements(np.unique_all)
-def _unique_all(x: Any) -> Any:
-    return _named(UniqueAll, x, True, True, True)
+def _of_unique(function: Any, make: Any, index: bool, inverse: bool, counts: bool) -> Any:
+    """Return one of the functions that give some results of `unique`, with or without `size`."""
+    wanted = (index, inverse, counts)
+    numpys = implemented(lambda x: _named(make, x, *wanted), function)
+
+    @extended(numpys)
+    def public(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+        """`size` and `fill_value` as in `unique`. Traced, values are sorted."""
+        if size is None:
+            return numpys(x)
+        return _named(make, x, *wanted, size=size, fill_value=fill_value)
+
+    return public
 
 
-@implements(np.unique_counts)
-def _unique_counts(x: Any) -> Any:
-    return _named(UniqueCounts, x, False, False, True)
-
-
-@implements(np.unique_inverse)
-def _unique_inverse(x: Any) -> Any:
-    return _named(UniqueInverse, x, False, True, False)
-
-
-@implements(np.unique_values)
-def _unique_values(x: Any) -> Any:
-    """Traced, the values are sorted; NumPy gives them in any order."""
-    return _named(None, x, False, False, False)
-
-
-@extended(_unique_all)
-def unique_all(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _unique_all(x)
-    return _named(UniqueAll, x, True, True, True, size=size, fill_value=fill_value)
-
-
-@extended(_unique_counts)
-def unique_counts(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _unique_counts(x)
-    return _named(UniqueCounts, x, False, False, True, size=size, fill_value=fill_value)
-
-
-@extended(_unique_inverse)
-def unique_inverse(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _unique_inverse(x)
-    return _named(UniqueInverse, x, False, True, False, size=size, fill_value=fill_value)
-
-
-@extended(_unique_values)
-def unique_values(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _unique_values(x)
-    return _named(None, x, False, False, False, size=size, fill_value=fill_value)
+unique_all = _of_unique(np.unique_all, UniqueAll, True, True, True)
+unique_counts = _of_unique(np.unique_counts, UniqueCounts, False, False, True)
+unique_inverse = _of_unique(np.unique_inverse, UniqueInverse, False, True, False)
+unique_values = _of_unique(np.unique_values, None, False, False, False)
 
 
 # Two sets

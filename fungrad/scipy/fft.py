@@ -24,6 +24,7 @@ from fungrad.numpy import fft as transforms
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
+from fungrad.scipy.mirrors import mirrors
 from fungrad.scipy.names import missing_name
 
 __all__ = [
@@ -89,17 +90,8 @@ def _one_axis(name: str) -> Any:
     """Return a Fourier transform along an axis."""
     transform = getattr(transforms, name)
 
-    @implements(getattr(scipy.fft, name))
-    def function(
-        x: Any,
-        n: Any = None,
-        axis: int = -1,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        plan: Any = None,
-    ) -> Any:
+    @mirrors(getattr(scipy.fft, name))
+    def function(x: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         return transform(_at_least_single(x), n, axis, norm)
 
     return function
@@ -113,17 +105,8 @@ def _several_axes(name: str, of: str, default: tuple[int, ...] | None) -> Any:
     """
     transform = getattr(transforms, of)
 
-    @implements(getattr(scipy.fft, name))
-    def function(
-        x: Any,
-        s: Any = None,
-        axes: Any = default,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        plan: Any = None,
-    ) -> Any:
+    @mirrors(getattr(scipy.fft, name))
+    def function(x: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
         array = _at_least_single(x)
         lengths, which = _shape_and_axes(array, s, axes)
         if name.startswith("hfft"):
@@ -223,15 +206,13 @@ def _operand(x: Any) -> Any:
 def _along(name: str, sine: bool, inverse: bool) -> Any:
     """Return a cosine or sine transform along an axis."""
 
-    @implements(getattr(scipy.fft, name))
+    @mirrors(getattr(scipy.fft, name))
     def function(
         x: Any,
         type: int = 2,
         n: Any = None,
         axis: int = -1,
         norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
         orthogonalize: bool | None = None,
     ) -> Any:
         kind, norm = _direction(type, norm, inverse)
@@ -243,15 +224,13 @@ def _along(name: str, sine: bool, inverse: bool) -> Any:
 def _over(name: str, sine: bool, inverse: bool) -> Any:
     """Return a cosine or sine transform along several axes, one after the other."""
 
-    @implements(getattr(scipy.fft, name))
+    @mirrors(getattr(scipy.fft, name))
     def function(
         x: Any,
         type: int = 2,
         s: Any = None,
         axes: Any = None,
         norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
         *,
         orthogonalize: bool | None = None,
     ) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.decompositions import cholesky_factor
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.primitives.stacks import adjoint
 from fungrad.scipy.linalg.eigenvalues import eigh, selected_indices
 from fungrad.scipy.linalg.systems import cho_solve, solve
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "cho_solve_banded", "cholesky_banded", "eig_banded", "eigvals_banded", "solve_banded",
@@ -31,15 +31,8 @@ def _dense(ab: Any, lower: int) -> Any:
     return np.where(inside, picked, np.zeros((), ab.dtype))
 
 
-@implements(scipy.linalg.solve_banded)
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.solve_banded)
+def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     """Traced, by LU decomposition of the whole matrix."""
     lower, upper = l_and_u
     x, y = numbers(ab, b)
@@ -56,15 +49,8 @@ def _dense_hermitian(ab: Any, lower: bool) -> Any:
     return half + adjoint(half) - np.diag(np.real(np.diag(half)).astype(half.dtype))
 
 
-@implements(scipy.linalg.solveh_banded)
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.solveh_banded)
+def solveh_banded(ab: Any, b: Any, lower: bool = False) -> Any:
     """Traced, by the Cholesky factor of the whole matrix."""
     x, y = numbers(ab, b)
     if x.shape[-1] != y.shape[0]:
@@ -72,10 +58,8 @@ def solveh_banded(
     return solve(_dense_hermitian(x, lower), y, assume_a="pos")
 
 
-@implements(scipy.linalg.cholesky_banded)
-def cholesky_banded(
-    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.cholesky_banded)
+def cholesky_banded(ab: Any, lower: bool = False) -> Any:
     """Traced, of the whole matrix."""
     (x,) = numbers(ab)
     factor: Any = cholesky_factor(_dense_hermitian(x, lower), lower)
@@ -87,39 +71,29 @@ def cholesky_banded(
     return np.where(inside, picked, x)
 
 
-@implements(scipy.linalg.cho_solve_banded)
-def cho_solve_banded(
-    cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.cho_solve_banded)
+def cho_solve_banded(cb_and_lower: Any, b: Any) -> Any:
     """Traced, by the whole factor."""
     cb, lower = cb_and_lower
     x, y = numbers(cb, b)
     return cho_solve((_dense(x, x.shape[0] - 1 if lower else 0), lower), y)
 
 
-@implements(scipy.linalg.eigvals_banded)
+@mirrors(scipy.linalg.eigvals_banded)
 def eigvals_banded(
-    a_band: Any,
-    lower: bool = False,
-    overwrite_a_band: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
+    a_band: Any, lower: bool = False, select: Any = "a", select_range: Any = None
 ) -> Any:
     """Traced, of the whole matrix; eigenvalues are selected by index only."""
     return eig_banded(a_band, lower, True, False, select, select_range)
 
 
-@implements(scipy.linalg.eig_banded)
+@mirrors(scipy.linalg.eig_banded)
 def eig_banded(
     a_band: Any,
     lower: bool = False,
     eigvals_only: bool = False,
-    overwrite_a_band: bool = False,
     select: Any = "a",
     select_range: Any = None,
-    max_ev: int = 0,
-    check_finite: bool = True,
 ) -> Any:
     """Traced, of the whole matrix; eigenvalues are selected by index only."""
     subset = selected_indices("eig_banded", select, select_range)

@@ -24,6 +24,7 @@ from fungrad.primitives.stacks import (
     real_type,
     rows,
 )
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "cho_factor", "cholesky", "hessenberg", "lu", "lu_factor", "null_space", "orth",
@@ -31,18 +32,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-@implements(scipy.linalg.cholesky)
-def cholesky(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.cholesky)
+def cholesky(a: Any, lower: bool = False) -> Any:
     """The derivative is that by Hermitian matrices, as of `fungrad.numpy.linalg.cholesky`."""
     return cholesky_factor(a, lower)
 
 
-@implements(scipy.linalg.cho_factor)
-def cho_factor(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.cho_factor)
+def cho_factor(a: Any, lower: bool = False) -> Any:
     """Traced, the triangle that is not used is zero."""
     return cholesky_factor(a, lower), lower
 
@@ -61,14 +58,8 @@ def _triangles(packed: Any) -> tuple[Any, Any]:
     return low + ones, Triangle(False)(rows(packed, 0, k))
 
 
-@implements(scipy.linalg.lu)
-def lu(
-    a: Any,
-    permute_l: bool = False,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    p_indices: bool = False,
-) -> Any:
+@mirrors(scipy.linalg.lu)
+def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
     packed, pivots = Lu()(matrices(a))
     low, up = _triangles(packed)
     m = packed.shape[-2]
@@ -83,23 +74,16 @@ def lu(
     return inverse, low, up
 
 
-@implements(scipy.linalg.lu_factor)
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@mirrors(scipy.linalg.lu_factor)
+def lu_factor(a: Any) -> Any:
     return Lu()(matrices(a))
 
 
 # QR
 
 
-@implements(scipy.linalg.qr)
-def qr(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.qr)
+def qr(a: Any, mode: str = "full", pivoting: bool = False) -> Any:
     """Traced, there is no mode 'raw'. Derivatives are those of `fungrad.numpy.linalg.qr`."""
     if mode == "raw":
         raise TypeError(
@@ -118,14 +102,8 @@ def qr(
     return (*results, order) if pivoting else results
 
 
-@implements(scipy.linalg.rq)
-def rq(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.rq)
+def rq(a: Any, mode: str = "full") -> Any:
     """By QR of the adjoint with rows and columns reversed."""
     if mode not in ("full", "r", "economic"):
         raise ValueError("Mode argument should be one of ['full', 'r', 'economic']")
@@ -138,21 +116,14 @@ def rq(
 # Singular values
 
 
-@implements(scipy.linalg.svd)
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
+@mirrors(scipy.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     found = Svd(bool(full_matrices), bool(compute_uv))(matrices(a))
     return found if compute_uv else found[0]
 
 
-@implements(scipy.linalg.svdvals)
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@mirrors(scipy.linalg.svdvals)
+def svdvals(a: Any) -> Any:
     return Svd(vectors=False)(matrices(a))[0]
 
 
@@ -171,15 +142,8 @@ def orth(A: Any, rcond: Any = None) -> Any:
     return columns(u, 0, _rank(s, x.shape, rcond))
 
 
-@implements(scipy.linalg.null_space)
-def null_space(
-    A: Any,
-    rcond: Any = None,
-    *,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
+@mirrors(scipy.linalg.null_space)
+def null_space(A: Any, rcond: Any = None) -> Any:
     """How many vectors there are depends on values, which must be known: not under `jit` or `vmap`."""
     x = _one_matrix(A)
     _, s, vh = Svd(True)(x)
@@ -209,8 +173,8 @@ def polar(a: Any, side: str = "right") -> Any:
     return u, matmul(u, matmul(p, adjoint(u)))
 
 
-@implements(scipy.linalg.orthogonal_procrustes)
-def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+@mirrors(scipy.linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A: Any, B: Any) -> Any:
     x, y = numbers(A, B)
     if x.ndim != 2:
         raise ValueError(f"expected ndim to be 2, but observed {x.ndim}")
@@ -223,15 +187,8 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
 # Forms without a derivative
 
 
-@implements(scipy.linalg.schur)
-def schur(
-    a: Any,
-    output: str = "real",
-    lwork: Any = None,
-    overwrite_a: bool = False,
-    sort: Any = None,
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.schur)
+def schur(a: Any, output: str = "real", sort: Any = None) -> Any:
     """It has no derivative; `eig` has. Traced, it cannot sort."""
     if output not in ("real", "complex", "r", "c"):
         raise ValueError("argument must be 'real', or 'complex'")
@@ -240,10 +197,8 @@ def schur(
     return Schur(output[0] == "r")(matrices(a, square=True))
 
 
-@implements(scipy.linalg.hessenberg)
-def hessenberg(
-    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.hessenberg)
+def hessenberg(a: Any, calc_q: bool = False) -> Any:
     """It has no derivative."""
     h, q = Hessenberg()(matrices(a, square=True))
     return (h, q) if calc_q else h

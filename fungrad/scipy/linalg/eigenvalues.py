@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import hermitian, matrices, numbers
 from fungrad.numpy.promotion import promote
 from fungrad.primitives.decompositions import Cholesky, Eig, Eigh
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 from fungrad.primitives.stacks import adjoint, matmul, symmetrized
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = ["eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "eigvalsh_tridiagonal"]
 
 
-@implements(scipy.linalg.eig)
+@mirrors(scipy.linalg.eig)
 def eig(
-    a: Any,
-    b: Any = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
+    a: Any, b: Any = None, left: bool = False, right: bool = True, homogeneous_eigvals: bool = False
 ) -> Any:
     """Derivatives keep vectors of norm 1 and their largest elements real.
 
@@ -58,34 +50,22 @@ def _with_inverse(a: Any, b: Any) -> Any:
     return Solve()(matrices(y, square=True), matrices(x, square=True))
 
 
-def _eigvals(*args: Any, **kwargs: Any) -> Any:
+@mirrors(scipy.linalg.eigvals)
+def eigvals(a: Any, b: Any = None, homogeneous_eigvals: bool = False) -> Any:
     """Traced, `b` must be invertible."""
-    given = _EIGVALS.bind(*args, **kwargs).arguments
-    homogeneous = given.get("homogeneous_eigvals", False)
-    return eig(given["a"], given.get("b"), right=False, homogeneous_eigvals=homogeneous)
+    return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
 
-_EIGVALS = inspect.signature(
-    scipy.linalg.eigvals
-)  # which in SciPy 1.18 got a parameter in the middle
-_eigvals.__signature__ = _EIGVALS  # type: ignore[attr-defined]
-eigvals = implements(scipy.linalg.eigvals)(_eigvals)
-
-
-@implements(scipy.linalg.eigh)
+@mirrors(scipy.linalg.eigh)
 def eigh(
     a: Any,
     b: Any = None,
     *,
     lower: bool = True,
     eigvals_only: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
     type: int = 1,
-    check_finite: bool = True,
     subset_by_index: Any = None,
     subset_by_value: Any = None,
-    driver: Any = None,
 ) -> Any:
     """Derivatives are those by Hermitian matrices. A subset is taken of all eigenvalues.
 
@@ -132,19 +112,15 @@ def _standard(a: Any, factor: Any, type: int) -> Any:
     return matmul(adjoint(factor), matmul(a, factor))
 
 
-@implements(scipy.linalg.eigvalsh)
+@mirrors(scipy.linalg.eigvalsh)
 def eigvalsh(
     a: Any,
     b: Any = None,
     *,
     lower: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
     type: int = 1,
-    check_finite: bool = True,
     subset_by_index: Any = None,
     subset_by_value: Any = None,
-    driver: Any = None,
 ) -> Any:
     """See `eigh`."""
     return eigh(
@@ -167,16 +143,9 @@ def selected_indices(name: str, select: Any, select_range: Any) -> Any:
     raise TypeError(f"{name}: traced eigenvalues are selected by index: select='i'")
 
 
-@implements(scipy.linalg.eigh_tridiagonal)
+@mirrors(scipy.linalg.eigh_tridiagonal)
 def eigh_tridiagonal(
-    d: Any,
-    e: Any,
-    eigvals_only: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
+    d: Any, e: Any, eigvals_only: bool = False, select: Any = "a", select_range: Any = None
 ) -> Any:
     """Traced, by `eigh` of the whole matrix; eigenvalues are selected by index only."""
     subset = selected_indices("eigh_tridiagonal", select, select_range)
@@ -187,15 +156,7 @@ def eigh_tridiagonal(
     return eigh(matrix, eigvals_only=eigvals_only, subset_by_index=subset)
 
 
-@implements(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(
-    d: Any,
-    e: Any,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
-) -> Any:
+@mirrors(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, select: Any = "a", select_range: Any = None) -> Any:
     """See `eigh_tridiagonal`."""
     return eigh_tridiagonal(d, e, True, select, select_range)

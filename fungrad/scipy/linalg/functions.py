@@ -22,6 +22,7 @@ from fungrad.primitives.linalg import Inv, Solve
 from fungrad.primitives.matrix_functions import Frechet, MatrixFunction, SquareRoot
 from fungrad.primitives.stacks import matmul, scaled_columns
 from fungrad.scipy.arguments import double
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "coshm", "cosm", "expm", "expm_frechet", "fractional_matrix_power", "funm", "logm", "signm",
@@ -48,10 +49,8 @@ def expm(A: Any) -> Any:
     return _EXP(reshaped(double(a), (1, 1)) if a.shape in ((), (1,)) else _square(a))
 
 
-@implements(scipy.linalg.expm_frechet)
-def expm_frechet(
-    A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.expm_frechet)
+def expm_frechet(A: Any, E: Any, compute_expm: bool = True) -> Any:
     """Traced, `method` means nothing: the derivative is a block of the exponential of a larger matrix."""
     a, e = [_square(x) for x in numbers(double(A), double(E))]
     stack = broadcast_shapes("expm_frechet", [x.type.update(shape=x.shape[:-2]) for x in (a, e)])
@@ -67,8 +66,8 @@ def logm(A: Any, disp: Any = _missing) -> Any:
     return _LOG(_square(double(A)))
 
 
-@implements(scipy.linalg.sqrtm)
-def sqrtm(A: Any, disp: Any = _missing, blocksize: Any = _missing) -> Any:
+@mirrors(scipy.linalg.sqrtm)
+def sqrtm(A: Any, disp: Any = _missing) -> Any:
     """The principal square root. Its derivative needs an invertible matrix."""
     _without_estimate("sqrtm", disp)
     return SquareRoot()(_square(A))

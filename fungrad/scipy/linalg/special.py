@@ -14,6 +14,7 @@ from fungrad.numpy.linalg.operands import numbers
 from fungrad.numpy.promotion import as_tracer, promote
 from fungrad.numpy.shape import reshaped
 from fungrad.scipy.arguments import double
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "block_diag", "circulant", "companion", "convolution_matrix", "dft", "diagsvd", "fiedler",
@@ -156,8 +157,8 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
 # Systems of such matrices
 
 
-@implements(scipy.linalg.solve_toeplitz)
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+@mirrors(scipy.linalg.solve_toeplitz)
+def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
     """Traced, by LU decomposition of the whole matrix; in double precision, as SciPy."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return _solved(double(toeplitz_of(c, r)), b)
@@ -176,8 +177,8 @@ def _solved(matrix: Any, b: Any) -> Any:
     return reshaped(found, y.shape)
 
 
-@implements(scipy.linalg.matmul_toeplitz)
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+@mirrors(scipy.linalg.matmul_toeplitz)
+def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
     """Traced, by a product with the whole matrix; in double precision, as SciPy."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     y = double(as_tracer(x))
@@ -186,15 +187,9 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
     return reshaped(product, (product.shape[0], *y.shape[1:]))
 
 
-@implements(scipy.linalg.solve_circulant)
+@mirrors(scipy.linalg.solve_circulant)
 def solve_circulant(
-    c: Any,
-    b: Any,
-    singular: str = "raise",
-    tol: Any = None,
-    caxis: int = -1,
-    baxis: int = 0,
-    outaxis: int = 0,
+    c: Any, b: Any, singular: str = "raise", caxis: int = -1, baxis: int = 0, outaxis: int = 0
 ) -> Any:
     """Traced, by LU decomposition of the whole matrix, for vectors c; singular ones raise."""
     if singular != "raise":

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.decompositions import cholesky_factor
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
 from fungrad.numpy.linalg.systems import lstsq as numpy_lstsq
@@ -18,6 +17,7 @@ from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed
 from fungrad.scipy.arguments import double
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "cho_solve", "det", "inv", "lstsq", "lu_solve", "norm", "pinv", "pinvh", "solve",
@@ -51,16 +51,9 @@ def _transposed(a: Any, trans: Any) -> tuple[Any, bool]:
     return (a if kind == 0 else transposed(a) if kind == 1 else adjoint(a)), kind != 0
 
 
-@implements(scipy.linalg.solve)
+@mirrors(scipy.linalg.solve)
 def solve(
-    a: Any,
-    b: Any,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    assume_a: Any = None,
-    transposed: bool = False,
+    a: Any, b: Any, lower: bool = False, assume_a: Any = None, transposed: bool = False
 ) -> Any:
     """Of a symmetric or Hermitian matrix one triangle is read; derivatives are those by such matrices.
 
@@ -116,15 +109,9 @@ def _solve_structured(a: Any, b: Any, kind: str, lower: bool) -> Any:
     return solved(Solve(), a, b)
 
 
-@implements(scipy.linalg.solve_triangular)
+@mirrors(scipy.linalg.solve_triangular)
 def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: Any = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False
 ) -> Any:
     x, y, is_vector = _system(a, b)
     x, was_transposed = _transposed(x, trans)
@@ -138,19 +125,15 @@ def _by_cholesky(factor: Any, lower: bool, b: Any) -> Any:
     return solved(TriangularSolve(False), adjoint(low), half)
 
 
-@implements(scipy.linalg.cho_solve)
-def cho_solve(
-    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.cho_solve)
+def cho_solve(c_and_lower: Any, b: Any) -> Any:
     c, lower = c_and_lower
     x, y, is_vector = _system(c, b)
     return _result(_by_cholesky(x, bool(lower), y), is_vector)
 
 
-@implements(scipy.linalg.lu_solve)
-def lu_solve(
-    lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.lu_solve)
+def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0) -> Any:
     packed, pivots = lu_and_piv
     x, y, is_vector = _system(packed, b)
     order = Permutation(x.shape[-1])(as_tracer(pivots))
@@ -173,15 +156,8 @@ def _reordered(y: Any, order: Any) -> Any:
 # Inverses
 
 
-@implements(scipy.linalg.inv)
-def inv(
-    a: Any,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    *,
-    assume_a: Any = None,
-    lower: bool = False,
-) -> Any:
+@mirrors(scipy.linalg.inv)
+def inv(a: Any, *, assume_a: Any = None, lower: bool = False) -> Any:
     """See `solve` for what `assume_a` does."""
     x = matrices(a, square=True)
     if assume_a in (None, "gen", "general"):
@@ -191,8 +167,8 @@ def inv(
     )
 
 
-@implements(scipy.linalg.det)
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@mirrors(scipy.linalg.det)
+def det(a: Any) -> Any:
     """In double precision, as SciPy. The first and second derivatives are right for singular matrices too."""
     return np.linalg.det(double(a))
 
@@ -207,29 +183,17 @@ def _pseudoinverse(x: Any, s: Any, atol: Any, rtol: Any, is_hermitian: bool) -> 
     return Pinv(is_hermitian)(x, as_tracer(relative)), rank
 
 
-@implements(scipy.linalg.pinv)
-def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@mirrors(scipy.linalg.pinv)
+def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False) -> Any:
     """The derivative is for changes that keep the rank."""
     x = matrices(a)
     inverse, rank = _pseudoinverse(x, np.linalg.svdvals(x), atol, rtol, False)
     return (inverse, rank) if return_rank else inverse
 
 
-@implements(scipy.linalg.pinvh)
+@mirrors(scipy.linalg.pinvh)
 def pinvh(
-    a: Any,
-    atol: Any = None,
-    rtol: Any = None,
-    lower: bool = True,
-    return_rank: bool = False,
-    check_finite: bool = True,
+    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False
 ) -> Any:
     """The derivative is for changes that keep the rank, by Hermitian matrices."""
     x = symmetrized(hermitian(a), lower)
@@ -237,16 +201,8 @@ def pinvh(
     return (inverse, rank) if return_rank else inverse
 
 
-@implements(scipy.linalg.lstsq)
-def lstsq(
-    a: Any,
-    b: Any,
-    cond: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> Any:
+@mirrors(scipy.linalg.lstsq)
+def lstsq(a: Any, b: Any, cond: Any = None) -> Any:
     """Derivatives are for changes that keep the rank.
 
     Traced, singular values are always computed, and residuals are NaN where the rank is less than the number of
@@ -267,9 +223,7 @@ def lstsq(
     return solution, residuals, rank, s
 
 
-@implements(scipy.linalg.norm)
-def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
-) -> Any:
+@mirrors(scipy.linalg.norm)
+def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The derivative at 0 of norms that have none is 0."""
     return np.linalg.norm(as_tracer(a), ord, axis, keepdims)

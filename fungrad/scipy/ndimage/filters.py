@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.numpy.storing import store, writable_out
 from fungrad.primitives.elementwise import real_dtype
@@ -120,32 +121,24 @@ def _along(
     return np.moveaxis(found, -1, axis)
 
 
-@implements(scipy.ndimage.correlate1d)
-def correlate1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
-    found = _along(input, weights, axis, mode, cval, origin, False)
-    return finished("correlate1d", found, strong(input), output)
+def _sliding_along(function: Any, convolution: bool) -> Any:
+    def rule(
+        input: Any,
+        weights: Any,
+        axis: int = -1,
+        output: Any = None,
+        mode: str = "reflect",
+        cval: Any = 0.0,
+        origin: int = 0,
+    ) -> Any:
+        found = _along(input, weights, axis, mode, cval, origin, convolution)
+        return finished(function.__name__, found, strong(input), output)
+
+    return implemented(rule, function)
 
 
-@implements(scipy.ndimage.convolve1d)
-def convolve1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
-    found = _along(input, weights, axis, mode, cval, origin, True)
-    return finished("convolve1d", found, strong(input), output)
+correlate1d = _sliding_along(scipy.ndimage.correlate1d, False)
+convolve1d = _sliding_along(scipy.ndimage.convolve1d, True)
 
 
 def _over(
@@ -173,34 +166,25 @@ def _checked_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple(range(ndim)) if axes is None else normalize_axis_tuple(axes, ndim)
 
 
-@implements(scipy.ndimage.correlate)
-def correlate(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
-    found = _over(input, weights, mode, cval, origin, axes, False)
-    return finished("correlate", found, strong(input), output)
+def _sliding(function: Any, convolution: bool) -> Any:
+    def rule(
+        input: Any,
+        weights: Any,
+        output: Any = None,
+        mode: str = "reflect",
+        cval: Any = 0.0,
+        origin: Any = 0,
+        *,
+        axes: Any = None,
+    ) -> Any:
+        found = _over(input, weights, mode, cval, origin, axes, convolution)
+        return finished(function.__name__, found, strong(input), output)
+
+    return implemented(rule, function)
 
 
-@implements(scipy.ndimage.convolve)
-def convolve(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
-    found = _over(input, weights, mode, cval, origin, axes, True)
-    return finished("convolve", found, strong(input), output)
+correlate = _sliding(scipy.ndimage.correlate, False)
+convolve = _sliding(scipy.ndimage.convolve, True)
 
 
 # Filters of one axis after the other. Between two axes SciPy keeps the dtype of the result.
@@ -329,33 +313,27 @@ def gaussian_filter(
     return _axis_by_axis("gaussian_filter", input, output, steps)
 
 
-@implements(scipy.ndimage.sobel)
-def sobel(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Any:
-    return _edges("sobel", [1, 2, 1], input, axis, output, mode, cval)
+def _edges(function: Any, smooth: list[int]) -> Any:
+    """Return a filter: differences along one axis, smoothed along the others."""
+
+    def rule(
+        input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
+    ) -> Any:
+        input = strong(input)
+        ndim = input.ndim
+        axis, modes = normalize_axis_index(axis, ndim), per_axis(mode, ndim)
+        others = [(a, smooth) for a in range(ndim) if a != axis]
+        steps = [
+            lambda x, a=a, taps=taps: correlate1d(x, np.array(taps), a, None, modes[a], cval)
+            for a, taps in [(axis, [-1, 0, 1]), *others]
+        ]
+        return _axis_by_axis(function.__name__, input, output, steps)
+
+    return implemented(rule, function)
 
 
-@implements(scipy.ndimage.prewitt)
-def prewitt(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Any:
-    return _edges("prewitt", [1, 1, 1], input, axis, output, mode, cval)
-
-
-def _edges(
-    name: str, smooth: list[int], input: Any, axis: int, output: Any, mode: Any, cval: Any
-) -> Any:
-    """Differences along one axis, smoothed along the others."""
-    input = strong(input)
-    ndim = input.ndim
-    axis, modes = normalize_axis_index(axis, ndim), per_axis(mode, ndim)
-    others = [(a, smooth) for a in range(ndim) if a != axis]
-    steps = [
-        lambda x, a=a, taps=taps: correlate1d(x, np.array(taps), a, None, modes[a], cval)
-        for a, taps in [(axis, [-1, 0, 1]), *others]
-    ]
-    return _axis_by_axis(name, input, output, steps)
+sobel = _edges(scipy.ndimage.sobel, [1, 2, 1])
+prewitt = _edges(scipy.ndimage.prewitt, [1, 1, 1])
 
 
 @implements(scipy.ndimage.laplace)
