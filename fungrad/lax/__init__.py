@@ -28,7 +28,6 @@ _MODULES = (
     "collectives",
     "contraction",
     "control",
-    "conv_shapes",
     "conversion",
     "convolution",
     "creation",

@@ -17,8 +17,18 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, Shape, type_of
 
 
+class Rearrangement(Primitive):
+    """What moves or repeats the elements of an array, and computes nothing: the result may show its memory."""
+
+    linear = (0,)
+    view = True
+    warns = False
+    rearranges = True
+    total = True
+
+
 @primitive
-class Broadcast(Primitive):
+class Broadcast(Rearrangement):
     """Repeat along new axes: the result has `shape`, of which `axes` are not in the operand.
 
     Transposes to `ReduceSum` over `axes`. (NumPy's stretching of axes of length 1 is a `Reshape`
@@ -27,12 +37,6 @@ class Broadcast(Primitive):
 
     shape: Shape
     axes: tuple[int, ...]
-
-    linear = (0,)
-    view = True
-    warns = False
-    rearranges = True
-    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         kept = tuple(n for i, n in enumerate(self.shape) if i not in self.axes)
@@ -108,16 +112,10 @@ def without_axes(reduction: Any, x: ArrayType) -> Shape:
 
 
 @primitive
-class Reshape(Primitive):
+class Reshape(Rearrangement):
     """Give the elements, in row-major order, another shape."""
 
     shape: Shape
-
-    linear = (0,)
-    view = True
-    warns = False
-    rearranges = True
-    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if math.prod(self.shape) != x.size:
@@ -138,16 +136,10 @@ class Reshape(Primitive):
 
 
 @primitive
-class Permute(Primitive):
+class Permute(Rearrangement):
     """Reorder the axes: axis `i` of the result is axis `axes[i]` of the operand."""
 
     axes: tuple[int, ...]
-
-    linear = (0,)
-    view = True
-    warns = False
-    rearranges = True
-    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if sorted(self.axes) != list(range(x.ndim)):

@@ -13,6 +13,7 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.primitives.shaping import (
+    Rearrangement,
     ReduceSum,
     Reshape,
     expand,
@@ -23,16 +24,10 @@ from fungrad.primitives.shaping import (
 
 
 @primitive
-class Reverse(Primitive):
+class Reverse(Rearrangement):
     """Reverse the order of the elements along `axes`."""
 
     axes: tuple[int, ...]
-
-    linear = (0,)
-    view = True
-    warns = False
-    rearranges = True
-    total = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         without_axes(self, x)
@@ -113,7 +108,7 @@ class Concatenate(Primitive):
 
 
 @primitive
-class Slice(Primitive):
+class Slice(Rearrangement):
     """Take the elements `start`, `start + step`, ... before `stop` along each axis.
 
     Bounds lie within the operand and steps are positive. The result lacks the axes `dropped`, along each of
@@ -125,11 +120,6 @@ class Slice(Primitive):
     step: tuple[int, ...]
     dropped: tuple[int, ...] = ()
 
-    linear = (0,)
-    view = True
-    warns = False
-    rearranges = True
-    total = True
     picks = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
