@@ -22,8 +22,8 @@ __array_api_version__: str = np.__array_api_version__
 """The version of the standard that the functions follow: what NumPy follows, for they are NumPy's."""
 
 
-__array_namespace_info__: Any = getattr(np, "__array_namespace_info__", None)
-"""What the arrays can do (devices, dtypes, capabilities): NumPy's own, which has it since 2.1."""
+__array_namespace_info__ = np.__array_namespace_info__
+"""What the arrays can do (devices, dtypes, capabilities): NumPy's own."""
 
 
 def _namespace(self: Tracer, /, *, api_version: Any = None) -> ModuleType:

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.numpy import ufuncs
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
@@ -65,21 +65,17 @@ for _ufunc in ACCUMULATIONS:
 ufuncs.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
 
 
-def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    x = as_tracer(a)
-    if axis is None or not x.ndim:
-        x, axis = reshaped(x, (x.size,)), axis or 0
-    return accumulate(ufunc, x, axis, dtype, out)
+def _cumulative(numpy_function: Any, ufunc: np.ufunc) -> Any:
+    def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        x = as_tracer(a)
+        if axis is None or not x.ndim:
+            x, axis = reshaped(x, (x.size,)), axis or 0
+        return accumulate(ufunc, x, axis, dtype, out)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    return _cumulative(np.add, a, axis, dtype, out)
-
-
-@implements(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    return _cumulative(np.multiply, a, axis, dtype, out)
+cumsum, cumprod = _cumulative(np.cumsum, np.add), _cumulative(np.cumprod, np.multiply)
 
 
 def _from_initial(ufunc: np.ufunc, x: Any, axis: Any, include_initial: bool, **kwargs: Any) -> Any:
@@ -96,32 +92,20 @@ def _from_initial(ufunc: np.ufunc, x: Any, axis: Any, include_initial: bool, **k
     return np.pad(result, before, constant_values=ufunc.identity)
 
 
-def _cumulative_sum(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    return _from_initial(np.add, x, axis, include_initial, dtype=dtype, out=out)
+def _with_initial(numpy_function: Any, ufunc: np.ufunc) -> Any:
+    def rule(
+        x: Any,
+        /,
+        *,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        include_initial: bool = False,
+    ) -> Any:
+        return _from_initial(ufunc, x, axis, include_initial, dtype=dtype, out=out)
+
+    return implemented(rule, numpy_function)
 
 
-def _cumulative_prod(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    return _from_initial(np.multiply, x, axis, include_initial, dtype=dtype, out=out)
-
-
-_cumulative_sum.__name__, _cumulative_prod.__name__ = "cumulative_sum", "cumulative_prod"
-
-# NumPy has these since 2.1; what they do with tracers is also right for arrays.
-cumulative_sum = implements(getattr(np, "cumulative_sum", _cumulative_sum))(_cumulative_sum)
-cumulative_prod = implements(getattr(np, "cumulative_prod", _cumulative_prod))(_cumulative_prod)
+cumulative_sum = _with_initial(np.cumulative_sum, np.add)
+cumulative_prod = _with_initial(np.cumulative_prod, np.multiply)

@@ -199,17 +199,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return _split_along("dsplit", 3, 2, ary, indices_or_sections)
 
 
-def _plain_unstack(x: Any, /, *, axis: int = 0) -> Any:
-    """Split an array into a sequence of arrays along the given axis."""
-    return tuple(np.moveaxis(x, axis, 0))
-
-
-_plain_unstack.__name__ = "unstack"
-
-
-@implements(
-    getattr(np, "unstack", _plain_unstack), view=True, zero_d=False
-)  # NumPy has it since 2.1
+@implements(np.unstack, view=True, zero_d=False)
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     x = as_tracer(x)
     if x.ndim == 0:

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.extended import extended
+from fungrad.numpy.families import implemented
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer
 from fungrad.numpy.reductions import is_exact
@@ -43,81 +44,65 @@ def _opposite(x: Any) -> Any:
     return ~x if is_exact(x.dtype) else -x
 
 
-@implements(np.sort)
-def _sort(
-    a: Any,
-    axis: Any = -1,
-    kind: Any = None,
-    order: Any = None,
-    *,
-    stable: Any = None,
-    descending: Any = None,
-) -> Any:
-    x, axis = _to_sort(a, axis, order)
-    sort = Sort(axis, 1, _is_stable(kind, stable, descending))
-    return _opposite(sort(_opposite(x))[0]) if descending else sort(x)[0]
-
-
-@implements(np.argsort)
-def _argsort(
-    a: Any,
-    axis: Any = -1,
-    kind: Any = None,
-    order: Any = None,
-    *,
-    stable: Any = None,
-    descending: Any = None,
-) -> Any:
-    if not np.ndim(a):
-        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in sort
-    x, axis = _to_sort(a, axis, order)
-    sort = ArgSort(axis, _is_stable(kind, stable, descending))
-    return sort(_opposite(x) if descending else x)
-
-
 NUMPY_DESCENDS = "descending" in inspect.signature(np.sort).parameters
 """Whether NumPy's functions have `descending`, as they do since 2.5."""
 
 
-@extended(_sort)
-def sort(
-    a: Any,
-    axis: Any = -1,
-    kind: Any = None,
-    order: Any = None,
-    *,
-    stable: Any = None,
-    descending: Any = None,
-) -> Any:
-    """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last."""
-    if not descending:
-        return _sort(a, axis, kind, order, stable=stable)
-    if NUMPY_DESCENDS or has_tracer((a,)):
-        return _sort(a, axis, kind, order, stable=stable, descending=True)
-    _is_stable(kind, stable, descending)
-    return _opposite(_sort(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
+def _ordering(numpy_function: Any, traced: Any, of_plain: Any) -> Any:
+    """Return `sort` or `argsort`; `of_plain` is done to what NumPy's gives of the opposite of plain numbers."""
+
+    def rule(
+        a: Any,
+        axis: Any = -1,
+        kind: Any = None,
+        order: Any = None,
+        *,
+        stable: Any = None,
+        descending: Any = None,
+    ) -> Any:
+        return traced(a, axis, order, _is_stable(kind, stable, descending), descending)
+
+    numpys = implemented(rule, numpy_function)
+
+    @extended(numpys)
+    def public(
+        a: Any,
+        axis: Any = -1,
+        kind: Any = None,
+        order: Any = None,
+        *,
+        stable: Any = None,
+        descending: Any = None,
+    ) -> Any:
+        """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last.
+
+        What is equal stays in order if `stable`.
+        """
+        if not descending:
+            return numpys(a, axis, kind, order, stable=stable)
+        if NUMPY_DESCENDS or has_tracer((a,)):
+            return numpys(a, axis, kind, order, stable=stable, descending=True)
+        _is_stable(kind, stable, descending)
+        return of_plain(numpys(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
+
+    return public
 
 
-@extended(_argsort)
-def argsort(
-    a: Any,
-    axis: Any = -1,
-    kind: Any = None,
-    order: Any = None,
-    *,
-    stable: Any = None,
-    descending: Any = None,
-) -> Any:
-    """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last.
+def _sorted(a: Any, axis: Any, order: Any, stable: bool, descending: Any) -> Any:
+    x, axis = _to_sort(a, axis, order)
+    sort = Sort(axis, 1, stable)
+    return _opposite(sort(_opposite(x))[0]) if descending else sort(x)[0]
 
-    What is equal stays in order if `stable`.
-    """
-    if not descending:
-        return _argsort(a, axis, kind, order, stable=stable)
-    if NUMPY_DESCENDS or has_tracer((a,)):
-        return _argsort(a, axis, kind, order, stable=stable, descending=True)
-    _is_stable(kind, stable, descending)
-    return _argsort(_opposite(np.asanyarray(a)), axis, order=order, stable=stable)
+
+def _positions(a: Any, axis: Any, order: Any, stable: bool, descending: Any) -> Any:
+    if not np.ndim(a):
+        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in sort
+    x, axis = _to_sort(a, axis, order)
+    return ArgSort(axis, stable)(_opposite(x) if descending else x)
+
+
+sort = _ordering(np.sort, _sorted, _opposite)
+argsort = _ordering(np.argsort, _positions, lambda positions: positions)
 
 
 @implements(np.partition)

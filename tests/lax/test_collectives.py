@@ -10,9 +10,9 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.core.axes import open_axes
 from fungrad.core.config import checking
-from fungrad.lax import collectives as lax
 from fungrad.primitives import collectives
 from fungrad.primitives.collectives import Collective
 from tests.backends.fake_cupy import make_module

@@ -226,7 +226,7 @@ def test_on_the_device(monkeypatch, function):
 
 
 def test_what_is_no_monoid():
-    closed = lambda f: fg.control.programs.close("f", f, 1.0, 1.0).program
+    closed = lambda f: fg.programs.closing.close("f", f, 1.0, 1.0).program
     assert monoid_of(closed(lambda x, y: x + y)) is not None
     for f in (lambda x, y: x, lambda x, y: x + x, lambda x, y: x - y, lambda x, y: 2 * (x + y)):
         assert monoid_of(closed(f)) is None
