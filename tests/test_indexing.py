@@ -24,11 +24,11 @@ from fungrad.primitives.indexing import (
     Gather,
     Scatter,
     UpdateSlice,
-    _write_in_rounds,
     take,
     take_along_axis,
 )
 from fungrad.primitives.slices import Slice
+from fungrad.primitives.writing import write_in_rounds
 from tests.samples import contraction
 
 SHAPES = [(), (5,), (3, 4), (3, 4, 2), (2, 3, 4, 5)]
@@ -565,7 +565,7 @@ def test_scatter_in_rounds(kind, rng):
     updates = sample((20, 2), seed=1)
     out = np.array(x)
     ufunc = getattr(np, UFUNCS[kind] or "", None)
-    _write_in_rounds(np, ufunc, out, updates, tuple(indices))
+    write_in_rounds(np, ufunc, out, updates, tuple(indices))
     same(out, Scatter(kind)(x, updates, *indices))
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fungrad.primitives.indexing import LONG_ROW, Gather, Scatter, UpdateSlice
+from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
+from fungrad.primitives.writing import LONG_ROW
 from tests.samples.row import Sample, booleans, complexes, integers, reals
 
 COMBINE: dict[str, Callable[..., np.ndarray]] = {

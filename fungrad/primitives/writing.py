@@ -1,0 +1,98 @@
+"""Writing into arrays at places that may be hit repeatedly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.types import Shape
+
+LONG_ROW = 512
+"""Elements from which rows are accumulated one by one: then a loop over them is no overhead."""
+
+
+def _rows(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
+    """Return the positions of rows of an array with axes `shape`, counted in row-major order.
+
+    Raises IndexError as NumPy does.
+    """
+    rows: Any = 0
+    for axis, (n, index) in enumerate(zip(shape, indices, strict=True)):
+        i = index.reshape(-1)
+        if i.dtype.kind != "i" or i.dtype.itemsize < 8:
+            i = i.astype(np.int64)
+        if xp is np:
+            low, high = int(i.min(initial=0)), int(i.max(initial=-1))
+            if low < -n or high >= n:
+                bad = i[(i < -n) | (i >= n)][0]
+                raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+            if low < 0:
+                i = np.where(i < 0, i + n, i)
+        else:
+            i = i % max(n, 1)  # as CuPy's own indexing does, which does not raise
+        rows = rows * n + i if axis else i
+    return rows
+
+
+def write(ufunc: np.ufunc | None, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine NumPy arrays, in the order of the updates, where places may be hit repeatedly."""
+    k = len(indices)
+    if ufunc is None:
+        # NumPy writes at contiguous index arrays in order; for others the order is its own affair.
+        flat = tuple([np.ascontiguousarray(i).reshape(-1) for i in indices])
+        out[flat] = updates.reshape(flat[0].shape + out.shape[k:])
+        return
+    if out.ndim == 1:
+        ufunc.at(out, indices[0].reshape(-1), updates.reshape(-1))
+        return
+    # ufunc.at is several times faster with one index of a flat array than with anything else.
+    rows = _rows(np, out.shape[:k], indices)
+    width = math.prod(out.shape[k:])
+    if width < LONG_ROW:
+        places = rows[:, None] * width + np.arange(width) if width != 1 else rows
+        ufunc.at(out.reshape(-1), places.reshape(-1), updates.reshape(-1))
+    else:
+        target = out.reshape(-1, width)
+        for row, update in zip(rows.tolist(), updates.reshape(-1, width), strict=True):
+            ufunc(target[row], update, out=target[row])
+
+
+def write_on_gpu(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine CuPy arrays where places may be hit repeatedly."""
+    if ufunc is not None:
+        try:
+            ufunc.at(out, tuple(indices), updates)
+            return
+        except (TypeError, AttributeError, NotImplementedError):
+            pass  # there is no atomic operation for this ufunc and dtype
+    write_in_rounds(xp, ufunc, out, updates, indices)
+
+
+def write_in_rounds(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
+    """Combine the first update of every place, then the second of every place, ...
+
+    In order, and with operations on whole arrays only. To set, the last update of each place suffices.
+    """
+    if not out.size:
+        return
+    k = len(indices)
+    rows = _rows(xp, out.shape[:k], indices)
+    target = out.reshape(math.prod(out.shape[:k]), -1)
+    updates = updates.reshape(len(rows), -1)
+    order = np.argsort(rows, kind="stable") if xp is np else xp.argsort(rows)  # CuPy's is stable
+    rows = rows[order]
+    differs, end = rows[1:] != rows[:-1], xp.ones(1, bool)
+    if ufunc is None:
+        last = xp.concatenate([differs, end])
+        target[rows[last]] = updates[order[last]]
+        return
+    numbers = xp.arange(len(rows))
+    starts = numbers[xp.concatenate([end, differs])]
+    turn = numbers - starts[xp.searchsorted(starts, numbers, side="right") - 1]
+    for t in range(int(turn.max()) + 1):
+        now = turn == t
+        places = rows[now]
+        target[places] = ufunc(target[places], updates[order[now]])
