@@ -13,6 +13,7 @@ from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extended
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
@@ -228,23 +229,19 @@ def sinc(x: Any) -> Any:
 # Comparison
 
 
-def _is_infinity(x: Any, negative: bool) -> Any:
-    array = as_tracer(x)
-    if array.dtype.kind == "c":
-        raise TypeError(
-            f"This operation is not supported for {array.dtype} values because it would be ambiguous."
-        )
-    return apply(e.equal, (array, -math.inf if negative else math.inf))
+def _is_infinity(numpy_function: Any, infinity: float) -> Any:
+    def rule(x: Any, out: Any = None) -> Any:
+        array = as_tracer(x)
+        if array.dtype.kind == "c":
+            raise TypeError(
+                f"This operation is not supported for {array.dtype} values because it would be ambiguous."
+            )
+        return apply(e.equal, (array, infinity))
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.isposinf)
-def isposinf(x: Any, out: Any = None) -> Any:
-    return _is_infinity(x, False)
-
-
-@implements(np.isneginf)
-def isneginf(x: Any, out: Any = None) -> Any:
-    return _is_infinity(x, True)
+isposinf, isneginf = _is_infinity(np.isposinf, math.inf), _is_infinity(np.isneginf, -math.inf)
 
 
 @implements(np.isclose)

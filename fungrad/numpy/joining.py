@@ -14,6 +14,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote, strong
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.slices import Concatenate, index_axis, slice_axis
@@ -177,26 +178,19 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     return array_split(x, indices_or_sections, axis)
 
 
-def _split_along(name: str, dimensions: int, axis: int, ary: Any, where: Any) -> Any:
-    x = as_tracer(ary)
-    if x.ndim < dimensions:
-        raise ValueError(f"{name} only works on arrays of {dimensions} or more dimensions")
-    return split(x, where, axis if x.ndim > 1 else 0)
+def _split_along(numpy_function: Any, dimensions: int, axis: int) -> Any:
+    def rule(ary: Any, indices_or_sections: Any) -> Any:
+        x = as_tracer(ary)
+        if x.ndim < dimensions:
+            name = numpy_function.__name__
+            raise ValueError(f"{name} only works on arrays of {dimensions} or more dimensions")
+        return split(x, indices_or_sections, axis if x.ndim > 1 else 0)
+
+    return implemented(rule, numpy_function, view=True)
 
 
-@implements(np.hsplit, view=True)
-def hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split_along("hsplit", 1, 1, ary, indices_or_sections)
-
-
-@implements(np.vsplit, view=True)
-def vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split_along("vsplit", 2, 0, ary, indices_or_sections)
-
-
-@implements(np.dsplit, view=True)
-def dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split_along("dsplit", 3, 2, ary, indices_or_sections)
+hsplit, vsplit = _split_along(np.hsplit, 1, 1), _split_along(np.vsplit, 2, 0)
+dsplit = _split_along(np.dsplit, 3, 2)
 
 
 @implements(np.unstack, view=True, zero_d=False)
