@@ -1,6 +1,6 @@
 """NumPy indexing of tracers: ``x[key]``, and the array that ``x[key] = values`` would make.
 
-A key is brought to one form, a `Plan`: cut out a region with static slices, arrange its axes so that
+A key is brought to one form, a `Plan` (`index_plan.py`): cut out a region with static slices, arrange its axes so that
 those with index arrays lead, gather, and put the axes of the result where NumPy has them. Reading runs
 the plan forwards; writing runs it backwards with the values. Every error is NumPy's own: where a key
 is refused, NumPy is asked what it says about it.
@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.tracer import Recorder, Tracer, innermost_trace, known_value, resolve
 from fungrad.core.types import Shape, type_of
+from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Permute, Reshape, inverse_permutation
-from fungrad.primitives.slices import Reverse, Slice
+from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.slices import Slice
 
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda x, update: update,
@@ -88,45 +89,6 @@ def setitem_functional(
     scatter = Scatter(kind, unique or _are_unique(shape, arrays, distinct))
     changed = _run(plan.undo_arrange, scatter(_region(plan, x), updates, *indices))
     return changed if plan.region is None else _update(plan.region, x, changed, "set")
-
-
-class Plan(NamedTuple):
-    """How a key picks elements, apart from the values of its index arrays.
-
-    Attributes
-    ----------
-    region
-        The slice that is needed of the array, as a rule without the axes that integers index; None if it is all
-        of it.
-    arrange
-        What to do to the region then, so that the axes with index arrays lead.
-    after
-        What to do to the gathered elements.
-    undo_arrange, undo_after
-        The inverses of `arrange` and `after`.
-    shape
-        The shape of the result.
-    """
-
-    region: Slice | None
-    arrange: tuple[Primitive, ...]
-    after: tuple[Primitive, ...]
-    undo_arrange: tuple[Primitive, ...]
-    undo_after: tuple[Primitive, ...]
-    shape: Shape
-
-
-class Array(NamedTuple):
-    """Stands in the items of a key for an index array, or for the one that a mask becomes.
-
-    `axes` is the number of axes it indexes; they are merged into one. A 0-d mask indexes a new axis.
-    """
-
-    axes: int
-
-
-# Items of a key are hashable: integers, (start, stop, step), None, Ellipsis and Array.
-Item = Any
 
 
 def _region(plan: Plan, x: Any) -> Any:
@@ -286,7 +248,7 @@ def _are_unique(shape: Shape, arrays: Sequence[Any], distinct: Sequence[bool]) -
 def _element(shape: Shape, i: int) -> Slice | None:
     """Return the slice that is ``x[i]``, by far the most frequent index; None if it takes more than one."""
     try:
-        plan = _plan(shape, (i,), ())
+        plan = plan_of(shape, (i,), ())
     except IndexError:
         return None
     return None if plan.arrange else plan.region
@@ -294,131 +256,9 @@ def _element(shape: Shape, i: int) -> Slice | None:
 
 def _plan_or_error(x: Any, key: Any, items: tuple[Item, ...], indexed: Shape) -> Plan:
     try:
-        return _plan(type_of(x).shape, items, indexed)
+        return plan_of(type_of(x).shape, items, indexed)
     except (IndexError, ValueError) as error:
         _raise_as_numpy(x, key, error)
-
-
-@functools.lru_cache(maxsize=1 << 13)
-def _plan(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
-    """Return the plan for an array of `shape`; index arrays have the common shape `indexed`."""
-    used = sum(i.axes if type(i) is Array else i is not None and i is not Ellipsis for i in items)
-    left = len(shape) - used
-    if left < 0:
-        raise IndexError("too many indices")
-    ellipses = sum(item is Ellipsis for item in items)
-    if ellipses > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if not ellipses:
-        items = (*items, Ellipsis)
-
-    start, stop, step = [0] * len(shape), list(shape), [1] * len(shape)
-    integers: list[int] = []  # the axes that integers index
-    backwards: list[int] = []
-    body: list[tuple[int, bool]] = []  # length and whether it is indexed, for each axis arranged
-    kept: list[int | None] = []  # the axes of the result but for `indexed`: of `body`, or new
-    advanced: list[int] = []  # the positions of index arrays and integers among the items
-    place = 0  # where in `kept` the axes `indexed` go
-    axis = 0
-    for position, item in enumerate(items):
-        if item is None:
-            kept.append(None)
-        elif item is Ellipsis:
-            for n in shape[axis : axis + left]:
-                kept.append(len(body))
-                body.append((n, False))
-            axis += left
-        elif type(item) is Array:
-            place = place if advanced else len(kept)
-            advanced.append(position)
-            body.append((math.prod(shape[axis : axis + item.axes]), True))
-            axis += item.axes
-        elif type(item) is int:
-            place = place if advanced else len(kept)
-            advanced.append(position)
-            n = shape[axis]
-            if not -n <= item < n:
-                raise IndexError(f"index {item} is out of bounds for axis {axis} with size {n}")
-            start[axis] = item % n
-            stop[axis] = start[axis] + 1
-            integers.append(axis)
-            axis += 1
-        else:
-            taken = range(*slice(*item).indices(shape[axis]))
-            length = len(taken)
-            if taken.step < 0 and length > 1:
-                backwards.append(axis)
-                taken = taken[::-1]
-            if length:
-                start[axis], stop[axis] = taken[0], taken[-1] + 1
-                step[axis] = taken.step if length > 1 else 1
-            else:
-                start[axis] = stop[axis] = 0
-            kept.append(len(body))
-            body.append((length, False))
-            axis += 1
-    if advanced and advanced[-1] - advanced[0] != len(advanced) - 1:
-        place = 0  # index arrays with something between them: their axes come first
-
-    lead = [a for a, (_, is_indexed) in enumerate(body) if is_indexed]
-    result = tuple([1 if a is None else body[a][0] for a in kept])  # if nothing is indexed
-    region = None
-    if (start, stop, step) != ([0] * len(shape), list(shape), [1] * len(shape)):
-        shape = tuple([len(range(*s)) for s in zip(start, stop, step, strict=True)])
-        dropped = () if shape == result else tuple(integers)  # equal for x[None, 3]
-        region = Slice(tuple(start), tuple(stop), tuple(step), dropped)
-        rest = [a for a in range(len(shape)) if a not in dropped]
-        shape = tuple([shape[a] for a in rest])
-        backwards = [rest.index(a) for a in backwards]
-    if not lead:
-        arrange, undo_arrange, _ = _steps(shape, reverse=backwards, reshape=result)
-        return Plan(region, arrange, (), undo_arrange, (), result)
-    front = (*lead, *[a for a, (_, is_indexed) in enumerate(body) if not is_indexed])
-    lengths = tuple([n for n, _ in body])
-    arrange, undo_arrange, arranged = _steps(
-        shape, reverse=backwards, reshape=lengths, permute=front
-    )
-
-    # The gathered elements have the axes `indexed`, then those of `body` that are not indexed.
-    gathered = indexed + arranged[len(lead) :]
-    new = len(indexed)
-    old = [a for a in kept if a is not None]
-    at = sum(a is not None for a in kept[:place])
-    order = [*range(new, new + at), *range(new), *range(new + at, new + len(old))]
-    sizes = [1 if a is None else body[a][0] for a in kept]
-    result = (*sizes[:place], *indexed, *sizes[place:])
-    after, undo_after, _ = _steps(gathered, permute=order, reshape_last=result)
-    return Plan(region, arrange, after, undo_arrange, undo_after, result)
-
-
-def _steps(
-    shape: Shape,
-    reverse: Sequence[int] = (),
-    reshape: Shape | None = None,
-    permute: Sequence[int] = (),
-    reshape_last: Shape | None = None,
-) -> tuple[tuple[Primitive, ...], tuple[Primitive, ...], Shape]:
-    """Return primitives that do what is asked for, those that undo it, and the final shape."""
-    there: list[Primitive] = []
-    back: list[Primitive] = []
-
-    def reshaped(to: Shape | None) -> Shape:
-        if to is None or to == shape:
-            return shape
-        there.append(Reshape(to))
-        back.append(Reshape(shape))
-        return to
-
-    if reverse:
-        there.append(Reverse(tuple(reverse)))
-        back.append(there[-1])
-    shape = reshaped(reshape)
-    if list(permute) != sorted(permute):
-        there.append(Permute(tuple(permute)))
-        back.append(Permute(inverse_permutation(permute)))
-        shape = tuple([shape[a] for a in permute])
-    shape = reshaped(reshape_last)
-    return tuple(there), tuple(reversed(back)), shape
 
 
 # Writing
