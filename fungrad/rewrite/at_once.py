@@ -6,7 +6,7 @@ tracers. It is what takes least time if the gradient is asked for once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,13 +39,22 @@ class Whole(NamedTuple):
         return [next(found) if reached else None for reached in cut.reached]
 
 
+Pull = Callable[..., Sequence[Any]]
+"""What is called as `pull_linearized` is."""
+
+
 def gradient_at_once(
-    expr: Expr, wrt: Sequence[int], arguments: Sequence[Any], done: int = 0, skip: int = 0
+    expr: Expr,
+    wrt: Sequence[int],
+    arguments: Sequence[Any],
+    done: int = 0,
+    skip: int = 0,
+    linearized: Pull = pull_linearized,
 ) -> list[Any]:
     """Return the outputs of `expr` for NumPy arrays, but the first `skip`, and then the gradient of the first output.
 
     The arguments are the inputs and the results of the first `done` equations. No equation may have a derivative that is
-    made together with its results (`Primitive.pushes`).
+    made together with its results (`Primitive.pushes`). What has no rule that pulls is left to `linearized`.
     """
     types, first = expr.types, expr.outputs[0]
     by = [expr.inputs[i] for i in wrt]
@@ -60,7 +69,7 @@ def gradient_at_once(
     cts: list[Any] = [None] * len(types)
     if moving[first]:
         cts[first] = full(tangent_type(types[first]), 1)
-    _backward(values, steps, cts)
+    _backward(values, steps, cts, linearized)
     gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
     return [values[v] for v in expr.outputs[skip:]] + gradient
 
@@ -100,7 +109,9 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
     return steps
 
 
-def _backward(values: Sequence[Any], steps: Sequence[Step], cts: list[Any]) -> None:
+def _backward(
+    values: Sequence[Any], steps: Sequence[Step], cts: list[Any], linearized: Pull
+) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     own: set[int] = set()  # the variables of which the cotangent is an array made here
     for (primitive, inputs, outputs), recorded, flags, whole in reversed(steps):
@@ -128,7 +139,7 @@ def _backward(values: Sequence[Any], steps: Sequence[Step], cts: list[Any]) -> N
                 ct = [ct]
             if in_cts is None:
                 results = [values[v] for v in outputs]
-                in_cts = pull_linearized(primitive, source, ct, flags, results, operands)
+                in_cts = linearized(primitive, source, ct, flags, results, operands)
         except Exception as error:
             note_place(error, primitive, source)
             raise

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program, unshared
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
-from fungrad.core.errors import MissingRuleError
+from fungrad.core.errors import MissingRuleError, Source
 from fungrad.core.expr import Expr
-from fungrad.core.trace import Trace
+from fungrad.core.primitive import Primitive
+from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import is_added
+from fungrad.core.types import is_added, tangent_type, type_of
 from fungrad.rewrite.at_once import gradient_at_once
-from fungrad.rewrite.reverse import grad_expr
+from fungrad.rewrite.reverse import grad_expr, pull_linearized
 from fungrad.transforms.call import recorded, rewritten, run_on_values, running, values_of
 
 MEMORY = 1 << 25
@@ -70,7 +73,9 @@ class Gradient:
                 return None
             wrt = range(expr.captured, len(expr.inputs))
             try:
-                results = gradient_at_once(expr, wrt, arguments, done, self.skip)
+                results = gradient_at_once(
+                    expr, wrt, arguments, done, self.skip, _pulled_by_program
+                )
             except MissingRuleError:  # which names a line where there is a trace
                 return None
         return unshared(results, arguments)
@@ -86,3 +91,45 @@ def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
     if any(is_added(t.dtype) for t in types):  # NumPy does not promote them as rules expect
         return False
     return sum([t.nbytes * n for t, n in types.items()]) <= MEMORY
+
+
+_pulls: LRUCache[tuple[Program, list[bool]]] = LRUCache(maxsize=512, maxweight=1 << 14)
+"""How cotangents are pulled back through one equation that has no rule for it, such as a factorization."""
+
+
+def _pulled_by_program(
+    primitive: Primitive,
+    source: Source | None,
+    given: Sequence[Any],
+    flags: Sequence[bool],
+    results: Sequence[Any],
+    operands: Sequence[Any],
+) -> Sequence[Any]:
+    """Return what `pull_linearized` does, by a program that is made once for such an equation."""
+    if not (type(primitive).remembered and type(primitive).interned):
+        return pull_linearized(primitive, source, given, flags, results, operands)
+    types = tuple(map(type_of, (*operands, *results)))
+    present = tuple([ct is not None for ct in given])
+
+    def make() -> tuple[Program, list[bool]]:
+        reached: list[bool] = []
+
+        def pull(*values: Any) -> list[Any]:
+            rest = iter(values)
+            xs = list(itertools.islice(rest, len(operands)))
+            ys = list(itertools.islice(rest, len(results)))
+            cts = [next(rest) if there else None for there in present]
+            found = pull_linearized(primitive, None, cts, flags, ys, xs)
+            reached.extend([ct is not None for ct in found])
+            return [ct for ct in found if ct is not None]
+
+        of_cts = [tangent_type(t) for t in itertools.compress(types[len(operands) :], present)]
+        return Program(record_expr("grad", pull, [*types, *of_cts])), reached
+
+    key = (primitive, types, tuple(flags), present)
+    program, reached = _pulls.get_or_build(
+        key, make, lambda made: float(len(made[0].expr.equations))
+    )
+    cts = [ct for ct in given if ct is not None]
+    found = iter(program(*operands, *results, *cts))
+    return [next(found) if there else None for there in reached]
