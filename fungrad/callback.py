@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import Glossary
 from fungrad.core.nesting import trace_of, without_values
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
 from fungrad.transforms.call import as_operand, check_callable
+
+_GLOSSARY = Glossary({"sharding": "Accepted for JAX's sake; must be None."})
 
 
 def split_arguments(
@@ -51,7 +53,7 @@ def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...
     return tuple(types), structure
 
 
-@api_boundary
+@_GLOSSARY.public
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -74,8 +76,6 @@ def pure_callback(
         A pytree of arrays, or of things with a shape and a dtype: what the callback returns.
     *args, **kwargs
         Pytrees of arrays. Leaves that are no arrays are handed on as they are and must be hashable.
-    sharding
-        Accepted for JAX's sake; must be None.
     vmap_method
         What `vmap` does: None is an error; with "sequential" or "sequential_unrolled" the callback is called for
         each element. With the others it is called once and returns results with a batch axis in front;
@@ -120,7 +120,7 @@ def pure_callback(
     return tree.unflatten(out, found)
 
 
-@api_boundary
+@_GLOSSARY.public_like(pure_callback)
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -136,22 +136,11 @@ def io_callback(
 
     Parameters
     ----------
-    callback
-        Called with NumPy arrays (scalars where there are no axes) in place of the arguments' leaves.
     result_shape_dtypes
         A pytree of arrays, or of things with a shape and a dtype: what the callback returns; None for nothing.
-    *args, **kwargs
-        Pytrees of arrays. Leaves that are no arrays are handed on as they are and must be hashable.
-    sharding
-        Accepted for JAX's sake; must be None.
     ordered
         Calls are always in order; with True, `vmap` is an error, as the calls of one element would come
         between those of others. Otherwise it calls for each element.
-
-    Returns
-    -------
-    pytree of arrays
-        Of the structure and types of `result_shape_dtypes`.
 
     Raises
     ------

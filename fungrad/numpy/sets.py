@@ -179,8 +179,12 @@ def _unique(
         found = getitem(reshaped(x, (x.size,)), first)
     else:
         found = getitem(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (first,))
-    wanted = (return_index, return_inverse, return_counts)
-    extra = [y for y, is_wanted in zip((first, inverse, counts), wanted, strict=True) if is_wanted]
+    return _with(found, (first, inverse, counts), (return_index, return_inverse, return_counts))
+
+
+def _with(found: Any, results: tuple[Any, ...], wanted: tuple[bool, ...]) -> Any:
+    """Return what is found, alone or with the further results that are wanted."""
+    extra = [y for y, is_wanted in zip(results, wanted, strict=True) if is_wanted]
     return (found, *extra) if extra else found
 
 
@@ -202,10 +206,9 @@ def unique(
     `fill_value`, by default the least element, stands in place of those that do not exist; their index is
     that of the first element, their count 0.
     """
-    n = _size(size)
+    n, wanted = _size(size), (return_index, return_inverse, return_counts)
     if n is None:
         options = {} if sorted else {"sorted": False}  # which NumPy takes since 2.3
-        wanted = return_index, return_inverse, return_counts
         return _unique(ar, *wanted, axis, equal_nan=equal_nan, **options)
     x: Any = as_tracer(ar) if has_tracer((ar,)) else np.asarray(ar)
     if axis is not None:
@@ -213,9 +216,7 @@ def unique(
     found, index, inverse, counts = _unique_of_size(x, axis, equal_nan, n, fill_value)
     if axis is None:
         inverse = inverse.reshape(x.shape)
-    wanted = (return_index, return_inverse, return_counts)
-    extra = [y for y, is_wanted in zip((index, inverse, counts), wanted, strict=True) if is_wanted]
-    return (found, *extra) if extra else found
+    return _with(found, (index, inverse, counts), wanted)
 
 
 def _named(make: Any, x: Any, index: bool, inverse: bool, counts: bool, **sizes: Any) -> Any:
