@@ -72,9 +72,9 @@ def registered() -> list[type[Primitive] | Primitive]:
 
 
 def is_concrete(value: object) -> bool:
-    """Whether `value` is a class declared with `@primitive`."""
+    """Whether `value` is a class declared with `@primitive`, and no family of such."""
     declared = isinstance(value, type) and issubclass(value, Primitive)
-    return declared and "__dataclass_params__" in vars(value)
+    return declared and "__dataclass_params__" in vars(value) and "is_family" not in vars(value)
 
 
 def rows_of(declared: type[Primitive] | Primitive, samples: Iterable[Sample]) -> list[Sample]:

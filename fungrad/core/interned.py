@@ -107,3 +107,10 @@ def interned_dataclass(cls: C) -> C:
     many such classes, and compiling was a fifth of the time fungrad took to import.
     """
     return dataclasses.dataclass(init=False, eq=False, repr=False)(cls)  # type: ignore[return-value]
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def interned_family(cls: C) -> C:
+    """Declare the fields that several such dataclasses, its subclasses, begin with."""
+    cls.is_family = True  # type: ignore[attr-defined]
+    return interned_dataclass(cls)

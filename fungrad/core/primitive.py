@@ -15,12 +15,15 @@ from fungrad.core.axes import home
 from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import MissingRuleError, Source, describe_source, here
 from fungrad.core.float_warnings import float_modes, modes_with_calls
-from fungrad.core.interned import InternedValue, interned_dataclass
+from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
 from fungrad.core.tracer import Recorder, Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
 
 primitive = interned_dataclass
 """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
+
+family = interned_family
+"""Declare the parameters that several primitives have in common; the class is none itself."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.cumulative import ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
@@ -22,6 +22,7 @@ from fungrad.primitives.shaping import Broadcast, ReduceSum, constant_like, expa
 from fungrad.primitives.slices import pad
 
 
+@family
 class Collective(Primitive):
     """What the operations across the calls have in common. There is no `impl`: see `core/axes.py`."""
 
@@ -62,9 +63,6 @@ def _times(x: Any, count: int) -> Any:
 class PSum(Collective):
     """Sum over the calls. Its own transpose."""
 
-    axis: Hashable
-    size: int
-
     linear = (0,)
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
@@ -92,9 +90,6 @@ class PExtremum(Collective):
 class PMax(PExtremum):
     """Maximum over the calls; NaN if there is one."""
 
-    axis: Hashable
-    size: int
-
     reduction = ReduceMax
 
 
@@ -102,18 +97,12 @@ class PMax(PExtremum):
 class PMin(PExtremum):
     """Minimum over the calls; NaN if there is one."""
 
-    axis: Hashable
-    size: int
-
     reduction = ReduceMin
 
 
 @primitive
 class AllGather(Collective):
     """The operands of all calls, stacked along a new axis 0. Transposes to `PSumScatter`."""
-
-    axis: Hashable
-    size: int
 
     linear = (0,)
 
@@ -133,9 +122,6 @@ class AllGather(Collective):
 @primitive
 class PSumScatter(Collective):
     """Call i gets element i, along axis 0, of the sum over the calls. Transposes to `AllGather`."""
-
-    axis: Hashable
-    size: int
 
     linear = (0,)
 
@@ -159,9 +145,6 @@ class AllToAll(Collective):
 
     Its own transpose and its own inverse.
     """
-
-    axis: Hashable
-    size: int
 
     linear = (0,)
 
@@ -188,8 +171,6 @@ class PPermute(Collective):
     No source occurs twice. Transposes to the way back.
     """
 
-    axis: Hashable
-    size: int
     sources: tuple[int | None, ...]
 
     linear = (0,)
@@ -216,9 +197,6 @@ class PPermute(Collective):
 @primitive
 class AxisIndex(Collective):
     """Which of the calls this is: 0, 1, 2, ...; no operands."""
-
-    axis: Hashable
-    size: int
 
     differentiable = False
 

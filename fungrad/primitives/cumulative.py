@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
     add,
@@ -26,11 +26,12 @@ from fungrad.primitives.shaping import expand, zeros_like
 from fungrad.primitives.slices import shift
 
 
+@family
 class Cumulative(Primitive):
     """What the cumulative operations along `axis` have in common; `reverse` starts at the end."""
 
     axis: int
-    reverse: bool
+    reverse: bool = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not 0 <= self.axis < x.ndim:
@@ -116,9 +117,6 @@ def _solve_recurrence(a: Any, h: Any) -> None:
 class CumSum(Cumulative):
     """Cumulative sum, in the operand's dtype. Transposes to itself in the other direction."""
 
-    axis: int
-    reverse: bool = False
-
     name = "cumsum"
     linear = (0,)
 
@@ -135,9 +133,6 @@ class CumSum(Cumulative):
 @primitive
 class CumProd(Cumulative):
     """Cumulative product, in the operand's dtype. Differentiable at zeros."""
-
-    axis: int
-    reverse: bool = False
 
     name = "cumprod"
 
@@ -174,9 +169,6 @@ class Extremum(Cumulative):
 class CumMax(Extremum):
     """Cumulative maximum; NaN from the first NaN on."""
 
-    axis: int
-    reverse: bool = False
-
     name = "cummax"
     ufunc = "maximum"
 
@@ -185,9 +177,6 @@ class CumMax(Extremum):
 class CumMin(Extremum):
     """Cumulative minimum; NaN from the first NaN on."""
 
-    axis: int
-    reverse: bool = False
-
     name = "cummin"
     ufunc = "minimum"
 
@@ -195,9 +184,6 @@ class CumMin(Extremum):
 @primitive
 class CumLogSumExp(Cumulative):
     """Cumulative log(sum(exp(x))) of real numbers, without overflow."""
-
-    axis: int
-    reverse: bool = False
 
     name = "cumlogsumexp"
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import Primitive, family, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.cumulative import CumProd, ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
@@ -17,6 +17,7 @@ from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape, w
 from fungrad.primitives.slices import shift
 
 
+@family
 class Reduction(Primitive):
     """What the reductions over `axes` have in common; the result lacks the axes."""
 
@@ -36,8 +37,6 @@ class Reduction(Primitive):
 @primitive
 class ReduceProd(Reduction):
     """Product over `axes`, in the operand's dtype."""
-
-    axes: tuple[int, ...]
 
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.prod(x, axis=self.axes, dtype=x.dtype)
@@ -97,16 +96,12 @@ class Extremum(Reduction):
 class ReduceMax(Extremum):
     """Maximum over `axes`; NaN if there is one."""
 
-    axes: tuple[int, ...]
-
     ufunc = "maximum"
 
 
 @primitive
 class ReduceMin(Extremum):
     """Minimum over `axes`; NaN if there is one."""
-
-    axes: tuple[int, ...]
 
     ufunc = "minimum"
 
@@ -127,8 +122,6 @@ class Logical(Reduction):
 class ReduceAnd(Logical):
     """Whether all are true along `axes`."""
 
-    axes: tuple[int, ...]
-
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.all(x, axis=self.axes)
 
@@ -139,8 +132,6 @@ class ReduceAnd(Logical):
 @primitive
 class ReduceOr(Logical):
     """Whether any is true along `axes`."""
-
-    axes: tuple[int, ...]
 
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.any(x, axis=self.axes)
@@ -153,12 +144,11 @@ class ReduceOr(Logical):
 class ReduceXor(Logical):
     """Whether an odd number of elements is true along `axes`."""
 
-    axes: tuple[int, ...]
-
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.sum(x, axis=self.axes) % 2 == 1
 
 
+@family
 class Position(Primitive):
     """What the positions of extrema have in common: the first one along `axis`, as int64.
 
@@ -192,8 +182,6 @@ class Position(Primitive):
 class ArgMax(Position):
     """Position of the maximum along `axis`."""
 
-    axis: int
-
     name = "argmax"
     function = "argmax"
 
@@ -201,8 +189,6 @@ class ArgMax(Position):
 @primitive
 class ArgMin(Position):
     """Position of the minimum along `axis`."""
-
-    axis: int
 
     name = "argmin"
     function = "argmin"

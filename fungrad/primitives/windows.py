@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.convolution import fitting
 from fungrad.primitives.shaping import expand
@@ -74,6 +74,7 @@ def kept(xp: Any, mask: Any, x: Any) -> Any:
     return (x.view(bits) & np.negative(mask.astype(bits))).view(x.dtype)
 
 
+@family
 class Windows(Primitive):
     """What operations on windows have in common.
 
@@ -130,11 +131,6 @@ class Reducing(Windows):
 class WindowSum(Reducing):
     """The sum of each window."""
 
-    axis: int
-    length: int
-    stride: int
-    dilation: int
-
     linear = (0,)
 
     def impl(self, xp: Any, x: Any) -> Any:
@@ -166,11 +162,6 @@ class Extremum(Reducing):
 class WindowMax(Extremum):
     """The maximum of each window; NaN if there is one."""
 
-    axis: int
-    length: int
-    stride: int
-    dilation: int
-
     def impl(self, xp: Any, x: Any) -> Any:
         return self.reduced(x, xp.maximum)
 
@@ -178,11 +169,6 @@ class WindowMax(Extremum):
 @primitive
 class WindowMin(Extremum):
     """The minimum of each window; NaN if there is one."""
-
-    axis: int
-    length: int
-    stride: int
-    dilation: int
 
     def impl(self, xp: Any, x: Any) -> Any:
         return self.reduced(x, xp.minimum)
@@ -194,11 +180,6 @@ class FindInWindow(Windows):
 
     Where there is a NaN, it is the first NaN.
     """
-
-    axis: int
-    length: int
-    stride: int
-    dilation: int
 
     differentiable = False
 
@@ -223,11 +204,6 @@ class FindInWindow(Windows):
 class PickInWindow(Windows):
     """The element of each window that the second operand tells. Transposes to `PutInWindow`."""
 
-    axis: int
-    length: int
-    stride: int
-    dilation: int
-
     linear = (0,)
 
     def abstract_eval(self, x: ArrayType, which: ArrayType) -> ArrayType:
@@ -250,10 +226,6 @@ class PickInWindow(Windows):
 class PutInWindow(Windows):
     """Add each element to the one of its window, in `n` zeros, that the second operand tells."""
 
-    axis: int
-    length: int
-    stride: int
-    dilation: int
     n: int
 
     linear = (0,)
