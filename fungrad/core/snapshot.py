@@ -28,8 +28,10 @@ def copied(array: Any) -> Any:
     if not isinstance(array, np.ndarray):
         return array.copy()  # of CuPy
     if 0 in array.strides and array.size > 1:  # broadcast: what is repeated is kept once
-        once = tuple([slice(0, 1) if step == 0 else slice(None) for step in array.strides])
-        return np.broadcast_to(array[once].copy(), array.shape)
+        axes = zip(array.strides, array.shape, strict=True)
+        once = tuple([slice(0, 1) if step == 0 and n > 1 else slice(None) for step, n in axes])
+        if slice(0, 1) in once:
+            return np.broadcast_to(array[once].copy(), array.shape)
     return np.array(array)
 
 

@@ -195,6 +195,7 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         return numpy_function(*args, **kwargs)
 
     traced_functions[numpy_function] = traced
+    _plain_calls[numpy_function] = apply_rule
     result = documented(function_, numpy_function, traced)
     of_numpy = getattr(np, name, None) is numpy_function
     result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"
@@ -213,6 +214,10 @@ ufunc_methods: dict[str, dict[Any, Function]] = {
 """For each method of ufuncs, and for each ufunc, what the method does when an operand is a tracer."""
 
 
+_plain_calls: dict[Any, Function] = {}
+"""For ufuncs, what they do with operands alone: the shortest way."""
+
+
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
     for x in inputs:
@@ -223,6 +228,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
         if rule is None and function.__name__ == "clip":  # the ufunc that a.clip calls
             rule = rule_of(np.clip)
         if rule is not None and method == "__call__":
+            if not kwargs and len(inputs) == function.nin and function in _plain_calls:
+                return _plain_calls[function](*inputs)
             return rule(*inputs, **kwargs)
         if rule is not None and method == "outer":
             x, y = [strong(operand) for operand in inputs]
