@@ -103,7 +103,13 @@ def inline(expr: Expr, whole_from: int | None = None) -> Expr:
     From the equation `whole_from` on, calls that are `whole` stay. Equations of a callee of which the place is not known are at
     that of the call.
     """
-    if not any(isinstance(equation.primitive, Calling) for equation in expr.equations):
+    calls = {
+        number
+        for number, (primitive, _, _) in enumerate(expr.equations)
+        if isinstance(primitive, Calling)
+        and not (primitive.whole and whole_from is not None and number >= whole_from)
+    }
+    if not calls:
         return expr
     types = list(expr.types)
     constants = dict(expr.constants)
@@ -111,12 +117,11 @@ def inline(expr: Expr, whole_from: int | None = None) -> Expr:
     equations, sources = [], []
     for number, ((primitive, ins, outputs), source) in enumerate(expr.located()):
         inputs = tuple([names.get(v, v) for v in ins])
-        whole = whole_from is not None and number >= whole_from
-        if not isinstance(primitive, Calling) or (whole and primitive.whole):
+        if number not in calls:
             equations.append(Equation(primitive, inputs, outputs))
             sources.append(source)
             continue
-        called = primitive.callee
+        called = primitive.callee  # type: ignore[attr-defined]
         own = dict(zip(called.inputs, inputs, strict=True))
         for v, type_ in enumerate(called.types):
             if v not in own:

@@ -25,8 +25,9 @@ def as_one(name: str, what: Hashable, function: Callable[..., Any], operands: Se
     if recorder is None or recorder.rewriting or not all_in_order(operands):
         return function(*operands)
     types = tuple([type_of(x) for x in operands])
-    (found,) = _known.get_or_build(
-        (name, what, types), lambda: (composite(name, function, types),), _weigh
+    key = (name, what, types)
+    (found,) = _known.get(key) or _known.get_or_build(
+        key, lambda: (composite(name, function, types),), _weigh
     )
     return function(*operands) if found is None else found(*operands)
 

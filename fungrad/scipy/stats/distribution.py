@@ -28,6 +28,8 @@ Formula = Callable[..., Any]
 Bounds = tuple[float, float] | Callable[..., tuple[Any, Any]]
 
 
+DOUBLE = np.dtype(np.float64)
+
 BEYOND = {
     "pdf": (0.0, 0.0),
     "pmf": (0.0, 0.0),
@@ -43,11 +45,13 @@ BEYOND = {
 
 def double(x: Any) -> Any:
     """Return `x` in double precision, which SciPy computes distributions in."""
+    if type(x) is float or (type(x) is Tracer and x.type.dtype == DOUBLE and not x.type.weak):
+        return x
     x = as_array(x)
     if type(x) in PYTHON_SCALARS:
         return float(x)
     if type(x) is Tracer:
-        return cast(strong(x), np.dtype(np.float64))
+        return cast(strong(x), DOUBLE)
     return x.astype(np.float64, copy=False)
 
 
@@ -58,8 +62,8 @@ def held(x: Any) -> Any:
 
 def certain(condition: Any) -> bool:
     """Whether a condition is known to hold everywhere: it does not depend on tracers."""
-    if condition is True:
-        return True
+    if type(condition) is bool:
+        return condition
     return type(condition) is not Tracer and bool(np.all(condition))
 
 
@@ -261,6 +265,8 @@ class Distribution(Mirror):
 
     def _held(self, arguments: list[Any]) -> list[Any]:
         """Return arguments with those as constants by which there is no derivative."""
+        if not self.counts:
+            return arguments
         return [
             held(a) if name in self.counts else a
             for name, a in itertools.zip_longest((None, *self.shapes), arguments)
@@ -275,9 +281,9 @@ class Distribution(Mirror):
 
     def _valid(self, shapes: list[Any], *others: Any) -> tuple[bool, ...]:
         """Return which conditions of validity are known to hold; `others` are parameters that must be positive."""
-        known = [math.nan if type(s) is Tracer else s for s in (*shapes, *others)]
-        n = len(shapes)
-        return tuple([certain(c) for c in (*self.valid(*known[:n]), *[s > 0 for s in known[n:]])])
+        known = [math.nan if type(s) is Tracer else s for s in shapes]
+        conditions = [*self.valid(*known), *[type(s) is not Tracer and s > 0 for s in others]]
+        return tuple([certain(c) for c in conditions])
 
     def _checked(self, facts: Facts, shapes: list[Any], *others: Any) -> tuple[Any, list[Any]]:
         """Return whether the parameters are valid, and parameters that are."""
