@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import target_of
 from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
@@ -55,7 +55,7 @@ class _OfUfunc:
     ufunc: np.ufunc
 
     def __call__(self, xp: Any, *operands: Any) -> Any:
-        if namespace(operands) is not np:
+        if not target_of(xp).on_host:
             raise NotImplementedError(
                 f"{self.ufunc.__name__} is a function of NumPy arrays, and got arrays of {xp.__name__}. Move "
                 "them to the host (x.get())."

@@ -18,7 +18,7 @@ from fungrad.compile.lines import Origins, place_of
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
-from fungrad.core.backend import as_result, namespace
+from fungrad.core.backend import as_result, namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
@@ -83,13 +83,12 @@ class Program(Keeper):
                 if type(x) is Tracer:
                     return evaluate(self.expr, arguments)
             xp = namespace(arguments)
-        if xp is not np:
-            arguments = tuple([xp.asarray(x) if type(x) is np.ndarray else x for x in arguments])
+            arguments = tuple(to_device(xp, arguments))
         if settings.get().watched:
             return watcher(self.expr)(*arguments)
         function = self._compiled.get(xp)
         if function is None:
-            if self._ran or xp is not np or self.axis_names:
+            if self._ran or self.axis_names or not target_of(xp).takes_scalars:
                 function = self._compiled_for(xp)
             else:
                 self._ran = True
@@ -137,7 +136,7 @@ class Program(Keeper):
 
     def scheduled(self, xp: ModuleType) -> Schedule:
         """Return what is done with arrays of the library `xp`."""
-        found = schedule(self.expr, self.donated, self.borrowed, scalars=xp is np)
+        found = schedule(self.expr, self.donated, self.borrowed, target_of(xp))
         return found.check() if check_exprs.get() else found
 
     @cached_property
@@ -158,7 +157,7 @@ class Program(Keeper):
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
         with no_collection():
-            source = self.source if xp is np else python_source(self.scheduled(xp))
+            source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
             return run_source(source, xp)
 
 
@@ -171,7 +170,7 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
         ORIGINS: origins,
         **source.bindings,
     }
-    if xp is not np:
+    if not target_of(xp).takes_scalars:
         bindings |= {
             name: xp.asarray(value)
             for name, value in source.bindings.items()
@@ -203,7 +202,7 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
         finally:
             float_modes.set(before)
 
-    return run_with_calls if origins.indirect and xp is np else run
+    return run_with_calls if origins.indirect and target_of(xp).warns else run
 
 
 def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fungrad.core.backend import NUMPY, Target
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -40,11 +41,12 @@ class Memory:
     needed: tuple[int, ...]
 
 
-def memory_of(expr: Expr, donated: Sequence[int] = (), scalars: bool = True) -> Memory:
+def memory_of(expr: Expr, donated: Sequence[int] = (), target: Target = NUMPY) -> Memory:
     """Return what the variables of `expr` are in memory; its inputs at the positions `donated` are its own.
 
-    `scalars` tells whether elements of arrays are scalars, as NumPy's, or views without axes, as CuPy's.
+    `target` tells whether elements of arrays are scalars, as NumPy's, or views without axes, as CuPy's.
     """
+    scalars = target.scalars
     last = last_uses(expr)
     copied = _copied(expr, last, scalars)
     root = list(range(len(expr.types)))

@@ -25,6 +25,7 @@ from fungrad.compile.steps import (
     Step,
     While,
 )
+from fungrad.core.backend import NUMPY, Target
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -41,21 +42,20 @@ def schedule(
     expr: Expr,
     donated: Sequence[int] = (),
     borrowed: Sequence[int] = (),
-    scalars: bool = True,
+    target: Target = NUMPY,
 ) -> Schedule:
     """Return the steps of `expr`.
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
-    that may share memory with anything. `scalars` tells whether elements of arrays are scalars, as NumPy's, or
-    views without axes, as CuPy's.
+    that may share memory with anything. `target` is the library of the arrays.
     """
-    return _Scheduler(expr, donated, borrowed, scalars, {}).schedule()
+    return _Scheduler(expr, donated, borrowed, target, {}).schedule()
 
 
-def schedule_of_loop(expr: Expr, constants: int, carries: int, scalars: bool = True) -> Schedule:
+def schedule_of_loop(expr: Expr, constants: int, carries: int, target: Target = NUMPY) -> Schedule:
     """Return the steps of the body of a loop that takes as many constants and carries."""
     carried, results = range(constants, constants + carries), range(carries, len(expr.outputs))
-    return schedule(expr, carried, results, scalars)
+    return schedule(expr, carried, results, target)
 
 
 _Bodies: TypeAlias = dict[tuple[int, int, int], tuple[Expr, Schedule]]
@@ -68,14 +68,14 @@ class _Scheduler:
         expr: Expr,
         donated: Sequence[int],
         borrowed: Sequence[int],
-        scalars: bool,
+        target: Target,
         bodies: _Bodies,
     ) -> None:
         self.expr = expr
         self.types = list(expr.types)
-        self.scalars = scalars
+        self.target = target
         self.bodies = bodies  # what loops and branches run is scheduled once
-        self.memory = memory_of(expr, donated, scalars)
+        self.memory = memory_of(expr, donated, target)
         self.borrowed = frozenset(borrowed)
         self.steps: list[Step] = []
         self.register = {v: v for v in (*expr.inputs, *expr.constants)}
@@ -108,7 +108,7 @@ class _Scheduler:
                 self._free(number, outputs)
         results = tuple([self._result(i, v) for i, v in enumerate(expr.outputs)])
         steps = tuple(self.steps)
-        return Schedule(expr.inputs, expr.constants, steps, results, self.types, self.scalars)
+        return Schedule(expr.inputs, expr.constants, steps, results, self.types, self.target)
 
     def _free(self, number: int, outputs: tuple[int, ...]) -> None:
         """Free the registers that no later equation reads."""
@@ -281,7 +281,7 @@ class _Scheduler:
         if key not in self.bodies:
             donated = range(first or 0, last)
             borrowed = () if first is None else range(len(donated), len(expr.outputs))
-            scheduler = _Scheduler(expr, donated, borrowed, self.scalars, self.bodies)
+            scheduler = _Scheduler(expr, donated, borrowed, self.target, self.bodies)
             self.bodies[key] = expr, scheduler.schedule()
         return self.bodies[key][1]
 
@@ -310,7 +310,7 @@ class _Scheduler:
         memory = self.memory
         root = memory.root[v]
         shared = root in self.returned or root not in memory.owned or v in memory.repeated
-        scalar = self.scalars and not self.types[v].shape
+        scalar = self.target.scalars and not self.types[v].shape
         borrowed = scalar or position in self.borrowed
         if position not in self.borrowed:
             self.returned.add(root)

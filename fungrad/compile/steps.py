@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fungrad.core.backend import NUMPY, Target
 from fungrad.core.errors import ExprError, Source
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
@@ -188,8 +189,8 @@ class Schedule:
         What is returned.
     types
         The type of what each register holds first. Later it may be another one, of equal shape and dtype.
-    scalars
-        Whether results without axes are returned as scalars.
+    target
+        The library of the arrays: whether results without axes are returned as scalars.
     """
 
     inputs: tuple[int, ...]
@@ -197,7 +198,7 @@ class Schedule:
     steps: tuple[Step, ...]
     results: tuple[Result, ...]
     types: Sequence[ArrayType]
-    scalars: bool = True
+    target: Target = NUMPY
 
     def check(self) -> Schedule:
         """Return self if well formed.

@@ -1,13 +1,75 @@
-"""Which array library a primitive runs on, and the way from one to the other."""
+"""Which array library a primitive runs on, what is so of its arrays, and the way from one to the other.
+
+Code asks for a fact by its name (`Target`), and never which library it is.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A library of arrays.
+
+    Attributes
+    ----------
+    on_host
+        Whether its arrays lie in the memory of the host, where NumPy's and SciPy's compiled functions, and Python, read them.
+    scalars
+        Whether an element, and what has no axes, is a scalar. Else it is an array, and an element a view.
+    warns
+        Whether it warns of floating-point errors, and calls back where it would.
+    takes_scalars
+        Whether indices and operands may be numbers of the host.
+    all_reduce
+        Whether every ufunc has `reduce` and `accumulate`, and not those of sums and products alone.
+    sorts_stably
+        Whether equal elements stay in their order without being asked to; then there is no asking.
+    """
+
+    on_host: bool
+    scalars: bool
+    warns: bool
+    takes_scalars: bool
+    all_reduce: bool
+    sorts_stably: bool
+
+    def scipys(self, package: str) -> Any:
+        """Return what mirrors SciPy's package of that name for its arrays."""
+        if self.on_host:
+            return importlib.import_module(f"scipy.{package}")
+        return importlib.import_module(f"cupyx.scipy.{package}")
+
+
+NUMPY = Target(
+    on_host=True,
+    scalars=True,
+    warns=True,
+    takes_scalars=True,
+    all_reduce=True,
+    sorts_stably=False,
+)
+CUPY = Target(
+    on_host=False,
+    scalars=False,
+    warns=False,
+    takes_scalars=False,
+    all_reduce=False,
+    sorts_stably=True,
+)
+
+
+def target_of(xp: ModuleType) -> Target:
+    """Return what is so of the arrays of a library."""
+    return NUMPY if xp is np else CUPY
 
 
 def namespace(operands: Sequence[Any]) -> ModuleType:
@@ -19,18 +81,23 @@ def namespace(operands: Sequence[Any]) -> ModuleType:
     return np
 
 
+def on_host(operands: Sequence[Any]) -> bool:
+    """Whether no operand is an array of CuPy."""
+    return target_of(namespace(operands)).on_host
+
+
 _NUMPYS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool])
 """The commonest classes of arrays and numbers that are not CuPy's."""
 
 
 def to_host(x: Any) -> np.ndarray[Any, Any]:
     """Return an array as one of NumPy: copied, if it is one of CuPy."""
-    return np.asarray(x) if namespace((x,)) is np else x.get()
+    return np.asarray(x) if on_host((x,)) else x.get()
 
 
 def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
     """Return arrays, of which some may be NumPy's, as arrays of the library `xp`."""
-    if xp is np:
+    if target_of(xp).on_host:
         return list(arrays)
     return [xp.asarray(x) if type(x) is np.ndarray else x for x in arrays]
 

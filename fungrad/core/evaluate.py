@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.axes import home
-from fungrad.core.backend import as_result, namespace
+from fungrad.core.backend import as_result, on_host
 from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.nesting import trace_of
@@ -55,7 +55,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     around = None if trace is None else trace.source
     around = around if isinstance(around, InDerivative) else None
     value_of = values.__getitem__
-    on_numpy = trace is None and namespace([x for _, x in given]) is np
+    on_numpy = trace is None and on_host([x for _, x in given])
     for number, (equation, source) in enumerate(expr.located()):
         if around is not None:
             source = in_derivative(source, around.backward)

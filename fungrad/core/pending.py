@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import as_result, namespace
+from fungrad.core.backend import as_result, on_host
 from fungrad.core.config import settings
 from fungrad.core.errors import Source
 from fungrad.core.expr import Calling
@@ -95,7 +95,7 @@ def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:
     """Whether nothing but computing is to be done, with NumPy."""
     if primitive.pushes or primitive.effect or primitive.axis_names:
         return False
-    return Tracer not in map(type, operands) and namespace(operands) is np
+    return Tracer not in map(type, operands) and on_host(operands)
 
 
 def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import namespace, on_host
 
 LARGE = 1 << 15
 """Bytes from which on looking whether an array has changed takes less than another copy would cost."""
@@ -20,7 +20,7 @@ def snapshot(array: Any) -> Any:
     """Return an array of the same values and layout that nobody writes to; `array` if that is true of it."""
     if isinstance(array, np.ndarray):
         return array if is_constant(array) else copied(array)
-    return array if namespace((array,)) is np else copied(array)  # a scalar, or an array of CuPy
+    return array if on_host((array,)) else copied(array)  # a scalar, or an array of CuPy
 
 
 def copied(array: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import namespace, target_of
 from fungrad.core.config import check_exprs
 from fungrad.core.constants import Constants
 from fungrad.core.errors import LeakedTracerError, Source, here, resolve_source
@@ -174,11 +174,11 @@ class Trace(Recording):
         if self.values is not None:
             if type(value) is not Tracer:
                 value = snapshot(value)
-                if self.xp is np and type(value) is not np.ndarray:
+                if type(value) is not np.ndarray and target_of(self.xp).on_host:
                     self.xp = namespace((value,))
                 if self.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
-            self.on_host = self.xp is np and type(value) is not Tracer
+            self.on_host = type(value) is not Tracer and target_of(self.xp).on_host
             self.values[v] = value
         tracer = Tracer(self, v, type_)
         tracer.memory = ARGUMENT
@@ -284,7 +284,7 @@ class Trace(Recording):
             key = None
             if type(value) in PYTHON_SCALARS:
                 value = np.asarray(value)[()]
-            if self.xp is not np and isinstance(value, (np.generic, np.ndarray)):
+            if not target_of(self.xp).takes_scalars and isinstance(value, (np.generic, np.ndarray)):
                 value = self.xp.asarray(value)
             elif not isinstance(value, np.generic) and not self.rewriting:
                 if value.nbytes >= LARGE:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.backend import namespace
+from fungrad.core.backend import namespace, target_of
 from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of, no_such_option
 from fungrad.lax.glossary import public, public_like
@@ -106,7 +106,7 @@ def _filled(name: str, shape: Shape, value: Any, dtype: Any, near: Any) -> Any:
     if np.ndim(value):
         raise TypeError(f"lax.{name}: fill_value must be a scalar, got {type_of(value)}")
     xp = namespace((near,))
-    return (fnp if xp is np else xp).full(shape, value, dtype)
+    return (fnp if target_of(xp).on_host else xp).full(shape, value, dtype)
 
 
 @public

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import on_host
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.storing import store, writable_out
@@ -40,7 +40,7 @@ def _device(self: Tracer) -> Any:
     trace = self.owner
     known = [] if trace.values is None else [trace.values[v] for v in trace.inputs]
     for x in known:
-        device = "cpu" if type(x) is not Tracer and namespace((x,)) is np else x.device
+        device = "cpu" if type(x) is not Tracer and on_host((x,)) else x.device
         if device != "cpu":
             return device
     return "cpu"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type, type_of
 from fungrad.primitives.reductions import Reduction
@@ -177,7 +178,7 @@ class Bitwise(Reduction):
 
     def impl(self, xp: Any, x: Any) -> Any:
         function = getattr(xp, self.ufunc)
-        if xp is np:
+        if target_of(xp).all_reduce:
             return function.reduce(x, self.axes)
         # CuPy has `reduce` for add and multiply only: fold in halves.
         kept = [n for i, n in enumerate(x.shape) if i not in self.axes]

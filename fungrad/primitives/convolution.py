@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, kind_of, type_of
 from fungrad.primitives.shaping import Reshape, move_axis
@@ -236,7 +237,7 @@ def _blocks(layout: _Layout, patches: Any, y: Any) -> Iterator[tuple[slice, Any,
     yielded too.
     """
     lengths = y.shape[:2] + y.shape[3:4]
-    left = BLOCK if layout.xp is np else BLOCK_ON_GPU
+    left = BLOCK if target_of(layout.xp).on_host else BLOCK_ON_GPU
     left = left * math.prod(lengths) // max(patches.size, 1)
     sizes = list(lengths)
     for axis in (0, 2, 1) if layout.channels_last else (2, 1, 0):  # the last is split first

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
@@ -212,7 +213,7 @@ def ties(x: Any, extremum: Any) -> Any:
 def _accumulate(xp: Any, ufunc: str, x: Any, axis: int) -> Any:
     """Return ``ufunc.accumulate(x, axis)``; CuPy has that for sums and products only."""
     function = getattr(xp, ufunc)
-    if xp is np:
+    if target_of(xp).all_reduce:
         return function.accumulate(x, axis)
     out = xp.moveaxis(x, axis, 0).copy()
     step = 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import conj, is_complex, mul, real
@@ -181,10 +182,7 @@ class CosineTransform(Primitive):
     def impl(self, xp: Any, x: Any) -> Any:
         if not math.prod(x.shape):
             return x.copy()
-        if xp is np:
-            import scipy.fft as library
-        else:
-            import cupyx.scipy.fft as library
+        library = target_of(xp).scipys("fft")
         function = library.dst if self.sine else library.dct
         return function(x, self.type, axis=self.axis, norm="ortho")
 

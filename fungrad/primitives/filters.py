@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import sub
@@ -114,10 +115,7 @@ class AllPole(Primitive):
         out = xp.empty(u.shape, u.dtype)
         if not u.size:
             return out
-        if xp is np:
-            from scipy.signal import lfilter
-        else:
-            from cupyx.scipy.signal import lfilter
+        lfilter = target_of(xp).scipys("signal").lfilter
         one = xp.ones(1, a.dtype)
         for row in np.ndindex(*a.shape[:-1]):
             out[row] = lfilter(one, a[row], u[row])

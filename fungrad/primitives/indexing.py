@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import (
@@ -58,7 +59,7 @@ class Gather(Primitive):
         return x.update(shape=_indexed_shape(self, x, indices))
 
     def impl(self, xp: Any, x: Any, *indices: Any) -> Any:
-        if xp is not np:
+        if not target_of(xp).takes_scalars:
             x, *indices = map(xp.asarray, (x, *indices))  # type: ignore[assignment]
         result = x[tuple(indices)]
         return result if np.ndim(indices[0]) else result.copy()  # scalar indices give a view
@@ -115,7 +116,7 @@ class Scatter(Primitive):
         return x.update(weak=x.weak and updates.weak)
 
     def impl(self, xp: Any, x: Any, updates: Any, *indices: Any) -> Any:
-        if xp is not np:
+        if not target_of(xp).takes_scalars:
             x, updates, *indices = map(xp.asarray, (x, updates, *indices))  # type: ignore[assignment]
         ufunc = getattr(xp, UFUNCS[self.kind] or "", None)
         if self.unique or math.prod(np.shape(indices[0])) <= 1:
@@ -123,7 +124,7 @@ class Scatter(Primitive):
             out[index] = ufunc(out[index], updates) if ufunc else updates
             return out
         out = xp.array(x, order="C")
-        if xp is np:
+        if target_of(xp).on_host:
             write(ufunc, out, updates, indices)
         else:
             write_on_gpu(xp, ufunc, out, updates, indices)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import neg
@@ -90,7 +91,7 @@ class TriangularSolve(LinearSystem):
         return TriangularSolve(not self.lower, self.unit_diagonal)
 
     def impl(self, xp: Any, a: Any, b: Any) -> Any:
-        if xp is np and a.ndim == 2 and a.size and b.size:
+        if target_of(xp).on_host and a.ndim == 2 and a.size and b.size:
             options = {"lower": self.lower, "unit_diagonal": self.unit_diagonal}
             return scipy.linalg.solve_triangular(a, b, **options, check_finite=False)
         # For stacks the loop over matrices inside of `solve` beats a loop in Python.
@@ -135,7 +136,9 @@ class Pinv(OfMatrices):
 
     def impl(self, xp: Any, a: Any, rcond: Any) -> Any:
         return (
-            xp.linalg.pinv(a, rcond, hermitian=self.hermitian) if xp is np else _pinv(xp, a, rcond)
+            np.linalg.pinv(a, rcond, hermitian=self.hermitian)
+            if target_of(xp).on_host
+            else _pinv(xp, a, rcond)
         )
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:

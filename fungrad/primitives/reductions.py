@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Primitive, family, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.cumulative import CumProd, ties
@@ -78,8 +79,8 @@ class Extremum(Reduction):
         return super().abstract_eval(x)
 
     def impl(self, xp: Any, x: Any) -> Any:
-        if xp is np:
-            return getattr(np, self.ufunc).reduce(x, self.axes)
+        if target_of(xp).all_reduce:
+            return getattr(xp, self.ufunc).reduce(x, self.axes)
         return getattr(x, self.ufunc[:3])(self.axes)  # CuPy has `reduce` for add and multiply only
 
     def expression(self, x: str) -> str:

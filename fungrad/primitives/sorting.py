@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.indexing import take_along_axis
@@ -34,7 +35,8 @@ class Sort(Primitive):
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         if len(operands) == 1:
-            kind = {"kind": "stable"} if self.stable and xp is np else {}
+            asked = self.stable and not target_of(xp).sorts_stably
+            kind = {"kind": "stable"} if asked else {}
             return (xp.sort(operands[0], self.axis, **kind),)
         order = _order(xp, operands[: self.num_keys], self.axis, self.stable)
         return tuple(xp.take_along_axis(x, order, self.axis) for x in operands)
@@ -95,7 +97,7 @@ def _check(primitive: Any, operands: tuple[ArrayType, ...]) -> None:
 
 def _order(xp: Any, keys: tuple[Any, ...], axis: int, stable: bool) -> Any:
     """Return the sorting permutation. The same call gives the same one, stable or not."""
-    if xp is np:
+    if not target_of(xp).sorts_stably:
         if len(keys) == 1:
             return np.argsort(keys[0], axis, kind="stable" if stable else None)
         return np.lexsort(keys[::-1], axis)  # the last one is the primary key; stable

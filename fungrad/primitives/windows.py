@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.convolution import fitting
@@ -68,7 +69,7 @@ def kept(xp: Any, mask: Any, x: Any) -> Any:
 
     By bits: `np.where` branches on each element, which takes ten times as long where it cannot be guessed.
     """
-    if xp is not np or x.itemsize > 8:
+    if not target_of(xp).on_host or x.itemsize > 8:
         return xp.where(mask, x, x.dtype.type(0))
     bits = np.dtype(f"u{x.itemsize}")
     return (x.view(bits) & np.negative(mask.astype(bits))).view(x.dtype)

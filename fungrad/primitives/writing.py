@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.types import Shape
 
 LONG_ROW = 512
@@ -24,7 +25,7 @@ def _rows(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
         i = index.reshape(-1)
         if i.dtype.kind != "i" or i.dtype.itemsize < 8:
             i = i.astype(np.int64)
-        if xp is np:
+        if target_of(xp).on_host:  # else the device would be waited for
             low, high = int(i.min(initial=0)), int(i.max(initial=-1))
             if low < -n or high >= n:
                 bad = i[(i < -n) | (i >= n)][0]
@@ -82,7 +83,8 @@ def write_in_rounds(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequen
     rows = _rows(xp, out.shape[:k], indices)
     target = out.reshape(math.prod(out.shape[:k]), -1)
     updates = updates.reshape(len(rows), -1)
-    order = np.argsort(rows, kind="stable") if xp is np else xp.argsort(rows)  # CuPy's is stable
+    kind = {} if target_of(xp).sorts_stably else {"kind": "stable"}
+    order = xp.argsort(rows, **kind)
     rows = rows[order]
     differs, end = rows[1:] != rows[:-1], xp.ones(1, bool)
     if ufunc is None:

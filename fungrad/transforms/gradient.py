@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program, unshared
+from fungrad.core.backend import target_of
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import MissingRuleError, Source
@@ -85,7 +84,7 @@ def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
     """Whether rules can run on the values in `trace` as they are, and all of these may be kept."""
     if check_exprs.get() or settings.get().watched:  # what is checked is a program
         return False
-    if trace.outer is not None or trace.xp is not np or Tracer in map(type, arguments):
+    if trace.outer is not None or not target_of(trace.xp).on_host or Tracer in map(type, arguments):
         return False
     types = Counter(trace.types)
     if any(is_added(t.dtype) for t in types):  # NumPy does not promote them as rules expect

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
-from fungrad.core.backend import namespace
+from fungrad.core.backend import on_host
 from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import hide_internals
@@ -200,7 +200,7 @@ class Jitted(Portable):
             except NotToBeCached as caught:
                 report(caught.entry.signature, "anew", time.perf_counter() - start)
                 raise
-            compiled = not any(type(x) is Tracer for x in leaves) and namespace(leaves) is np
+            compiled = not any(type(x) is Tracer for x in leaves) and on_host(leaves)
             if compiled:
                 entry.program.compiled()
             how = "compiled" if compiled else "traced"

@@ -84,7 +84,7 @@ class Lowered:
 
     @property
     def source(self) -> str:
-        """The NumPy source it is compiled to; what loops and branches run stands below it."""
+        """The NumPy source it is compiled to: loops and branches before it, what solvers and rules of one's own run below."""
         return readable(self._program.source)
 
     @property

@@ -243,7 +243,7 @@ class _Printer:
 
     def _copy(self, step: Copy) -> None:
         name, reads = self._name(step.register), self._locals((step.operand,))
-        scalar = self.schedule.scalars and not self.schedule.types[step.register].shape
+        scalar = self.schedule.target.scalars and not self.schedule.types[step.register].shape
         text = f"{name} = np.array({self._bound(step.operand)}){'[()]' if scalar else ''}"
         self._line(text, None, reads, (name,))
 
@@ -316,7 +316,7 @@ class _Printer:
     def _result(self, register: int, copied: bool) -> str:
         """Return a result as source: 0-d arrays as scalars."""
         name = self._bound(register)
-        if not self.schedule.types[register].shape and self.schedule.scalars:
+        if not self.schedule.types[register].shape and self.schedule.target.scalars:
             return f"{name}[()]"
         return f"{name}.copy()" if copied else name
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from fungrad.compile.emit.python import loop_source
 from fungrad.compile.lower import Program, evaluator, run_source
 from fungrad.compile.schedule import schedule_of_loop
+from fungrad.core.backend import target_of
 from fungrad.core.config import settings
 
 Steps = Callable[[Sequence[Any], list[Any], Sequence[Any], Sequence[Any], int], list[Any]]
@@ -42,10 +41,10 @@ class Loop:
             return self._one_by_one(self.body.compiled(xp))
         found = self._loops.get(xp)
         if found is None:
-            if xp is np and not self._ran and self._work(n) <= SHORT:
+            if target_of(xp).takes_scalars and not self._ran and self._work(n) <= SHORT:
                 self._ran = True
                 return self._one_by_one(evaluator(self.body.expr))
-            steps = schedule_of_loop(self.body.expr, self.constants, self.carries, xp is np)
+            steps = schedule_of_loop(self.body.expr, self.constants, self.carries, target_of(xp))
             source = loop_source(steps, self.constants, self.carries)
             found = self._loops[xp] = run_source(source, xp)
         return found

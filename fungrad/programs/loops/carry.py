@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.backend import namespace
+from fungrad.core.backend import on_host
 from fungrad.core.errors import here
 from fungrad.core.frozen import Draws
 from fungrad.core.snapshot import snapshot
@@ -214,7 +214,7 @@ def unshared(x: Any, type_: ArrayType) -> Any:
         return Tracer(x.owner, x.variable, x.type)
     if type_.shape:
         return x.copy()
-    return np.asarray(x, type_.dtype)[()] if namespace((x,)) is np else x
+    return np.asarray(x, type_.dtype)[()] if on_host((x,)) else x
 
 
 class NeedsTracing(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.backend import namespace
+from fungrad.core.backend import namespace, target_of
 from fungrad.core.errors import api_boundary
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.tracer import Tracer
@@ -43,7 +43,7 @@ class PlatformIndex(Primitive):
 
 def platform_of(xp: Any) -> str:
     """Return JAX's name for the machine that the arrays of a library lie on."""
-    if xp is np:
+    if target_of(xp).on_host:
         return "cpu"
     return "rocm" if xp.cuda.runtime.is_hip else "cuda"
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
 
-from fungrad.core.backend import to_device
+from fungrad.core.backend import target_of, to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
@@ -22,20 +20,12 @@ from fungrad.primitives.slices import Concatenate
 
 def module_of(xp: Any) -> Any:
     """Return the `scipy.sparse` of an array library."""
-    if xp is np:
-        return scipy.sparse
-    import cupyx.scipy.sparse
-
-    return cupyx.scipy.sparse
+    return target_of(xp).scipys("sparse")
 
 
 def linalg_of(xp: Any) -> Any:
     """Return the `scipy.sparse.linalg` of an array library."""
-    if xp is np:
-        return scipy.sparse.linalg
-    import cupyx.scipy.sparse.linalg
-
-    return cupyx.scipy.sparse.linalg
+    return target_of(xp).scipys("sparse.linalg")
 
 
 class _WithMatrix(Primitive):
