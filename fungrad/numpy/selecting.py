@@ -100,12 +100,11 @@ def first_true(condition: Any, size: int) -> Any:
     return pad_axis(order, 0, 0, size - order.shape[0], -1)
 
 
+@extended(_nonzero)
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """Return the indices of the elements that are non-zero.
+    """Where values are not known, under `jit` and `vmap`, give `size`: so many indices are returned.
 
-    This is `numpy.nonzero`, for tracers too. Where values are not known, under `jit` and `vmap`, give
-    `size`: so many indices are returned, with `fill_value` (or one for each axis, by default 0) in
-    place of those that do not exist.
+    `fill_value` (or one for each axis, by default 0) stands in place of those that do not exist.
     """
     if size is None:
         return _nonzero(a)
@@ -120,21 +119,17 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return tuple(axes)
 
 
+@extended(_flatnonzero)
 def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """Return the indices that are non-zero in the flattened array.
-
-    This is `numpy.flatnonzero`, for tracers too; `size` and `fill_value` as in `nonzero`.
-    """
+    """`size` and `fill_value` as in `nonzero`."""
     if size is None:
         return _flatnonzero(a)
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
+@extended(_argwhere)
 def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """Find the indices of the elements that are non-zero, grouped by element.
-
-    This is `numpy.argwhere`, for tracers too; `size` and `fill_value` as in `nonzero`.
-    """
+    """`size` and `fill_value` as in `nonzero`."""
     if size is None:
         return _argwhere(a)
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
