@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.float_warnings import float_modes, modes_with_calls
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, current_trace
@@ -253,31 +253,22 @@ def remembered(
     as_it_is: bool = False,
 ) -> Any:
     """Return what is in the cache for programs like that in `trace`; `make` makes it."""
-
-    def weigh(_: Any) -> Any:
-        called = [p.callee for p in primitives() if isinstance(p, Calling)]
-        held = [x for c in called for x in c.constants.values()]
-        return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
-
-    def primitives() -> set[Primitive]:
-        return {primitive for primitive, _, _ in trace.equations}
-
-    def parts() -> Iterator[Any]:
-        yield kind
-        yield from primitives()
-
-    key = _key(trace, outputs, kind)
+    key: Hashable = (kind, check_exprs.get(), trace.structure(outputs))
+    if len(trace.equations) > LONG:
+        key = Hashed(key)
     found = programs.get(key)
     if found is not None:
         return found
     if not as_it_is and make_operands(trace, outputs, kind):
-        key = _key(trace, outputs, kind)
-    return keep(programs, key, parts(), make, weigh)
+        return remembered(trace, outputs, kind, make, as_it_is=True)
+    used = {primitive for primitive, _, _ in trace.equations}
 
+    def weigh(_: Any) -> Any:
+        called = [p.callee for p in used if isinstance(p, Calling)]
+        held = [x for c in called for x in c.constants.values()]
+        return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
-def _key(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:
-    key = (kind, check_exprs.get(), trace.structure(outputs))
-    return Hashed(key) if len(trace.equations) > LONG else key
+    return keep(programs, key, [kind, *used], make, weigh)
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:
