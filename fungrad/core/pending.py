@@ -79,7 +79,10 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
         for n, (step, of_step) in enumerate(program.located()):
             of_step = source if of_step is None else of_step
             operands = [own[v] for v in step.inputs]
-            found = _saved(step.primitive, operands, of_step)
+            if of_step is not None and _is_plain(step.primitive, operands):
+                found: Sequence[Any] = _run(step.primitive, operands, of_step)
+            else:
+                found = _saved(step.primitive, operands, of_step)
             own.update(zip(step.outputs, found, strict=False))
             known += found
             if watch is not None:
