@@ -92,14 +92,39 @@ class TriangularSolve(LinearSystem):
 
     def impl(self, xp: Any, a: Any, b: Any) -> Any:
         if target_of(xp).on_host and a.ndim == 2 and a.size and b.size:
-            options = {"lower": self.lower, "unit_diagonal": self.unit_diagonal}
-            return scipy.linalg.solve_triangular(a, b, **options, check_finite=False)
+            return self._by_lapack(a, b)
         # For stacks the loop over matrices inside of `solve` beats a loop in Python.
         triangle = (xp.tril if self.lower else xp.triu)(a)
         if self.unit_diagonal:
             diagonal = xp.arange(a.shape[-1])
             triangle[..., diagonal, diagonal] = 1
         return xp.linalg.solve(triangle, b)
+
+    def _by_lapack(self, a: Any, b: Any) -> Any:
+        """Return what `scipy.linalg.solve_triangular` does; that takes twenty times as long for small matrices."""
+        solve = _TRTRS.get(a.dtype.char) if a.dtype == b.dtype else None
+        if solve is None:
+            options = {"lower": self.lower, "unit_diagonal": self.unit_diagonal}
+            return scipy.linalg.solve_triangular(a, b, **options, check_finite=False)
+        # LAPACK reads columns one after the other, as the rows of an array in C order are those of its transpose.
+        turned = not a.flags.f_contiguous
+        x, failed = solve(
+            a.T if turned else a,
+            b,
+            lower=self.lower != turned,
+            trans=turned,
+            unitdiag=self.unit_diagonal,
+        )
+        if failed:
+            raise np.linalg.LinAlgError(
+                f"singular matrix: resolution failed at diagonal {failed - 1}"
+            )
+        return x
+
+
+_TRTRS = {
+    dtype: getattr(scipy.linalg.lapack, f"{name}trtrs") for dtype, name in zip("fdFD", "sdcz")
+}
 
 
 @primitive
