@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import target_of
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.tracer import Tracer, innermost_trace
@@ -59,7 +60,12 @@ class Broadcast(Rearrangement):
         return self.axes == tuple(range(len(self.axes)))
 
     def impl(self, xp: Any, x: Any) -> Any:
-        if xp is np and x.dtype.kind in "fciub" and x.flags.c_contiguous and 0 not in self.shape:
+        if (
+            target_of(xp).on_host
+            and x.dtype.kind in "fciub"
+            and x.flags.c_contiguous
+            and 0 not in self.shape
+        ):
             return self._spread(np.asarray(x))
         if not self.leading:
             x = x.reshape(self.with_unit_axes())
