@@ -101,7 +101,6 @@ class LRUCache(Generic[V]):
         self._entries: dict[Hashable, _Entry[V]] = {}
         self._building: dict[Hashable, _Build] = {}
         self._clock = itertools.count()
-        self._hits = itertools.count()
         self._misses = itertools.count()
 
     def get(self, key: Hashable) -> V | None:
@@ -109,7 +108,6 @@ class LRUCache(Generic[V]):
         entry = self._entries.get(key)  # the only hashing: a key may be a whole program
         if entry is None:
             return None
-        next(self._hits)
         entry.used = next(self._clock)
         return entry.value
 
@@ -175,7 +173,7 @@ class LRUCache(Generic[V]):
     @property
     def hits(self) -> int:
         """How often an entry was found."""
-        return _count(self._hits)
+        return _count(self._clock) - self.misses
 
     @property
     def misses(self) -> int:

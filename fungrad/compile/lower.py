@@ -27,10 +27,13 @@ from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import (
     ORIGINS,
+    at_users_lines,
+    calling_modes,
     float_modes,
     modes_with_calls,
     module_of,
     registry_of,
+    usual_modes,
 )
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
@@ -78,10 +81,15 @@ class Program(Keeper):
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np
-        if not _COMMON.issuperset(map(type, arguments)):
+        if _COMMON.issuperset(map(type, arguments)):
+            function = self._compiled.get(xp)
+            if function is not None and not settings.get().watched:
+                return function(*arguments)
+        else:
             for x in arguments:
                 if type(x) is Tracer:
-                    return evaluate(self.expr, arguments)
+                    with at_users_lines():
+                        return evaluate(self.expr, arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
         if settings.get().watched:
@@ -193,12 +201,13 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
             raise
 
     def run_with_calls(*arguments: Any) -> list[Any]:
-        before, modes = float_modes.get(), modes_with_calls()
-        if modes is before:
-            return run(*arguments)
-        float_modes.set(modes)
+        before = float_modes.get()
+        float_modes.set(calling_modes if before is usual_modes else modes_with_calls())
         try:
-            return run(*arguments)
+            return function(*arguments)  # type: ignore[no-any-return]
+        except Exception as error:
+            _explain(error, origins, bindings)
+            raise
         finally:
             float_modes.set(before)
 
@@ -260,7 +269,8 @@ def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]
     """Return the function that evaluates `expr`, with results that share no memory with anything."""
 
     def run(*arguments: Any) -> list[Any]:
-        results = evaluate(expr, arguments, watch)
+        with at_users_lines():
+            results = evaluate(expr, arguments, watch)
         return unshared(results, [*arguments, *expr.constants.values()])
 
     return run

@@ -60,7 +60,7 @@ class Constants:
         for v, x in itertools.islice(trace.constants.items(), self._constants, None):
             values[v] = x
         self._constants = len(trace.constants)
-        for v, x in trace.captures[self._captures :]:
+        for v, x in itertools.islice(trace.captures.items(), self._captures, None):
             if type(x) is Tracer:
                 outer[v] = x
             else:

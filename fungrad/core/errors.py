@@ -340,10 +340,15 @@ def api_boundary(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
-            put_back(before)
-            cause = hide_internals(error) if isinstance(error, Exception) else None
-            if cause is not None:
-                raise cause.with_traceback(error.__traceback__) from None
+            if (cause := put_in_order(before, error)) is not None:
+                raise cause from None
             raise
 
     return wrapper  # type: ignore[return-value]
+
+
+def put_in_order(before: contextvars.Context, error: BaseException) -> BaseException | None:
+    """Put back all state as an exception leaves a call that began in a context; return what to raise in its place, if so."""
+    put_back(before)
+    cause = hide_internals(error) if isinstance(error, Exception) else None
+    return None if cause is None else cause.with_traceback(error.__traceback__)

@@ -136,9 +136,10 @@ float_modes: contextvars.ContextVar[Any] = next(
 )
 """In which NumPy keeps what is done about floating-point errors. One that means nothing where NumPy has none."""
 
-_usual = contextvars.Context().run(float_modes.get)
-_ours = _CALLS.get(float_modes)
-borrow(float_modes, _usual, lambda: np.geterrcall() is _warn)
+usual_modes = contextvars.Context().run(float_modes.get)
+calling_modes = _CALLS.get(float_modes)
+"""The modes of NumPy when nobody has changed them, and those with calls in place of warnings."""
+borrow(float_modes, usual_modes, lambda: np.geterrcall() is _warn)
 
 
 def at_users_lines() -> holding[Any]:
@@ -149,7 +150,7 @@ def at_users_lines() -> holding[Any]:
 def modes_with_calls() -> Any:
     """Return the value of `float_modes` in which NumPy calls `_warn` where it would warn."""
     now = float_modes.get()
-    return _ours if now is _usual or now is _ours else _changed(now)
+    return calling_modes if now is usual_modes or now is calling_modes else _changed(now)
 
 
 def _changed(now: Any) -> Any:

@@ -34,6 +34,25 @@ def is_internal(frame: FrameType) -> bool:
     return name[:8] == "fungrad." or name == "fungrad"
 
 
+own_files: set[str] = set()
+users_files: set[str] = set()
+"""Files of fungrad's modules, and others met last: a file tells whose a frame is faster than the name of its module."""
+
+
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame, from this one outwards, that is not of fungrad's modules; remember their files."""
+    while frame is not None and is_internal(frame):
+        file = frame.f_code.co_filename
+        if file[:1] != "<":  # what is generated has no file that says whose it is
+            own_files.add(file)
+        frame = frame.f_back
+    if frame is not None and (file := frame.f_code.co_filename)[:1] != "<":
+        if len(users_files) >= 1 << 10:
+            users_files.clear()
+        users_files.add(file)
+    return frame
+
+
 @functools.cache
 def _standard_library() -> tuple[str, ...]:
     import sysconfig

@@ -6,6 +6,7 @@ known of what they are made. From there tangents spread over what is recorded.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from fungrad.core.recording import Recording
@@ -32,7 +33,7 @@ class Moving:
         inputs = trace.inputs[self._inputs :]
         for marked in both:
             marked.update([v for v in inputs if types[v].inexact and v not in trace.still])
-        captures = trace.captures[self._captures :]
+        captures = list(itertools.islice(trace.captures.items(), self._captures, None))
         self._by_any.update([v for v, x in captures if may_move(x)])
         equations = trace.equations[self._equations :]
         for primitive, operands, outputs in equations:

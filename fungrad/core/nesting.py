@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from fungrad.core.errors import LeakedTracerError, here
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Recorder, Tracer, innermost_trace
 
@@ -73,3 +74,16 @@ def lifted(value: Any) -> Any:
     """Return an array as a tracer, where constants are staged; a tracer stays of its own trace."""
     trace = None if type(value) is Tracer else stage()
     return value if trace is None else trace.lift(value)
+
+
+def leaked(trace: Recorder, operands: Sequence[Any]) -> LeakedTracerError:
+    """Return the error for the use of a tracer of a trace after that was closed."""
+    mine = [x for x in operands if type(x) is Tracer and x.owner is trace]
+    culprit = min(mine, key=lambda x: x.variable)  # later ones were made just now
+    origin = trace.origin(culprit.variable)
+    return LeakedTracerError(
+        f"at {here()}\na tracer of type {culprit.type} is used after `{trace.label}` has "
+        f"returned; {origin}. The traced function must have stored it somewhere outside, such as "
+        "a global, an attribute or a list. Return the value from the function instead (with "
+        "has_aux=True if it is not the result)."
+    )

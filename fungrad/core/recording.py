@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fungrad.core.errors import Source, describe_source
@@ -14,10 +14,12 @@ from fungrad.core.types import ArrayType
 
 
 class Recording:
-    """A program that is being recorded.
+    """A program that is being recorded: the data of a trace, which makes it.
 
     Attributes
     ----------
+    label
+        What is running, for error messages.
     types
         Of every variable.
     equations
@@ -27,7 +29,7 @@ class Recording:
     inputs
         The variables of the arguments.
     captures
-        The variables of the arrays and tracers that the function closes over, and these.
+        The arrays and tracers that the function closes over, by variable.
     constants
         Captured arrays that are part of the program instead, by variable.
     values
@@ -36,66 +38,57 @@ class Recording:
         Of each equation evaluated: how many it stands for, those inside calls counted, and their results.
     still
         The inputs made of what has no tangent.
-    turn
-        Of the threads that record here.
+    holder, performing
+        Of the threads that record here: see `turns.py`.
     """
 
     __slots__ = (
         "captures",
         "constants",
         "equations",
+        "holder",
         "inputs",
         "known",
+        "label",
+        "performing",
         "sources",
         "still",
-        "turn",
         "types",
         "values",
     )
 
-    def __init__(self, known: bool) -> None:
-        self.turn = Turn()
-        self.types: list[ArrayType] = []
-        self.equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]] = []
-        self.sources: list[Source | None] = []
-        self.inputs: list[int] = []
-        self.captures: list[tuple[int, Any]] = []
-        self.constants: dict[int, Any] = {}
-        self.values: dict[int, Any] | None = {} if known else None
-        self.known: list[tuple[int, list[Any]]] = []
-        self.still: set[int] = set()
+    label: str
+    types: list[ArrayType]
+    equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]]
+    sources: list[Source | None]
+    inputs: list[int]
+    captures: dict[int, Any]
+    constants: dict[int, Any]
+    values: dict[int, Any] | None
+    known: list[tuple[int, list[Any]]]
+    still: frozenset[int]
+    holder: dict[int, int]
+    performing: tuple[int, int] | None
 
     @property
     def done(self) -> int:
         """How many equations have been evaluated."""
         return len(self.known)
 
-    def structure(self, outputs: Sequence[int]) -> Hashable:
-        """Return a key that is equal for traces that recorded the same program.
-
-        Captured arrays and the values of scalars are not part of it: they are inputs.
-        """
-        leading = [v for v, _ in self.captures]
-        leading += self.inputs
-        types = self.types
-        return (
-            tuple(self.equations),
-            len(self.captures),
-            tuple(leading),
-            tuple([types[v] for v in leading]),
-            tuple(outputs),
-            len(self.known),
-        )
+    @property
+    def turn(self) -> Turn:
+        """The context in which a thread has its turn."""
+        return Turn(self)
 
     def expr(self, outputs: Sequence[int]) -> Expr:
         """Return what was recorded as a program; captured arrays are its leading inputs."""
-        leading = tuple([v for v, _ in self.captures])
+        leading = tuple(self.captures)
         return Expr(
             inputs=leading + tuple(self.inputs),
             equations=tuple(map(as_equation, self.equations)),
             outputs=tuple(outputs),
             types=tuple(self.types),
-            constants=self.constants,
+            constants=dict(self.constants),
             captured=len(leading),
             sources=tuple(self.sources),
         )

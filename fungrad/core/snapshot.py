@@ -16,9 +16,16 @@ LARGE = 1 << 15
 """Bytes from which on looking whether an array has changed takes less than another copy would cost."""
 
 
+_CONTIGUOUS, _WRITEABLE = 0x0001, 0x0400
+"""Flags of NumPy's C API, NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_WRITEABLE."""
+_USUAL = _CONTIGUOUS | _WRITEABLE
+
+
 def snapshot(array: Any) -> Any:
     """Return an array of the same values and layout that nobody writes to; `array` if that is true of it."""
     if isinstance(array, np.ndarray):
+        if array.flags.num & _USUAL == _USUAL:
+            return np.array(array)
         return array if is_constant(array) else copied(array)
     return array if on_host((array,)) else copied(array)  # a scalar, or an array of CuPy
 
@@ -37,7 +44,7 @@ def copied(array: Any) -> Any:
 
 def is_writeable(array: np.ndarray[Any, Any]) -> bool:
     """What ``array.flags.writeable`` says, which warns of arrays that `numpy.broadcast_arrays` has made."""
-    return bool(array.flags.num & 0x0400)  # NPY_ARRAY_WRITEABLE of NumPy's C API
+    return bool(array.flags.num & _WRITEABLE)
 
 
 def is_constant(array: np.ndarray[Any, Any]) -> bool:

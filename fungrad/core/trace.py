@@ -11,37 +11,46 @@ until Python asks for a value; then all pending equations are run once and their
 
 from __future__ import annotations
 
+import itertools
 import sys
 from _thread import get_ident
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from types import FrameType, ModuleType
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.backend import namespace, target_of
+from fungrad.core.backend import NUMPY, namespace, target_of
+from fungrad.core.capturing import NOTHING, Capturing
 from fungrad.core.config import check_exprs
 from fungrad.core.constants import Constants
-from fungrad.core.errors import LeakedTracerError, Source, here, resolve_source
+from fungrad.core.errors import Source, resolve_source
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.frames import own_files, users_files, users_frame
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
-from fungrad.core.nesting import evaluating, lifted, new_level, passed_over
+from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
 from fungrad.core.pending import run_pending, settle
 from fungrad.core.primitive import Primitive, bind
-from fungrad.core.recording import Recording
-from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
-from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace, innermost_trace
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
+from fungrad.core.snapshot import snapshot
+from fungrad.core.tracer import (
+    ARGUMENT,
+    Recorder,
+    Tracer,
+    current_trace,
+    innermost_trace,
+    new_tracer,
+)
+from fungrad.core.types import ArrayType
 
-_own_files: set[str] = set()
-"""Files of fungrad's modules, by which frames are told from the user's: faster than by the name of the module."""
+NO_VARIABLES: frozenset[int] = frozenset()
 
-_new: Callable[[type[Tracer]], Tracer] = object.__new__
+CLOSED: Any = object()
+"""In place of a trace that records, where none does any more."""
 
 
-class Trace(Recording):
+class Trace(Capturing):
     """One run of a function on tracers.
 
     Parameters
@@ -64,16 +73,13 @@ class Trace(Recording):
     """
 
     __slots__ = (
-        "_captured",
         "_constants",
         "_moving",
         "ambient",
         "assigned",
-        "bake",
         "branch",
         "depends_on",
         "into",
-        "label",
         "layouts",
         "level",
         "on_host",
@@ -81,11 +87,9 @@ class Trace(Recording):
         "order",
         "outer",
         "reshaped",
-        "rewriting",
         "sizes",
         "source",
         "staged",
-        "xp",
     )
 
     def __init__(
@@ -99,12 +103,22 @@ class Trace(Recording):
         order: int = 1,
         branch: bool = False,
     ) -> None:
-        super().__init__(known)
+        self.types = []
+        self.equations = []
+        self.sources = []
+        self.inputs = []
+        self.captures = {}
+        self.constants = {} if bake else NOTHING
+        self.values = {} if known else None
+        self.known = []
+        self.still = NO_VARIABLES
+        self.holder = {}
+        self.performing = None
         self.label = label
         self.branch = branch
-        self.into: Recorder | None = (
-            None  # the trace of a branch that is open, which records instead
-        )
+        # The trace of a branch that is open, which records instead, or `CLOSED`; None says that equations can be
+        # recorded here.
+        self.into: Recorder | None = None
         self.rewriting = rewriting
         self.ambient = ambient
         self.order = order
@@ -114,29 +128,39 @@ class Trace(Recording):
         self.source: Source | None = None  # stands in for the user's line while rules run
         self.depends_on = self.level  # the lowest level of which Python saw a value
         self.on_host = False  # whether the inputs are known to be NumPy's
-        self.xp: ModuleType = np  # the array library of known inputs
+        self.xp = np
+        self.target = NUMPY
         self.outer: Recorder | None = None  # the innermost trace when this one was opened
-        self._captured: dict[Hashable, tuple[int, Any]] = {}  # -> variable, what it was captured as
+        self._captured = {}
         self._constants: Constants | None = None
         self._moving: Moving | None = None
-        self.staged = False  # whether this is traced within a branch: what it records may never run
-        self.layouts: dict[int, Layout] = {}  # of the inputs that do not lie in C order
+        self.staged = branch  # whether this is traced within one: what it records may never run
+        self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
         self.reshaped = False  # whether something was made that is a view, or a copy, as the layout of an array decides
         self.assigned = False  # whether elements were assigned to
-        self.sizes: dict[int, int] = {}  # how many variables enclosing traces had at the start
+        self.sizes: Mapping[int, int] = (
+            NOTHING  # how many variables enclosing traces had at the start
+        )
 
     def __enter__(self) -> Trace:
-        self.outer = innermost_trace()
+        outer = current_trace.get()
+        if outer is not None:
+            self.outer = outer = innermost_trace()
         if self.ambient:
             current_trace.set(self)
-        outer = None if self.rewriting else self.outer
-        self.staged = self.branch or (outer is not None and outer.staged)
+        if outer is not None and not self.rewriting:
+            self._look_outwards(outer)
+        return self
+
+    def _look_outwards(self, outer: Recorder | None) -> None:
+        """Take up what matters here of the enclosing traces, and record in their place if this is a branch."""
+        self.staged |= outer is not None and outer.staged
+        self.sizes = sizes = {}
         while outer is not None:
-            self.sizes[outer.level] = len(outer.types)
+            sizes[outer.level] = len(outer.types)
             if self.branch and outer.into is None:
                 outer.into = self
             outer = outer.outer
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -144,6 +168,7 @@ class Trace(Recording):
 
     def close(self) -> None:
         """Record no more. It may be called any number of times."""
+        self.into = CLOSED
         self.open = False
         outer = self.outer
         if outer is not None:
@@ -158,7 +183,7 @@ class Trace(Recording):
     def recorder(self) -> Recorder:
         """Return the trace that records what is computed here: this one, or an open branch."""
         into = self.into
-        if into is None or passed_over(into):
+        if into is None or into is CLOSED or passed_over(into):
             return self
         return into.recorder()
 
@@ -168,92 +193,117 @@ class Trace(Recording):
         if len(type_.shape) > 1:
             layout = layout if value is None else layout_of(value)
             if layout != "C":
-                self.layouts[v] = layout
+                self.layouts = {**self.layouts, v: layout}
         self.types.append(type_)
         self.inputs.append(v)
         if self.values is not None:
             if type(value) is not Tracer:
                 value = snapshot(value)
-                if type(value) is not np.ndarray and target_of(self.xp).on_host:
+                if type(value) is not np.ndarray and self.target.on_host:
                     self.xp = namespace((value,))
+                    self.target = target_of(self.xp)
                 if self.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
-            self.on_host = type(value) is not Tracer and target_of(self.xp).on_host
+            self.on_host = type(value) is not Tracer and self.target.on_host
             self.values[v] = value
-        tracer = Tracer(self, v, type_)
-        tracer.memory = ARGUMENT
-        return tracer
+        result = Tracer()  # as `new_tracer` does
+        result.owner = self
+        result.variable = v
+        result.type = type_
+        result.memory = ARGUMENT
+        return result
 
     def record(
         self, primitive: Primitive, operands: Sequence[Any], source: Source | None = None
     ) -> Any:
-        """Append the equation that applies `primitive` and return the tracers of its results."""
-        if not self.open:
-            self.raise_leaked(operands)
-        if self.into is not None and (recorder := self.recorder()) is not self:
-            return recorder.record(primitive, operands, source)
-        # This is the hot path of every un-jitted transform; hence the plain style.
-        if (
-            len(operands) == 2
-            and type(x := operands[0]) is type(y := operands[1]) is Tracer
-            and x.owner is y.owner is self
-        ):
-            inputs: tuple[int, ...] = (x.variable, y.variable)
-            out_types = primitive.infer((x.type, y.type))
+        """Append the equation that applies `primitive` and return the tracers of its results.
+
+        Operands that are not of this trace are captured.
+        """
+        if self.into is not None:
+            if not self.open:
+                self.raise_leaked(operands)
+            if (recorder := self.recorder()) is not self:
+                return recorder.record(primitive, operands, source)
+        variables, types = [], []
+        for x in operands:
+            if type(x) is Tracer and x.owner is self:
+                variables.append(x.variable)
+                types.append(x.type)
+            else:
+                v = self.capture(x)
+                variables.append(v)
+                types.append(self.types[v])
+        inputs, out_types = tuple(variables), primitive.infer(tuple(types))
+        if primitive.multiple_results:
+            result: Any = self._extend_by_several(primitive, inputs, out_types, source)
         else:
-            variables, in_types = [], []
-            for x in operands:
-                if type(x) is Tracer and x.owner is self:
-                    variables.append(x.variable)
-                    in_types.append(x.type)
-                else:
-                    v = self.capture(x)
-                    variables.append(v)
-                    in_types.append(self.types[v])
-            inputs = tuple(variables)
-            out_types = primitive.infer(tuple(in_types))
+            result = self.extend(primitive, inputs, out_types, source)
+        if self.values is not None and (primitive.can_fail or primitive.effect):
+            self._try()
+        return result
+
+    def extend(
+        self,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        out_types: tuple[ArrayType, ...],
+        source: Source | None = None,
+    ) -> Tracer:
+        """Append the equation that applies `primitive` to variables of this trace, and return the tracer of its result.
+
+        For whoever knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
+        effect: it is what nearly every operation on tracers comes to, hence the plain style.
+        """
         if source is None and (source := self.source) is None:
-            frame: FrameType | None = sys._getframe(2)  # of whoever called `bind`
-            while frame is not None:
-                file = frame.f_code.co_filename
-                if file not in _own_files:
-                    if str(frame.f_globals.get("__name__"))[:8] != "fungrad.":
-                        break
-                    if file[:1] != "<":
-                        _own_files.add(file)
+            frame: FrameType | None = sys._getframe(2)
+            while frame is not None and frame.f_code.co_filename in own_files:
                 frame = frame.f_back
+            if frame is not None and frame.f_code.co_filename not in users_files:
+                frame = users_frame(frame)
             source = frame and (frame.f_code, frame.f_lasti)
         elif not self.rewriting and type(source) is not tuple:
             source = resolve_source(source)
-        types, equations, holder = self.types, self.equations, self.turn.holder
+        types, equations, holder = self.types, self.equations, self.holder
         me = get_ident()
         try:
             if holder.setdefault(0, me) != me:
                 self.turn.wait()
-            first = len(types)
+            variable = len(types)
             self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
-            if primitive.multiple_results:
-                types.extend(out_types)
-                outputs = tuple(range(first, len(types)))
-                equations.append((primitive, inputs, outputs))
-            else:
-                types.append(out_types[0])
-                equations.append((primitive, inputs, (first,)))
+            types += out_types
+            equations.append((primitive, inputs, (variable,)))
             holder.pop(0, None)
         except BaseException:
             self.turn.give_back()
             raise
-        if primitive.multiple_results:
-            result: Any = tuple([Tracer(self, v, types[v]) for v in outputs])
-        else:
-            result = _new(Tracer)  # a call of the class takes twice as long
-            result.owner = self
-            result.variable = first
-            result.type = out_types[0]
-            result.memory = None
-        if self.values is not None and (primitive.can_fail or primitive.effect):
-            self._try()
+        result = Tracer()  # as `new_tracer` does
+        result.owner = self
+        result.variable = variable
+        result.type = out_types[0]
+        result.memory = None
         return result
+
+    def _extend_by_several(
+        self,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        out_types: tuple[ArrayType, ...],
+        source: Source | None,
+    ) -> tuple[Tracer, ...]:
+        """Append an equation that may have several results, or none."""
+        if source is None and (source := self.source) is None:
+            frame = users_frame(sys._getframe(2))
+            source = frame and (frame.f_code, frame.f_lasti)
+        elif not self.rewriting:
+            source = resolve_source(source)
+        with self.turn:
+            first = len(self.types)
+            self.sources[len(self.equations) :] = (source,)
+            self.types += out_types
+            outputs = tuple(range(first, len(self.types)))
+            self.equations.append((primitive, inputs, outputs))
+        return tuple(map(new_tracer, itertools.repeat(self), outputs, out_types))
 
     def _try(self) -> None:
         """Evaluate up to the equation recorded last; forget that one if it fails."""
@@ -267,46 +317,6 @@ class Trace(Recording):
                     del self.types[len(self.types) - len(outputs) :]
             raise
 
-    def capture(self, value: Any) -> int:
-        """Return the variable that stands for `value`, an array or a tracer of another trace."""
-        if type(value) is Tracer:
-            # An array may be assigned to later: what is captured of a tracer is its present variable.
-            key: Hashable = (value.owner.level, value.variable)
-            known = self._captured.get(key)
-            if known is not None:
-                return known[0]
-            if not value.owner.open:
-                value.owner.raise_leaked((value,))
-            type_ = value.type
-            value = Tracer(value.owner, value.variable, type_)
-        else:
-            type_ = type_of(value)
-            key = None
-            if type(value) in PYTHON_SCALARS:
-                value = np.asarray(value)[()]
-            if not target_of(self.xp).takes_scalars and isinstance(value, (np.generic, np.ndarray)):
-                value = self.xp.asarray(value)
-            elif not isinstance(value, np.generic) and not self.rewriting:
-                if value.nbytes >= LARGE:
-                    key = place(value)
-                    known = self._captured.get(key)
-                    if known is not None and same_bits(known[1], value):
-                        return known[0]
-                # A program that constants are baked into outlives the trace, and who promises anything now.
-                value = copied(value) if self.bake else snapshot(value)
-        with self.turn:
-            v = len(self.types)
-            self.types.append(type_)
-            if self.bake and type(value) is not Tracer:
-                self.constants[v] = value
-            else:
-                if self.values is not None:
-                    self.values[v] = value
-                self.captures.append((v, value))
-        if key is not None:
-            self._captured[key] = (v, value)
-        return v
-
     def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Tracer:
         """Return a new input of `type_` whose elements all are `value`, a 0-d array.
 
@@ -316,9 +326,9 @@ class Trace(Recording):
         with self.turn:
             v = len(self.types)
             self.types.append(type_)
-            self.captures.append((v, array))
+            self.captures[v] = array
             self.values[v] = array  # type: ignore[index]
-        return Tracer(self, v, type_)
+        return new_tracer(self, v, type_)
 
     def constant(self, variable: int) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
@@ -340,7 +350,7 @@ class Trace(Recording):
         if self.into is not None and (recorder := self.recorder()) is not self:
             return recorder.lift(value)
         v = self.capture(value)
-        return Tracer(self, v, self.types[v])
+        return new_tracer(self, v, self.types[v])
 
     def evaluate(self) -> None:
         """Run the equations that are pending; values must be known."""
@@ -353,15 +363,7 @@ class Trace(Recording):
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""
-        mine = [x for x in operands if type(x) is Tracer and x.owner is self]
-        culprit = min(mine, key=lambda x: x.variable)  # later ones were made just now
-        origin = self.origin(culprit.variable)
-        raise LeakedTracerError(
-            f"at {here()}\na tracer of type {culprit.type} is used after `{self.label}` has "
-            f"returned; {origin}. The traced function must have stored it somewhere outside, such as "
-            "a global, an attribute or a list. Return the value from the function instead (with "
-            "has_aux=True if it is not the result)."
-        )
+        raise leaked(self, operands)
 
 
 def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 import numpy as np
@@ -52,15 +52,18 @@ class Recorder(Protocol):
     values: dict[int, Any] | None
     types: list[ArrayType]
     inputs: list[int]
-    captures: list[tuple[int, Any]]
+    captures: dict[int, Any]
     constants: dict[int, Any]
-    sizes: dict[int, int]
-    turn: Turn
+    sizes: Mapping[int, int]
     source: Source | None
     on_host: bool
-    layouts: dict[int, tuple[int, ...] | Literal["C"] | None]
+    layouts: Mapping[int, tuple[int, ...] | Literal["C"] | None]
     reshaped: bool
     assigned: bool
+
+    @property
+    def turn(self) -> Turn:
+        """The context in which a thread has its turn to record."""
 
     def close(self) -> None:
         """Record no more."""
@@ -70,6 +73,11 @@ class Recorder(Protocol):
 
     def record(self, primitive: Any, operands: Sequence[Any], source: Source | None = None) -> Any:
         """Append the equation that applies a primitive and return the tracers of its results."""
+
+    def extend(
+        self, primitive: Any, inputs: tuple[int, ...], out_types: tuple[ArrayType, ...]
+    ) -> Any:
+        """Append the equation that applies a primitive of one result to variables of this trace, where `into` is None."""
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
@@ -158,12 +166,6 @@ class Tracer:
     variable: int  # what it stands for now; an assignment to elements makes it another one
     type: ArrayType
     memory: Any  # None for an array of its own that nothing views; see fungrad.numpy.views
-
-    def __init__(self, owner: Recorder, variable: int, type_: ArrayType) -> None:
-        self.owner = owner
-        self.variable = variable
-        self.type = type_
-        self.memory = None
 
     @property
     def shape(self) -> Shape:
@@ -375,6 +377,19 @@ class Tracer:
             "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
             "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
         )
+
+
+def new_tracer(owner: Recorder, variable: int, type_: ArrayType) -> Tracer:
+    """Return a tracer that stands for a variable of a trace.
+
+    The class has no `__init__`: to make one takes half the time so, and a trace makes one for each equation.
+    """
+    result = Tracer()
+    result.owner = owner
+    result.variable = variable
+    result.type = type_
+    result.memory = None
+    return result
 
 
 def resolve(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import sys
 import types
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from fungrad.core.annotations import copy_annotations
 from fungrad.core.cached import cached_property
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import put_in_order
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -130,9 +131,16 @@ class Transformed(Portable):
         self._recipe = recipe
         resemble(self, recipe[1])
 
-    @api_boundary
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
+    def __call__(
+        self, /, *args: Any, **kwargs: Any
+    ) -> Any:  # what `api_boundary` makes, in one call
+        before = contextvars.copy_context()
+        try:
+            return self._call(*args, **kwargs)
+        except BaseException as error:
+            if (cause := put_in_order(before, error)) is not None:
+                raise cause from None
+            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

@@ -7,11 +7,21 @@ import sys
 import threading
 import time
 from _thread import get_ident
+from typing import Protocol
 
 LOOK = 1000
 """How often a thread tries to take its turn before it asks whether the one that has it has ended."""
 
 _taking_over = threading.Lock()
+
+
+class Shared(Protocol):
+    """What threads may record in at the same time."""
+
+    holder: dict[int, int]
+    """0 -> the thread that is in a block, if any."""
+    performing: tuple[int, int] | None
+    """An equation with an effect, and the thread that runs it."""
 
 
 class Turn:
@@ -24,32 +34,30 @@ class Turn:
     claimed one runs it, and others wait for that.
     """
 
-    __slots__ = ("holder", "performing")
+    __slots__ = ("_of",)
 
-    def __init__(self) -> None:
-        self.holder: dict[int, int] = {}  # 0 -> the thread that is in a block, if any
-        # An equation with an effect, and the thread that runs it.
-        self.performing: tuple[int, int] | None = None
+    def __init__(self, of: Shared) -> None:
+        self._of = of
 
     def claim(self, number: int) -> bool:
         """Whether this thread is the one to run the equation `number`, which has an effect."""
         mine = number, get_ident()
         with self:
-            claimed = self.performing
+            claimed = self._of.performing
             if claimed is None or claimed[0] != number or claimed == mine:
-                self.performing = mine
+                self._of.performing = mine
                 return True
         return has_ended(claimed[1])
 
     def release(self) -> None:
         """Give back what this thread has claimed."""
-        claimed = self.performing
+        claimed = self._of.performing
         if claimed is not None and claimed[1] == get_ident():
-            self.performing = None
+            self._of.performing = None
 
     def wait(self) -> None:
         """Take the turn after another thread's."""
-        me, holder = get_ident(), self.holder
+        me, holder = get_ident(), self._of.holder
         for tried in itertools.count(1):
             other = holder.setdefault(0, me)
             if other == me:
@@ -63,20 +71,20 @@ class Turn:
 
     def give_back(self) -> None:
         """Let others in, if it is this thread's turn."""
-        if self.holder.get(0) == get_ident():
-            self.holder.pop(0, None)
+        if self._of.holder.get(0) == get_ident():
+            self._of.holder.pop(0, None)
 
     def __enter__(self) -> None:
         me = get_ident()
         try:
-            if self.holder.setdefault(0, me) != me:
+            if self._of.holder.setdefault(0, me) != me:
                 self.wait()
         except BaseException:
             self.give_back()
             raise
 
     def __exit__(self, *_: object) -> None:
-        self.holder.pop(0, None)
+        self._of.holder.pop(0, None)
 
 
 def has_ended(thread: int) -> bool:

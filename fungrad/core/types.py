@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.interned import InternedValue, interned_dataclass
 
@@ -39,22 +40,22 @@ class ArrayType(InternedValue):
     dtype: np.dtype[Any]
     weak: bool = False
 
-    @property
+    @cached_property
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Memory that the elements take."""
         return self.size * self.dtype.itemsize
 
-    @property
+    @cached_property
     def inexact(self) -> bool:
         """Whether derivatives with respect to such an array exist: it is real or complex."""
         return kind_of(self.dtype) in "fc"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.errors import here
-from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace
+from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace, new_tracer
 from fungrad.numpy.memory import View, Views
 from fungrad.numpy.steps import put
 from fungrad.numpy.views import is_scalar, same_array
@@ -76,7 +76,7 @@ def _adopted(x: Tracer, current: Recorder | None) -> bool:
     if current is None or start is None or any(t.variable < start for t in family):
         return False
     for t in family:
-        t.variable = current.capture(Tracer(t.owner, t.variable, t.type))
+        t.variable = current.capture(new_tracer(t.owner, t.variable, t.type))
         t.owner = current
     return True
 

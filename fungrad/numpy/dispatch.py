@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fungrad.core.tracer import Tracer, current_trace
-from fungrad.numpy.memory import settle
+from fungrad.numpy.memory import Views, settle
 from fungrad.numpy.parameters import (
     as_numpy_takes_them,
     lenient_parameters,
-    parameter,
+    option,
     place_of_out,
+    taken_out,
 )
 from fungrad.numpy.promotion import has_tracer
 from fungrad.numpy.rules import (
@@ -27,13 +28,14 @@ from fungrad.numpy.rules import (
     documented,
     full_name,
     no_rule,
+    ready,
     rule_of,
     traced_functions,
 )
 from fungrad.numpy.staging import in_trace, on_stage
 from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.ufuncs import array_ufunc
-from fungrad.numpy.views import array_of, each, own, scalar_of, views_of
+from fungrad.numpy.views import array_of, copied, each, same_array, scalar_of, views_of
 
 
 def implements(
@@ -78,38 +80,31 @@ def implements(
     def decorate(rule: Function) -> Function:
         place = place_of_out(rule)
         first = inspect.unwrap(rule).__code__.co_varnames[:1]
-        copy_place, copies = parameter(rule, "copy")
-        output_place, _ = parameter(rule, "output")  # what functions of scipy.ndimage call `out`
+        copy = option(rule, "copy")
+        output = option(rule, "output")  # what functions of scipy.ndimage call `out`
         lenient = lenient_parameters(rule)
         kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
 
         @functools.wraps(rule)
         def traced(*args: Any, **kwargs: Any) -> Any:
-            out = None
-            if lenient and (len(args) > 1 or kwargs):
-                args = as_numpy_takes_them(lenient, args, kwargs)
-            if place is not None:
-                if "out" in kwargs:
-                    out = kwargs.pop("out")
-                elif len(args) > place:
-                    out, args = args[place], (*args[:place], None, *args[place + 1 :])
+            if kwargs or len(args) > 1:  # options, after the array
+                if lenient:
+                    args = as_numpy_takes_them(lenient, args, kwargs)
+                args, out = taken_out(place, args, kwargs)
                 if out is not None:
                     out = writable_out(rule.__name__, out)
-                    if not (has_tracer(args) or has_tracer(kwargs.values())):
-                        return store(out, numpy_function(*args, **kwargs), exactly=True)
+                    traces = has_tracer(args) or has_tracer(kwargs.values())
+                    result = (rule if traces else numpy_function)(*args, **kwargs)
+                    return store(out, result, exactly=True)
             result = rule(*args, **kwargs)
-            if out is not None:
-                return store(out, result, exactly=True)
-            copy = kwargs.get("copy", args[copy_place] if len(args) > copy_place else copies)
             operands = (*args, *kwargs.values()) if kwargs else args
-            if view and not copy:
+            if view and not (copy and copy(args, kwargs)):
                 x = args[0] if args else kwargs.get(*first)
                 result = views_of(x, result, writable, contiguous)
-            else:
-                output = args[output_place] if len(args) > output_place else kwargs.get("output")
-                if output is None or result is not output:
-                    result = own(result, operands)
-            settle(rule.__name__, result, operands, view or creates)
+            elif output is None or result is not output(args, kwargs):
+                result = own(result, operands)
+            if type(result) is not Tracer or len(result.type.shape) > 1:
+                settle(rule.__name__, result, operands, view or creates)
             return result if kind is None else each(kind, result)
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -135,6 +130,25 @@ def implements(
     return decorate
 
 
+_LISTS = frozenset([list, tuple])
+
+
+def own(result: Any, operands: tuple[Any, ...]) -> Any:
+    """Return the result of a function that makes new arrays: never one of its operands, or a view."""
+    if type(result) is Tracer:
+        memory = result.memory
+        if memory is not None:
+            asked = type(memory) is Views and not memory.references and result.type.shape
+            if not asked:  # else it is new, and made to lie in an order
+                return copied(result, same_array(result), "K")
+        for x in operands:
+            if x is result or (type(x) in _LISTS and any(y is result for y in x)):
+                return copied(result, same_array(result), "K")
+    elif type(result) is list or type(result) is tuple:
+        return type(result)([own(x, operands) for x in result])
+    return result
+
+
 def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
     """Raise for arguments of a NumPy function that mean nothing for tracers, where they are given."""
     given = [k for k, x in arguments.items() if x is not None]
@@ -147,10 +161,10 @@ def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
 def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function of which some argument is a tracer (NEP 18)."""
     try:
-        traced = rule_of(function)
-        if traced is None:
+        rule = traced_functions.get(function) if function in ready else rule_of(function)
+        if rule is None:
             no_rule(full_name(function))
-        return traced(*args, **kwargs)
+        return rule(*args, **kwargs)
     except Exception as error:
         describe_failure(error, function, args, kwargs)
         raise

@@ -135,7 +135,7 @@ def _same(x: Any, y: Tracer) -> bool:
     if type(x) is not Tracer or x.owner is not y.owner:
         return False
     trace = x.owner
-    values = dict(trace.captures) | trace.constants
+    values = trace.captures | trace.constants
     pending = [(x.variable, y.variable)]
     while pending:
         v, w = pending.pop()

@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import hide_internals
-from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.masked import Selection
 from fungrad.numpy.memory import like
-from fungrad.numpy.promotion import apply, scalar_plan
+from fungrad.numpy.promotion import PYTHON_NUMBERS, apply, result_types, spread
 from fungrad.numpy.storing import store, writable_out
+from fungrad.numpy.ufuncs import of_one
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.elementwise import Elementwise
-
-PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
-
 
 _UNKNOWN = object()
 
@@ -44,16 +41,20 @@ def is_operand(x: Any) -> bool:
 
 
 def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what ``x + y`` does for a tracer `x`, and for a tracer `y`. Like `ufuncs.of_two`, but weak operands stay weak."""
+
     def forward(self: Tracer, other: Any) -> Any:
-        cls = type(other)
         try:
-            if cls is Tracer and other.type is self.type and self.type.dtype.kind in "fc":
-                both = (self, other)  # no operator converts these
-                result = bind(primitive, both)
-                return result if self.memory is other.memory is None else like(result, both)
-            if cls in PYTHON_NUMBERS and (spread := _spread(primitive, self, other)) is not None:
-                result = bind(primitive, (self, spread))
-                return result if self.memory is None else like(result, (self,))
+            y = spread(primitive, self, other) if type(other) in PYTHON_NUMBERS else other
+            if (
+                type(y) is Tracer
+                and y.owner is (trace := self.owner)
+                and trace.into is None
+                and (types := result_types(primitive, (self.type, y.type), True)) is not None
+            ):
+                result = trace.extend(primitive, (self.variable, y.variable), types)
+                in_order = len(self.type.shape) < 2 or self.memory is y.memory is None
+                return result if in_order else like(result, (self, other))
             return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
@@ -61,28 +62,17 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
 
     def reflected(self: Tracer, other: Any) -> Any:
         try:
-            if type(other) in PYTHON_NUMBERS:
-                spread = _spread(primitive, self, other)
-                if spread is not None:
-                    result = bind(primitive, (spread, self))
-                    return result if self.memory is None else like(result, (self,))
+            x = spread(primitive, self, other) if type(other) in PYTHON_NUMBERS else other
+            if x is not other and (trace := self.owner).into is None:
+                types = primitive.infer((x.type, self.type))
+                result = trace.extend(primitive, (x.variable, self.variable), types)
+                return result if self.memory is None else like(result, (self,))
             return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)
             raise
 
     return forward, reflected
-
-
-def _spread(primitive: Elementwise, x: Tracer, number: float) -> Tracer | None:
-    """Return a number as a captured array that takes no memory, where that is the whole promotion."""
-    trace = x.owner
-    if not (trace.on_host and trace.open):
-        return None
-    strides = scalar_plan(primitive, x.type, type(number))  # type: ignore[arg-type]
-    if strides is None:
-        return None
-    return trace.uniform(np.array(number, x.type.dtype), x.type, strides)
 
 
 def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], Any]:
@@ -106,9 +96,11 @@ def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], 
 
 
 def _unary(primitive: Elementwise) -> Callable[..., Any]:
+    function = of_one(primitive, True)
+
     def method(self: Tracer) -> Any:
         try:
-            return apply(primitive, (self,), True)
+            return function(self)
         except Exception as error:
             hide_internals(error)
             raise

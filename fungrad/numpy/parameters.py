@@ -32,6 +32,28 @@ def parameter(rule: Function, name: str) -> tuple[int, Any]:
     return names.index(name) if name in names else sys.maxsize, defaults.get(name)
 
 
+def option(rule: Function, name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
+    """Return the function that finds in the arguments of a call what a parameter is; None if there is no such parameter."""
+    code: CodeType = inspect.unwrap(rule).__code__
+    if name not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return None
+    place, default = parameter(rule, name)
+    return lambda args, kwargs: kwargs.get(name, args[place] if len(args) > place else default)
+
+
+def taken_out(
+    place: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], Any]:
+    """Return positional arguments without `out`, which may stand at a place there, and what it is; drop it from those by name."""
+    if place is None:
+        return args, None
+    if "out" in kwargs:
+        return args, kwargs.pop("out")
+    if len(args) > place:
+        return (*args[:place], None, *args[place + 1 :]), args[place]
+    return args, None
+
+
 NOT_GIVEN = {
     "where": True,
     **dict.fromkeys(("initial", "mean", "correction", "prepend", "append"), np._NoValue),

@@ -23,8 +23,6 @@ from fungrad.primitives.slices import Concatenate
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
-"""The primitives that take Python integers of any size, beyond the range of the other operand too."""
-
 
 def has_tracer(arguments: Iterable[Any]) -> bool:
     """Whether a tracer is among `arguments` or in the lists and tuples there."""
@@ -132,6 +130,15 @@ def elementwise_plan(
     return dtypes, shape, weak
 
 
+@functools.lru_cache(maxsize=1 << 13)
+def result_types(
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+) -> tuple[ArrayType, ...] | None:
+    """Return the types of the results, for operands that are as the primitive takes them; None for others."""
+    plan = elementwise_plan(primitive, types, keep_weak)
+    return primitive.infer(types) if plan is None else None
+
+
 @functools.lru_cache(maxsize=1 << 12)
 def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple[int, ...] | None:
     """Return the strides of a Python scalar spread over an array of `type_` that it combines with.
@@ -143,6 +150,21 @@ def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple
     types = (type_, PYTHON_SCALARS[scalar])
     dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)
     return (0,) * type_.ndim if dtypes == (type_.dtype, type_.dtype) else None
+
+
+PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
+"""The types of what `spread` may take."""
+
+
+def spread(primitive: Elementwise, x: Tracer, number: Any) -> Any:
+    """Return a number as a captured array that takes no memory, where that is the whole promotion; else the number."""
+    trace = x.owner
+    if not (trace.on_host and trace.open):
+        return number
+    strides = scalar_plan(primitive, x.type, type(number))  # type: ignore[arg-type]
+    if strides is None:
+        return number
+    return trace.uniform(np.array(number, x.type.dtype), x.type, strides)
 
 
 def _loop_dtypes(

@@ -88,12 +88,15 @@ def dtype_of(method: Callable[..., Any], dtype: DType, asked: Any) -> DType:
 @functools.lru_cache(maxsize=1 << 12, typed=True)
 def _plan(
     ufunc: np.ufunc, type_: ArrayType, axis: Any, dtype: Any
-) -> tuple[DType, Primitive, tuple[int, ...]]:
+) -> tuple[DType, Primitive, tuple[int, ...], tuple[ArrayType, ...] | None]:
+    """Return the dtype of the result, the primitive, its axes; and the types of its results if nothing else is to be done."""
     axes = reduced_axes(axis, type_.ndim)
-    primitive, _, identity = REDUCTIONS[ufunc]
+    make, _, identity = REDUCTIONS[ufunc]
     logical = isinstance(identity, bool)
     found = np.dtype(bool) if logical else dtype_of(ufunc.reduce, type_.dtype, dtype)
-    return found, primitive(axes), axes
+    primitive = make(axes)
+    as_it_is = found == type_.dtype and not (identity is None and 0 in type_.shape)
+    return found, primitive, axes, primitive.infer((type_,)) if as_it_is else None
 
 
 def reduce(
@@ -108,10 +111,14 @@ def reduce(
 ) -> Any:
     """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
     x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
-    where, initial = True if where is None else where, missing if initial is None else initial
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
-    found, primitive, axes = _plan(ufunc, x.type, axis, dtype)
+    found, primitive, axes, types = _plan(ufunc, x.type, axis, dtype)
+    where, initial = True if where is None else where, missing if initial is None else initial
+    if types is not None and where is True and initial is missing and not keepdims:
+        if (trace := x.owner).into is None:
+            return trace.extend(primitive, (x.variable,), types)
+        return primitive(x)
     x = cast(x, found)
     shape, identity = x.shape, REDUCTIONS[ufunc].identity
     if initial is not missing:

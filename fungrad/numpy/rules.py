@@ -38,12 +38,12 @@ extensions: dict[str, str] = {}
 
 def rule_of(function: Any) -> Function | None:
     """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
-    if function not in _ready:
+    if function not in ready:
         _make_ready(function)
     return traced_functions.get(function)
 
 
-_ready: set[Any] = set()
+ready: set[Any] = set()
 """The functions whose rules are in modules that are imported to the end."""
 
 
@@ -56,7 +56,7 @@ def _make_ready(function: Any) -> None:
     if rule is not None:
         if rule.__module__ in sys.modules:
             importlib.import_module(rule.__module__)  # waits for a thread that is importing it
-        _ready.add(function)
+        ready.add(function)
 
 
 def _homes(function: Any) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import here
-from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
@@ -16,11 +16,12 @@ from fungrad.numpy.assignment import assign
 from fungrad.numpy.masked import Selection
 from fungrad.numpy.memory import elementwise, like
 from fungrad.numpy.promotion import (
+    PYTHON_NUMBERS,
     apply,
     as_array,
-    elementwise_plan,
     has_tracer,
-    scalar_plan,
+    result_types,
+    spread,
     strong,
     ufunc_operands,
 )
@@ -30,37 +31,52 @@ from fungrad.numpy.rules import (
     documented,
     full_name,
     no_rule,
+    ready,
     rule_of,
     traced_functions,
 )
 from fungrad.numpy.staging import on_stage
 from fungrad.numpy.storing import as_stored, store, writable_out
+from fungrad.primitives.elementwise import Elementwise, numpy_ufunc
 from fungrad.primitives.elementwise import Function as ElementwiseFunction
-from fungrad.primitives.elementwise import numpy_ufunc
 from fungrad.primitives.shaping import Reshape
+
+
+def of_one(primitive: Elementwise, keep_weak: bool = False) -> Callable[[Any], Any]:
+    """Return `apply` of a primitive of one operand, which is quick where that has to be neither converted nor lifted."""
+
+    def function(x: Any) -> Any:
+        if type(x) is Tracer and (trace := x.owner).into is None:
+            types = result_types(primitive, (x.type,), keep_weak)
+            if types is not None:
+                result = trace.extend(primitive, (x.variable,), types)
+                in_order = x.memory is None or len(x.type.shape) < 2
+                return result if in_order else like(result, (x,))
+        return apply(primitive, (x,), keep_weak)
+
+    return function
+
+
+def _of_two(primitive: ElementwiseFunction) -> Function:
+    """Return `apply` of a primitive of two operands, likewise."""
+
+    def function(x: Any, y: Any) -> Any:
+        if type(x) is Tracer:
+            other = spread(primitive, x, y) if type(y) in PYTHON_NUMBERS else y
+            if (
+                type(other) is Tracer
+                and other.owner is (trace := x.owner)
+                and trace.into is None
+                and (types := result_types(primitive, (x.type, other.type), False)) is not None
+            ):
+                return like(trace.extend(primitive, (x.variable, other.variable), types), (x, y))
+        return apply(primitive, (x, y))
+
+    return function
 
 
 def _application(primitive: ElementwiseFunction) -> Function:
     """Return `apply` of a primitive, with short cuts for the commonest operands."""
-
-    def of_one(x: Any) -> Any:
-        if type(x) is Tracer and elementwise_plan(primitive, (x.type,), False) is None:
-            result = bind(primitive, (x,))
-            return result if x.memory is None else like(result, (x,))
-        return apply(primitive, (x,))
-
-    def of_two(x: Any, y: Any) -> Any:
-        if type(x) is Tracer:
-            if type(y) is Tracer:
-                if elementwise_plan(primitive, (x.type, y.type), False) is None:
-                    return like(bind(primitive, (x, y)), (x, y))
-            elif type(y) in (float, int) and x.owner.on_host:
-                strides = scalar_plan(primitive, x.type, type(y))  # type: ignore[arg-type]
-                if strides is not None:
-                    value = np.array(y, x.type.dtype)
-                    spread = x.owner.uniform(value, x.type, strides)
-                    return like(bind(primitive, (x, spread)), (x,))
-        return apply(primitive, (x, y))
 
     def of_any(*operands: Any) -> Any:
         return apply(primitive, operands)
@@ -68,7 +84,7 @@ def _application(primitive: ElementwiseFunction) -> Function:
     ufunc = numpy_ufunc(primitive.function)
     if ufunc is None:
         return of_any
-    return of_one if ufunc.nin == 1 else of_two if ufunc.nin == 2 else of_any
+    return of_one(primitive) if ufunc.nin == 1 else _of_two(primitive) if ufunc.nin == 2 else of_any
 
 
 def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
@@ -215,7 +231,7 @@ ufunc_methods: dict[str, dict[Any, Function]] = {
 
 
 _plain_calls: dict[Any, Function] = {}
-"""For ufuncs, what they do with operands alone: the shortest way."""
+"""For each ufunc, what it does with operands alone, of which at least one is a tracer."""
 
 
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -224,12 +240,12 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
         if type(x) is Selection:
             return NotImplemented  # it has a rule of its own
     try:
+        if not kwargs and method == "__call__" and function in ready and function in _plain_calls:
+            return _plain_calls[function](*inputs)
         rule = rule_of(function)
         if rule is None and function.__name__ == "clip":  # the ufunc that a.clip calls
             rule = rule_of(np.clip)
         if rule is not None and method == "__call__":
-            if not kwargs and len(inputs) == function.nin and function in _plain_calls:
-                return _plain_calls[function](*inputs)
             return rule(*inputs, **kwargs)
         if rule is not None and method == "outer":
             x, y = [strong(operand) for operand in inputs]

@@ -30,7 +30,7 @@ import numpy as np
 
 from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise, orders
 from fungrad.core.primitive import Primitive
-from fungrad.core.tracer import ARGUMENT, Tracer, current_trace
+from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, lies_in_order, like
 from fungrad.numpy.steps import (
@@ -66,7 +66,9 @@ def view_of(
     if is_scalar(x):
         if writable:
             return result
-        x = Tracer(trace, x.variable, x.type)  # an array of its own: the scalar is no part of it
+        x = new_tracer(
+            trace, x.variable, x.type
+        )  # an array of its own: the scalar is no part of it
     memory = x.memory
     root = memory.root if type(memory) is View else x
     if result is x:
@@ -74,7 +76,7 @@ def view_of(
             return in_order(x, "C")
         if writable:
             return result
-        result = Tracer(trace, x.variable, x.type)
+        result = new_tracer(trace, x.variable, x.type)
     made = result.memory
     if type(made) is Views or (type(made) is View and made.root is root):
         return result  # a function within did it
@@ -120,7 +122,7 @@ def _made_view(
 def flat_of(x: Tracer, result: Tracer) -> Tracer:
     """Return `result`, the elements of `x` in one axis, as ``x.flat``."""
     if result is x:
-        result = Tracer(x.owner, x.variable, x.type)
+        result = new_tracer(x.owner, x.variable, x.type)
     result = view_of(x, result, always=True)
     memory = result.memory
     if type(memory) is View:
@@ -261,7 +263,7 @@ def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
 
 def read_only(x: Tracer) -> Tracer:
     """Return the new array `x` as one that cannot be written to."""
-    root = Tracer(x.owner, x.variable, x.type)
+    root = new_tracer(x.owner, x.variable, x.type)
     return _made_view(root, x, (), False, layout_of(x))
 
 
@@ -311,28 +313,12 @@ def views_of(x: Any, result: Any, writable: bool = True, contiguous: bool = Fals
     return result
 
 
-def own(result: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the result of a function that makes new arrays: never one of its operands, or a view."""
-    if type(result) is Tracer:
-        memory = result.memory
-        asked = type(memory) is Views and not memory.references and result.type.shape
-        if memory is not None and not asked:  # new, and made to lie in an order
-            return copied(result, same_array(result), "K")
-        for x in operands:
-            listed = type(x) is list or type(x) is tuple
-            if x is result or (listed and any(y is result for y in x)):
-                return copied(result, same_array(result), "K")
-    elif type(result) is list or type(result) is tuple:
-        return type(result)([own(x, operands) for x in result])
-    return result
-
-
 def same_array(x: Tracer) -> Tracer:
     """Return another tracer of the same value, for functions that return a copy.
 
     It belongs to the innermost trace, so that it can be changed there.
     """
-    copy = Tracer(x.owner, x.variable, x.type)
+    copy = new_tracer(x.owner, x.variable, x.type)
     current = current_trace.get()
     inner = current is not None and not current.rewriting and current.level > x.owner.level
     return current.lift(copy) if current is not None and inner else copy

@@ -175,7 +175,7 @@ def try_to_close(
         try:
             result = function(*tree.unflatten(structure, tracers))
         except (ConcretizationError, LostDerivativeError) as error:
-            used = tuple([x for _, x in trace.captures if type(x) is Tracer])
+            used = tuple([x for x in trace.captures.values() if type(x) is Tracer])
             return NotTraced(error, used)
         out_leaves, out_structure = tree.flatten(result)
         outputs = output_variables(trace, out_leaves, label)
@@ -184,7 +184,7 @@ def try_to_close(
         kind = ("closure", trace.staged, lines)
         make = _with_constants_as_inputs if trace.staged else _with_lines
         program, constants = rewrite(trace, outputs, kind, make, as_it_is=True)
-    captured = tuple([as_operand(x) for x in (*constants, *[x for _, x in trace.captures])])
+    captured = tuple([as_operand(x) for x in (*constants, *trace.captures.values())])
     return Closure(program, captured, out_structure)
 
 

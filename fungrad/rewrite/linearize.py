@@ -167,7 +167,7 @@ def split(
         outs, t_outs = push_forward(expr, primals, tangents, known, trace)
         moving = tuple(i for i, t in enumerate(t_outs) if t is not None)
         linear = trace.expr([trace.lift(t_outs[i]).variable for i in moving])
-    residuals = [x for _, x in trace.captures]
+    residuals = [*trace.captures.values()]
     return outs, residuals, linear, moving
 
 

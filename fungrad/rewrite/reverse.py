@@ -16,7 +16,7 @@ from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
@@ -80,7 +80,7 @@ def _forward(
     trace.types = list(types)
     trace.inputs = list(expr.inputs)
     trace.constants = dict(expr.constants)
-    values = [Tracer(trace, v, type_) for v, type_ in enumerate(types)]
+    values = [new_tracer(trace, v, type_) for v, type_ in enumerate(types)]
     replaced = False  # whether an equation is not taken over as it is
     moving = set(by)
     steps = []

@@ -16,21 +16,19 @@ from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
 from fungrad.core.types import float0, tangent_type
 from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
 from fungrad.rewrite.transpose import transpose_expr
+from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
     argument_place,
     argument_types,
     as_operand,
-    check_aux,
     check_callable,
     name_of,
     output_variables,
     rewrite,
     run_on_values,
-    split_aux,
 )
 from fungrad.transforms.linear import Derivative, Linear, Pullback, check_directions
 
@@ -56,13 +54,8 @@ class Traced:
         if settings.get().dependence_checked:
             place = lambda i: argument_place(i, args)
             check_dependence(trace, self.outputs, self.moving, label, place)
-        self.aux_leaves, self.aux_structure = tree.flatten(aux)
-        check_aux(self.aux_leaves, label)
-        self.aux_at = [i for i, x in enumerate(self.aux_leaves) if type(x) is Tracer]
-        self.variables = [
-            *self.outputs,
-            *output_variables(trace, [self.aux_leaves[i] for i in self.aux_at], label),
-        ]
+        self.aux = Auxiliary(aux, label)
+        self.variables = [*self.outputs, *output_variables(trace, self.aux.tracers, label)]
 
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
@@ -91,10 +84,8 @@ class Traced:
         """Split the results of a program into outputs, aux and the rest."""
         n = len(self.outputs)
         outputs = tree.unflatten(self.out_structure, computed[:n])
-        for i, x in zip(self.aux_at, computed[n:], strict=False):
-            self.aux_leaves[i] = x
-        aux = tree.unflatten(self.aux_structure, self.aux_leaves)
-        return outputs, aux, list(computed[n + len(self.aux_at) :])
+        rest = n + len(self.aux.tracers)
+        return outputs, self.aux.filled(computed[n:rest]), list(computed[rest:])
 
 
 @api_boundary
@@ -150,7 +141,7 @@ def jvp(
             return Program(jvp_expr(expr, traced.wrt(expr), done))
 
         program = rewrite(trace, traced.variables, "jvp", build)
-        computed = run_on_values(trace, program, *moved)
+    computed = run_on_values(trace, program, *moved)
     outputs, aux, rest = traced.finish(computed)
     out_tangents = iter(rest)
     t_outs = [
@@ -201,7 +192,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             return Program(forward), Program(transposed), moving
 
         forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
-        computed = run_on_values(trace, forward)
+    computed = run_on_values(trace, forward)
     outputs, aux, residuals = traced.finish(computed)
     pullback = Pullback(residuals, traced.linear(label, backward, moving, trace.sources))
     return (outputs, pullback, aux) if has_aux else (outputs, pullback)
@@ -255,7 +246,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             return Program(parts.forward), Program(parts.linear), parts.moving
 
         forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
-        computed = run_on_values(trace, forward)
+    computed = run_on_values(trace, forward)
     outputs, aux, residuals = traced.finish(computed)
     derivative = Derivative(residuals, traced.linear(label, linear, moving, trace.sources))
     return (outputs, derivative, aux) if has_aux else (outputs, derivative)
@@ -306,7 +297,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
             return Program(transpose_expr(expr, expr.captured))
 
         program = rewrite(trace, outputs, "linear_transpose", build)
-        kept = [as_operand(x) for _, x in trace.captures]
+        kept = [as_operand(x) for x in trace.captures.values()]
 
     moving = tuple([i for i, t in enumerate(out_types) if t.inexact])
     between = (structure, tuple(types)), (out_structure, tuple(out_types))

@@ -8,8 +8,9 @@ parameters, types and wiring. Values are not part of the key; captured arrays an
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import operator
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,18 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
-from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.primitive import primitive
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer, current_trace
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, how_to_register, is_array, type_of
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import (
+    PYTHON_SCALARS,
+    ArrayType,
+    array_type,
+    how_to_register,
+    is_array,
+    type_of,
+)
 from fungrad.transforms.starts import make_operands
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
@@ -91,6 +98,68 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
+class Argnums:
+    """Which positional arguments a function is differentiated by: one, or several as a tuple."""
+
+    __slots__ = ("_given", "_least", "single")
+
+    def __init__(self, argnums: Any) -> None:
+        self.single = isinstance(argnums, (int, np.integer))
+        self._given = given = _as_positions(argnums)
+        plain = min(given, default=0) >= 0 and len({*given}) == len(given)
+        self._least = max(given, default=-1) + 1 if plain else sys.maxsize
+        """So many arguments make the positions right as they are given."""
+
+    def of(self, args: tuple[Any, ...], label: str) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """Return the positions, counted from the front, and the arguments there; raise if there is no such argument."""
+        count = len(args)
+        positions = self._given
+        if count < self._least:
+            positions = _in_range(positions, count, label)
+        return positions, (args[positions[0]],) if self.single else tuple(
+            [args[i] for i in positions]
+        )
+
+    def replaced(self, args: tuple[Any, ...], positions: tuple[int, ...], chosen: Any) -> list[Any]:
+        """Return `args` with others in their places: one, or a tuple."""
+        new = list(args)
+        if self.single:
+            new[positions[0]] = chosen
+        else:
+            for i, x in zip(positions, chosen, strict=True):
+                new[i] = x
+        return new
+
+
+def _as_positions(argnums: Any) -> tuple[int, ...]:
+    """Return `argnums` as a tuple."""
+    try:
+        return (operator.index(argnums),)
+    except TypeError:
+        pass
+    try:
+        return tuple([operator.index(i) for i in argnums])
+    except TypeError:
+        raise TypeError(
+            f"argnums must be an integer or a sequence of integers, not {argnums!r}"
+        ) from None
+
+
+def _in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
+    """Return `positions` counted from the front; raise if there is no such argument."""
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                f"{label}: argnums={i} needs at least {i + 1 if i >= 0 else -i} positional arguments, "
+                f"but the call has {count}. Arguments passed by keyword cannot be differentiated: "
+                "pass them by position."
+            )
+    result = tuple([i % count for i in positions])
+    if len(set(result)) < len(result):
+        raise ValueError(f"{label}: argnums={positions} names an argument twice")
+    return result
+
+
 def as_operand(x: Any) -> Any:
     """Return a leaf as what programs run on: Python numbers become NumPy scalars."""
     if type(x) not in PYTHON_SCALARS:
@@ -132,7 +201,9 @@ def argument_types(
     the user's call, if `args` are not all of it.
     """
     try:
-        return [type_of(x) for x in leaves]
+        return [
+            array_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
+        ]
     except TypeError:
         pass
     places = range(len(args)) if positions is None else positions
@@ -191,26 +262,6 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
     return variables
 
 
-def check_aux(leaves: Iterable[Any], label: str) -> None:
-    """Raise a TypeError if auxiliary data hold traced arrays that are not seen, in a dataclass that is no pytree."""
-    for x in leaves:
-        if tree.hides_tracers(x):
-            raise TypeError(
-                f"at {here()}\n{label}: the auxiliary data hold {x!r} of type {type(x).__name__}, with traced arrays that "
-                f"would be of no use outside. {how_to_register(x)}"
-            )
-
-
-def split_aux(result: Any, label: str) -> tuple[Any, Any]:
-    """Return the result of a function with has_aux=True as the pair it must be."""
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(
-            f"{label}: with has_aux=True the function must return a pair (value, aux); it returned "
-            f"{type(result).__name__} {result!r}"
-        )
-    return result
-
-
 def rewrite(
     trace: Trace,
     outputs: Sequence[int],
@@ -253,22 +304,44 @@ def remembered(
     as_it_is: bool = False,
 ) -> Any:
     """Return what is in the cache for programs like that in `trace`; `make` makes it."""
-    key: Hashable = (kind, check_exprs.get(), trace.structure(outputs))
-    if len(trace.equations) > LONG:
-        key = Hashed(key)
+    key = key_of(trace, outputs, kind)
     found = programs.get(key)
-    if found is not None:
-        return found
-    if not as_it_is and make_operands(trace, outputs, kind):
-        return remembered(trace, outputs, kind, make, as_it_is=True)
-    used = {primitive for primitive, _, _ in trace.equations}
+    if found is None:
+        if not as_it_is and make_operands(trace, outputs, kind):
+            key = key_of(trace, outputs, kind)
+        found = _made(trace, key, kind, make)
+    return found
+
+
+def key_of(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:
+    """Return a key that is equal for traces that recorded the same program.
+
+    Captured arrays and the values of scalars are not part of it: they are inputs.
+    """
+    leading = (*trace.captures, *trace.inputs)
+    key = (
+        kind,
+        check_exprs.get(),
+        tuple(trace.equations),
+        len(trace.captures),
+        leading,
+        tuple(map(trace.types.__getitem__, leading)),
+        tuple(outputs),
+        len(trace.known),
+    )
+    return Hashed(key) if len(trace.equations) > LONG else key
+
+
+def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) -> Any:
+    """Return what `make` makes of a program, for whoever may keep it to remember under `key`."""
+    primitives = {primitive for primitive, _, _ in trace.equations}
 
     def weigh(_: Any) -> Any:
-        called = [p.callee for p in used if isinstance(p, Calling)]
+        called = [p.callee for p in primitives if isinstance(p, Calling)]
         held = [x for c in called for x in c.constants.values()]
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
-    return keep(programs, key, [kind, *used], make, weigh)
+    return keep(programs, key, (kind, *primitives), make, weigh)
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:
@@ -277,41 +350,20 @@ def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | Non
 
 
 def run_on_values(trace: Trace, program: Program, *more: Any) -> list[Any]:
-    """Run what was made of a trace on its values: captured arrays, inputs, known results, `more`."""
-    # What the program does happens outside of the trace: one without values would record it.
-    with running(trace):
+    """Run what was made of a trace, once that is closed, on its values: captured arrays, inputs, known results, `more`."""
+    before = places.get()
+    places.set(trace.sources)  # for errors and warnings
+    try:
         return program(*values_of(trace), *more)
+    finally:
+        places.set(before)
 
 
 def values_of(trace: Trace) -> list[Any]:
     """Return the captured arrays, inputs and known results of a trace."""
-    arguments = [x for _, x in trace.captures]
-    values = trace.values
-    if values is not None:
-        arguments += [values[v] for v in trace.inputs]
-        arguments += itertools.chain.from_iterable([forced for _, forced in trace.known])
-    return arguments
-
-
-class running:
-    """Context in which what was made of a trace runs: outside of it, its lines being at hand for errors and warnings.
-
-    It is three of `holding` in one, which takes half the time.
-    """
-
-    __slots__ = ("_before", "_trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        self._before = current_trace.get(), places.get(), float_modes.get()
-        current_trace.set(self._trace.outer)
-        places.set(self._trace.sources)
-        float_modes.set(modes_with_calls())
-
-    def __exit__(self, *_: object) -> None:
-        trace, sources, modes = self._before
-        float_modes.set(modes)
-        places.set(sources)
-        current_trace.set(trace)
+    values = [*trace.captures.values()]
+    if trace.values is not None:
+        values += map(trace.values.__getitem__, trace.inputs)
+        for _, results in trace.known:
+            values += results
+    return values

@@ -17,17 +17,18 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, float0, kind_of
+from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
+    Argnums,
     argument_place,
     argument_type,
     argument_types,
     as_operand,
-    check_aux,
     check_callable,
     name_of,
     output_variables,
     remembered,
-    split_aux,
+    run_on_values,
 )
 from fungrad.transforms.gradient import Gradient
 
@@ -122,91 +123,62 @@ def _transformed(
 ) -> Callable[..., Any]:
     check_callable(fun, "value_and_grad" if with_value else "grad")
     label = f"grad({name_of(fun)})"
-    single = isinstance(argnums, (int, np.integer))
-    chosen = as_positions(argnums)
+    which = Argnums(argnums)
+
+    kinds = [("grad", skip) for skip in (0, 1)]
+    makes = [functools.partial(Gradient, skip) for skip in (0, 1)]
 
     @transformed(_transformed, fun, argnums, has_aux, holomorphic, allow_int, with_value)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        positions = in_range(chosen, len(args), label)
-        wanted = args[positions[0]] if single else tuple([args[i] for i in positions])
-        leaves, structure = tree.flatten(wanted)
+        positions, chosen = which.of(args, label)
+        leaves, structure = tree.flatten(chosen[0] if which.single else chosen)
+        types = argument_types(leaves, chosen, {}, label, positions)
+        all_moving = all(map(_inexact, types)) and not holomorphic
+        if not all_moving:
+            moving = differentiable(types, chosen, positions, label, holomorphic, allow_int)
         with Trace(label, known=True) as trace:
-            traced = []
-            chosen_args = [args[i] for i in positions]
-            types = argument_types(leaves, chosen_args, {}, label, positions)
-            moving = differentiable(types, chosen_args, positions, label, holomorphic, allow_int)
-            for x, type_, moves in zip(leaves, types, moving, strict=True):
-                traced.append(trace.new_input(type_, as_operand(x)) if moves else x)
+            traced = list(leaves)
+            for i, x in enumerate(leaves):
+                if all_moving or moving[i]:
+                    value = x if type(x) is np.ndarray else as_operand(x)
+                    traced[i] = trace.new_input(types[i], value)
             rebuilt = tree.unflatten(structure, traced)
-            new_args = list(args)
-            for i, x in zip(positions, (rebuilt,) if single else rebuilt, strict=True):
-                new_args[i] = x
-            value = fun(*new_args, **kwargs)
+            value = fun(*which.replaced(args, positions, rebuilt), **kwargs)
             results = [value]
             if has_aux:
-                value, aux = split_aux(value, label)
-                aux_leaves, aux_structure = tree.flatten(aux)
-                check_aux(aux_leaves, label)
-                aux_at = [i for i, x in enumerate(aux_leaves) if type(x) is Tracer]
-                results = [value, *[aux_leaves[i] for i in aux_at]]
-            check_scalar(value, holomorphic, label)
+                value, returned = split_aux(value, label)
+                aux = Auxiliary(returned, label)
+                results = [value, *aux.tracers]
+            if type(value) is not Tracer or value.type not in _REAL_SCALARS:
+                check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
             in_force = settings.get()
             if in_force.dependence_checked:
-                leaf_of = [i for i, moves in enumerate(moving) if moves]
-                place = lambda i: argument_place(leaf_of[i], chosen_args, positions=positions)
+                leaf_of = [i for i, t in enumerate(types) if t.inexact]
+                place = lambda i: argument_place(leaf_of[i], chosen, positions=positions)
                 check_dependence(trace, outputs[:1], range(len(leaf_of)), label, place)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
-            make = functools.partial(Gradient, skip)
-            computed = remembered(trace, outputs, ("grad", skip), make)(trace, outputs)
+            gradient = remembered(trace, outputs, kinds[skip], makes[skip])
+        program = gradient.program
+        if program is None:
+            computed = gradient.first(trace, outputs)
+        else:
+            computed = run_on_values(trace, program)
         gradients = computed[len(outputs) - skip :]
-        if len(gradients) != len(leaves):
+        if not all_moving:
             moved = iter(gradients)
             gradients = [
-                next(moved) if type(t) is Tracer else np.zeros(np.shape(x), float0)
-                for t, x in zip(traced, leaves, strict=True)
+                next(moved) if moves else np.zeros(np.shape(x), float0)
+                for x, moves in zip(leaves, moving, strict=True)
             ]
         result = tree.unflatten(structure, gradients)
         if has_aux:
-            for i, x in zip(aux_at, computed[1 - skip : len(outputs) - skip], strict=True):
-                aux_leaves[i] = x
-            aux = tree.unflatten(aux_structure, aux_leaves)
-            return ((computed[0], aux), result) if with_value else (result, aux)
+            rest = aux.filled(computed[1 - skip : len(outputs) - skip])
+            return ((computed[0], rest), result) if with_value else (result, rest)
         return (computed[0], result) if with_value else result
 
     return wrapper
-
-
-def as_positions(argnums: Any) -> tuple[int, ...]:
-    """Return `argnums` as a tuple."""
-    try:
-        return (operator.index(argnums),)
-    except TypeError:
-        pass
-    try:
-        return tuple([operator.index(i) for i in argnums])
-    except TypeError:
-        raise TypeError(
-            f"argnums must be an integer or a sequence of integers, not {argnums!r}"
-        ) from None
-
-
-def in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, ...]:
-    """Return `positions` counted from the front; raise if there is no such argument."""
-    if len(positions) == 1 and 0 <= positions[0] < count:
-        return positions
-    for i in positions:
-        if not -count <= i < count:
-            raise ValueError(
-                f"{label}: argnums={i} needs at least {i + 1 if i >= 0 else -i} positional arguments, "
-                f"but the call has {count}. Arguments passed by keyword cannot be differentiated: "
-                "pass them by position."
-            )
-    result = tuple([i % count for i in positions])
-    if len(set(result)) < len(result):
-        raise ValueError(f"{label}: argnums={positions} names an argument twice")
-    return result
 
 
 def differentiable(
@@ -240,10 +212,17 @@ def differentiable(
     return [t.inexact for t in types]
 
 
+_inexact = operator.attrgetter("inexact")
 _ELSEWHERE = {
     True: "leave the argument out of argnums",
     False: "pass it in another argument, which is not in argnums",
 }
+
+
+_REAL_SCALARS = frozenset(
+    [ArrayType((), np.dtype(kind), weak) for kind in "efdg" for weak in (False, True)]
+)
+"""The commonest types of results."""
 
 
 def check_scalar(value: Any, holomorphic: bool, label: str) -> None:

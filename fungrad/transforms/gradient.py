@@ -14,13 +14,14 @@ from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import MissingRuleError, Source
 from fungrad.core.expr import Expr
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_added, tangent_type, type_of
 from fungrad.rewrite.at_once import gradient_at_once
 from fungrad.rewrite.reverse import grad_expr, pull_linearized
-from fungrad.transforms.call import recorded, rewritten, run_on_values, running, values_of
+from fungrad.transforms.call import at_places, recorded, rewritten, run_on_values, values_of
 
 MEMORY = 1 << 25
 """Bytes of values up to which a gradient is computed at once: then all are kept, where a program keeps what it needs."""
@@ -36,6 +37,11 @@ class Gradient:
     ----------
     skip
         How many of the outputs, the first, are not wanted.
+
+    Attributes
+    ----------
+    program
+        What gives the other outputs, and then the gradient of the first; None if it has not been made yet.
     """
 
     def __init__(self, skip: int) -> None:
@@ -43,16 +49,15 @@ class Gradient:
         self.met = False
         self.program: Program | None = None
 
-    def __call__(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
-        """Return the outputs, and then the gradient of the first, for the values in `trace`."""
-        if self.program is None:
-            if not self.met:
-                computed = self._at_once(trace, outputs)
-                if computed is not None:
-                    self.met = True
-                    return computed
-            self.program = rewritten(trace, outputs, self._program)
-        return run_on_values(trace, self.program)
+    def first(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
+        """Return what the program gives for the values in `trace`, as long as there is none."""
+        if not self.met:
+            computed = self._at_once(trace, outputs)
+            if computed is not None:
+                self.met = True
+                return computed
+        self.program = program = rewritten(trace, outputs, self._program)
+        return run_on_values(trace, program)
 
     def _program(self, expr: Expr, done: int) -> Program:
         wrt = range(expr.captured, len(expr.inputs))
@@ -63,7 +68,7 @@ class Gradient:
         arguments = values_of(trace)
         if not _is_plain(trace, arguments):
             return None
-        with running(trace), no_collection():
+        with at_places(trace.sources), at_users_lines(), no_collection():
             expr, done = recorded(trace, outputs, but_whole=True)
             if any(
                 e.primitive.pushes or e.primitive.effect or e.primitive.axis_names

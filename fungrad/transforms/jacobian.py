@@ -13,8 +13,8 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.transformed import transformed
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
-from fungrad.transforms.call import argument_types, check_callable, name_of
-from fungrad.transforms.grad import as_positions, differentiable, grad, in_range
+from fungrad.transforms.call import Argnums, argument_types, check_callable, name_of
+from fungrad.transforms.grad import differentiable, grad
 from fungrad.transforms.vmap import vmap
 
 
@@ -22,18 +22,14 @@ def _partial(
     fun: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: Any, label: str
 ) -> tuple[Callable[[Any], Any], Any, tuple[int, ...]]:
     """Return `fun` as a function of the chosen arguments alone (one, or a tuple), those, and where they are."""
-    single = isinstance(argnums, (int, np.integer))
-    positions = in_range(as_positions(argnums), len(args), label)
+    which = Argnums(argnums)
+    positions, chosen = which.of(args, label)
 
     def of_chosen(chosen: Any) -> Any:
-        new = list(args)
-        for i, x in zip(positions, (chosen,) if single else chosen, strict=True):
-            new[i] = x
-        return fun(*new, **kwargs)
+        return fun(*which.replaced(args, positions, chosen), **kwargs)
 
     of_chosen.__name__ = f"{name_of(fun)} of argnums {argnums}"
-    chosen = args[positions[0]] if single else tuple([args[i] for i in positions])
-    return of_chosen, chosen, positions
+    return of_chosen, chosen[0] if which.single else chosen, positions
 
 
 def _check_arguments(

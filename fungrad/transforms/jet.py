@@ -101,8 +101,8 @@ def jet(
         def build(expr: Expr, done: int) -> Program:
             return Program(jet_expr(expr, traced.wrt(expr), order, factorial_scaled, done))
 
-        kind = ("jet", order, factorial_scaled)
-        computed = run_on_values(trace, rewrite(trace, traced.variables, kind, build), *moved)
+        program = rewrite(trace, traced.variables, ("jet", order, factorial_scaled), build)
+    computed = run_on_values(trace, program, *moved)
     outputs, _, rest = traced.finish(computed)
     coefficients = iter(rest)
     out_series = [

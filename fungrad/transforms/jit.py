@@ -268,7 +268,7 @@ class Jitted(Portable):
             expr = trace.expr(outputs)
         if check_exprs.get():
             expr.check()
-        captured = [x for _, x in trace.captures]
+        captured = [*trace.captures.values()]
         in_structure = tree.structure(called)
         entry = Entry(self.name, expr, captured, in_structure, structure, donated)
         if trace.reshaped and trace.assigned:

@@ -13,7 +13,6 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import Source, api_boundary
-from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.types import ArrayType, float0
 from fungrad.primitives.elementwise import Cast
@@ -57,7 +56,7 @@ class Linear:
 
     def run(self, *operands: Any) -> list[Any]:
         """Run the program."""
-        with at_places(self.sources), at_users_lines():
+        with at_places(self.sources):
             return self.program(*operands)
 
     def on_device(self, x: Any) -> Any:

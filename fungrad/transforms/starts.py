@@ -56,7 +56,7 @@ def make_operands(trace: Trace, outputs: Sequence[int], kind: Hashable) -> bool:
                 equations[number] = found[0], inputs, results
     if not slices:
         return False
-    types = tuple([trace.types[v] for v in (*[v for v, _ in trace.captures], *trace.inputs)])
+    types = tuple([trace.types[v] for v in (*trace.captures, *trace.inputs)])
     key = hash((kind, tuple(equations), types, tuple(outputs), len(trace.known)))
     starts = tuple([s for _, _, s, _ in slices])
     met = _met.get(key)
@@ -79,8 +79,8 @@ def _captured(trace: Trace, operands: Sequence[Any]) -> list[int]:
     first = len(trace.types)
     variables = list(range(first, first + len(operands)))
     trace.types.extend(map(type_of, operands))
-    captured = list(zip(variables, operands, strict=True))
-    trace.captures.extend(captured)
+    captured = dict(zip(variables, operands, strict=True))
+    trace.captures.update(captured)
     if trace.values is not None:
         trace.values.update(captured)
     return variables

@@ -126,7 +126,7 @@ def vmap(
                     layout = without_axis(layout_of(leaves[i]), t.shape, axis)
                     traced[i] = trace.new_input(t.update(shape=shape), layout=layout)
                     if not may_move(leaves[i]):
-                        trace.still.add(traced[i].variable)
+                        trace.still |= {traced[i].variable}
             new_args, new_kwargs = tree.unflatten(structure, traced)
             with opened(axis_name, size, trace):
                 result = fun(*new_args, **new_kwargs)
@@ -148,7 +148,7 @@ def vmap(
 
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
-            computed = run_on_values(trace, program, *batches)
+        computed = run_on_values(trace, program, *batches)
         return tree.unflatten(out_structure, computed)
 
     return mapped

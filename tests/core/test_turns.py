@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.core.turns import Turn
+from fungrad.core.trace import Trace
 from tests.stepping import step_through, traced
 
 SECONDS = 10
@@ -44,7 +44,7 @@ def enter_and_leave(turn):
 
 
 def test_one_thread_at_a_time():
-    turn, inside, most = Turn(), [], []
+    turn, inside, most = Trace("f").turn, [], []
 
     def work():
         for _ in range(2000):
@@ -63,30 +63,33 @@ def test_one_thread_at_a_time():
 
 
 def test_a_thread_does_not_wait_for_a_turn_it_has_kept(another):
-    turn = Turn()
+    trace = Trace("f")
+    turn = trace.turn
 
     def kept_and_taken_again():
         turn.__enter__()  # and an interrupt comes before the block begins
         enter_and_leave(turn)
 
     assert in_thread(kept_and_taken_again)
-    assert turn.holder == {}
+    assert trace.holder == {}
 
 
 def test_the_turn_of_a_thread_that_has_ended(another):
-    turn = Turn()
+    trace = Trace("f")
+    turn = trace.turn
     assert in_thread(turn.__enter__)
     assert in_thread(lambda: [enter_and_leave(turn) for _ in range(3)])
-    assert turn.holder == {}
+    assert trace.holder == {}
 
 
 def test_only_its_own_turn_is_given_back(another):
-    turn = Turn()
+    trace = Trace("f")
+    turn = trace.turn
     with turn:
         assert in_thread(turn.give_back)
-        assert turn.holder == {0: threading.get_ident()}
+        assert trace.holder == {0: threading.get_ident()}
     turn.give_back()
-    assert turn.holder == {}
+    assert trace.holder == {}
 
 
 def places_of(frame):

@@ -13,7 +13,7 @@ from fungrad.core.backend import on_host
 from fungrad.core.errors import here
 from fungrad.core.frozen import Draws
 from fungrad.core.snapshot import snapshot
-from fungrad.core.tracer import ARGUMENT, Tracer, resolve
+from fungrad.core.tracer import ARGUMENT, Tracer, new_tracer, resolve
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import Closure, NotTraced, try_to_close
@@ -199,7 +199,7 @@ def protected(x: Any) -> Any:
     if type(x) is bool:
         return np.bool_(x)
     if type(x) is Tracer:
-        x = Tracer(x.owner, x.variable, x.type)
+        x = new_tracer(x.owner, x.variable, x.type)
         x.memory = ARGUMENT
     if type(x) is not np.ndarray:
         return x
@@ -211,7 +211,7 @@ def protected(x: Any) -> Any:
 def unshared(x: Any, type_: ArrayType) -> Any:
     """Return a carry as an array that shares memory with no other."""
     if type(x) is Tracer:
-        return Tracer(x.owner, x.variable, x.type)
+        return new_tracer(x.owner, x.variable, x.type)
     if type_.shape:
         return x.copy()
     return np.asarray(x, type_.dtype)[()] if on_host((x,)) else x

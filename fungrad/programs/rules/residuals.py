@@ -54,7 +54,7 @@ def _residuals(
     forward = linearize_expr(expr, wrt).forward
     program = Program(forward).expr
     kept = program.outputs[len(expr.outputs) :]
-    names = [_name_of_captured(x) for _, x in trace.captures]
+    names = [_name_of_captured(x) for x in trace.captures.values()]
     names += [f"the argument {name}" for name in _names(fun, args, kwargs)]
     tables: dict[Expr, _Table] = {}
     return [_residual(program, v, names, tables) for v in dict.fromkeys(kept)]

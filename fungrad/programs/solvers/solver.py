@@ -21,7 +21,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
-from fungrad.transforms.call import as_operand, split_aux
+from fungrad.transforms.auxiliary import split_aux
+from fungrad.transforms.call import as_operand
 
 Apply = Callable[[Sequence[Any]], list[Any]]
 """The function of a system, from leaves to leaves."""

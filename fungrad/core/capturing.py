@@ -1,0 +1,83 @@
+"""What a function that is being traced closes over: arrays, numbers and the tracers of other traces become inputs.
+
+Arrays are copied: NumPy tells neither who else looks at one nor when somebody writes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.backend import Target
+from fungrad.core.recording import Recording
+from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
+from fungrad.core.tracer import Tracer, new_tracer
+from fungrad.core.types import PYTHON_SCALARS, type_of
+
+NOTHING: Any = MappingProxyType({})
+"""In place of a dict in which there is nothing yet."""
+
+
+class Capturing(Recording):
+    """The part of a trace that captures what is not its own.
+
+    Attributes
+    ----------
+    bake
+        Whether captured arrays become constants of the program instead of inputs to it.
+    rewriting
+        Whether rules are run on the equations of another trace: what they capture is written to by nobody.
+    xp, target
+        The array library of known inputs, and what is so of its arrays.
+    """
+
+    __slots__ = ("_captured", "bake", "rewriting", "target", "xp")
+
+    bake: bool
+    rewriting: bool
+    xp: ModuleType
+    target: Target
+    _captured: dict[Hashable, tuple[int, Any]]  # -> variable, what it was captured as
+
+    def capture(self, value: Any) -> int:
+        """Return the variable that stands for `value`, an array or a tracer of another trace."""
+        if type(value) is Tracer:
+            # An array may be assigned to later: what is captured of a tracer is its present variable.
+            key: Hashable = (value.owner.level, value.variable)
+            known = self._captured.get(key)
+            if known is not None:
+                return known[0]
+            if not value.owner.open:
+                value.owner.raise_leaked((value,))
+            type_ = value.type
+            value = new_tracer(value.owner, value.variable, type_)
+        else:
+            type_ = type_of(value)
+            key = None
+            if type(value) in PYTHON_SCALARS:
+                value = np.asarray(value)[()]
+            if not self.target.takes_scalars and isinstance(value, (np.generic, np.ndarray)):
+                value = self.xp.asarray(value)
+            elif not isinstance(value, np.generic) and not self.rewriting:
+                if value.nbytes >= LARGE:
+                    key = place(value)
+                    known = self._captured.get(key)
+                    if known is not None and same_bits(known[1], value):
+                        return known[0]
+                # A program that constants are baked into outlives the trace, and who promises anything now.
+                value = copied(value) if self.bake else snapshot(value)
+        with self.turn:
+            v = len(self.types)
+            self.types.append(type_)
+            if self.bake and type(value) is not Tracer:
+                self.constants[v] = value
+            else:
+                if self.values is not None:
+                    self.values[v] = value
+                self.captures[v] = value
+        if key is not None:
+            self._captured[key] = (v, value)
+        return v
