@@ -43,11 +43,11 @@ COPIES = """
 {a} * 1; {a}.copy(); {w}.flatten(); {w}[[{k}, 0]]; np.take({w}, [0, {k}], axis=0); np.concatenate([{w}, {w2}]); {a} * {b}
 np.sort({w}, axis=-1); np.roll({w}, {i}); np.sin({a}); {w} + {b}; np.where({w} > 0, {w}, {b}); np.zeros_like({a})
 np.zeros_like({a}[{i}]); np.ones_like({a}); np.empty_like({a}) * 0 + 1; np.zeros(3) + 0 * {f}.sum(); np.full_like({a}, 0.5)
-{w}[{w2} > 0.1].sum() * {a}  # value # rounding; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0); {w}.max(); np.float64(2) * {a}
+{w}[{w2} > 0.1].sum() * {a}  # value # rounding; {a}.astype(complex); {a} @ {b}; np.stack([{w}, {w}]); {w}.sum(0)  # rounding; {w}.max(); np.float64(2) * {a}
 {w} + {w2}; {w}.T + {w2}.T; {w}.T * 2; np.positive({w}.T); {w}.T.astype(complex); np.where({w}.T > 0, {w}.T, 0.5); {w}.swapaxes(0, -1) + 1
 {w}.copy('K'); {w}.copy('F'); {w}.T.copy('A'); {w}.T.copy(); np.array({w}.T, order='F'); np.array({w}.T); {w}[:, [0, -1]]; {w}[..., [{k}]]; -{w}.T; np.zeros_like({w}.T) + {x}
-np.full({w}.shape, 0.5, order='F') * {x}; np.einsum('ij,kj->ki', {w}, {w}); {w} @ {w}.T; np.sort({w}.T); np.concatenate([{w}.T, {w}.T]); {w}.T.sum(0, keepdims=True); np.roll({w}.T, 1)
-np.outer({w}, {b}); np.tile({w}, 2); {w}.cumsum(); {a}[()] * 1; {w}.sum(axis=0, keepdims=True); np.zeros((2, 3)) + 0 * {f}.sum()
+np.full({w}.shape, 0.5, order='F') * {x}; np.einsum('ij,kj->ki', {w}, {w}); {w} @ {w}.T; np.sort({w}.T); np.concatenate([{w}.T, {w}.T]); {w}.T.sum(0, keepdims=True)  # rounding; np.roll({w}.T, 1)
+np.outer({w}, {b}); np.tile({w}, 2); {w}.cumsum(); {a}[()] * 1; {w}.sum(axis=0, keepdims=True)  # rounding; np.zeros((2, 3)) + 0 * {f}.sum()
 """.replace("\n", ";")
 WRITES = """
 {w}[{i}] = {x}; {w}[{i}:] += {x}; {w}[...] = {w}[::-1]; {w}[::2] *= 0.5; {w} += {x}; {w} *= {w}; {w} -= {b}; {w} /= 2.0
