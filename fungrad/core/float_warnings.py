@@ -116,8 +116,6 @@ _RUNNERS = frozenset(
         ("fungrad.core.primitive", "run"),
         ("fungrad.core.evaluate", "evaluate"),
         ("fungrad.core.pending", "_run"),
-        ("fungrad.rewrite.at_once", "_forward"),
-        ("fungrad.rewrite.at_once", "_backward"),
     ]
 )
 """The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""

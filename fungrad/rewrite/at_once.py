@@ -74,9 +74,6 @@ def gradient_at_once(
     return [values[v] for v in expr.outputs[skip:]] + gradient
 
 
-# Where a warning is from is found by the names of the variables `primitive` and `source` of these two.
-
-
 def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> list[Step]:
     """Run the equations after the first `done`; return the steps to go back, and mark the variables that are `moving`."""
     steps: list[Step] = []

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program, unshared
 from fungrad.core.backend import target_of
@@ -14,7 +16,6 @@ from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import MissingRuleError, Source
 from fungrad.core.expr import Expr
-from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
@@ -68,7 +69,7 @@ class Gradient:
         arguments = values_of(trace)
         if not _is_plain(trace, arguments):
             return None
-        with at_places(trace.sources), at_users_lines(), no_collection():
+        with at_places(trace.sources), no_collection():
             expr, done = recorded(trace, outputs, but_whole=True)
             if any(
                 e.primitive.pushes or e.primitive.effect or e.primitive.axis_names
@@ -77,12 +78,20 @@ class Gradient:
                 return None
             wrt = range(expr.captured, len(expr.inputs))
             try:
-                results = gradient_at_once(
-                    expr, wrt, arguments, done, self.skip, _pulled_by_program
-                )
+                with np.errstate(**_raising()):
+                    results = gradient_at_once(
+                        expr, wrt, arguments, done, self.skip, _pulled_by_program
+                    )
             except MissingRuleError:  # which names a line where there is a trace
                 return None
+            except FloatingPointError:  # maybe of a value that a program does not compute
+                return None
         return unshared(results, arguments)
+
+
+def _raising() -> dict[Any, Any]:
+    """Return NumPy's modes with an error for all that is not ignored."""
+    return {kind: "raise" for kind, mode in np.geterr().items() if mode != "ignore"}
 
 
 def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:

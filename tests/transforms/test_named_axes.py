@@ -8,9 +8,9 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.core.axes import open_axes
 from fungrad.core.config import checking
-from fungrad.lax import collectives as lax
 from fungrad.programs.loops.cond import cond
 from fungrad.programs.loops.loops import fori_loop, scan
 from fungrad.programs.loops.while_loop import while_loop

@@ -57,6 +57,13 @@ def keep_dtype(x: DType, *_: DType) -> DType:
     return x
 
 
+def real_alone(x: DType) -> DType:
+    """Dtype rule: that of the operand, which is no complex number."""
+    if x.kind == "c":
+        raise TypeError(f"takes real numbers, got {x}")
+    return x
+
+
 def select_dtype(p: DType, x: DType, y: DType) -> DType:
     """Dtype rule of `select`."""
     if p.kind != "b" or x != y:

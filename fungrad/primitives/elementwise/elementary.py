@@ -18,6 +18,7 @@ from fungrad.primitives.elementwise.arithmetic import (
     mul,
     neg,
     real,
+    real_alone,
     select,
     sub,
 )
@@ -193,10 +194,10 @@ def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
         f"{name}_slope",
         lambda t, out, x: mul(t, neg(log * out * tanh(log / 2 * x))),
         function=sigmoid_slope_of(power),
-        dtype=keep_dtype,
+        dtype=real_alone,
     )
     partial = lambda t, out, x: mul(t, slope(x) if log == 1 else log * slope(x))
-    return elementwise(name, partial, function=sigmoid_of(power), dtype=keep_dtype), slope
+    return elementwise(name, partial, function=sigmoid_of(power), dtype=real_alone), slope
 
 
 sigmoid, sigmoid_slope = sigmoid_to("exp", 1, "sigmoid")
