@@ -15,6 +15,7 @@ import numpy as np
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, place_of
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
@@ -100,7 +101,7 @@ class Program(Keeper):
                 function = self._compiled_for(xp)
             else:
                 self._ran = True
-                function = evaluator(self.given)
+                function = evaluator(without_dead_code(self.given))  # which may warn, or fail
         return function(*arguments)
 
     @cached_property
