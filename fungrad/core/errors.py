@@ -192,6 +192,11 @@ def describe_source(source: Source | None) -> str:
     return f"{place}: {text}" if text else place
 
 
+def line_in(error: Exception) -> str:
+    """Return the place of the user's that an error of fungrad's names first."""
+    return str(error).partition("\n")[0].removeprefix("at ")
+
+
 def here() -> str:
     """Describe the user's line that is running now, and where in a library it has led to."""
     frame, inner = user_frame()

@@ -626,3 +626,19 @@ def test_a_backward_rule_may_do_what_can_fail():
     x, ct = np.array([[0.2, 0.9], [0.5, -0.3]]), np.array([[1.0, 2.0], [-0.5, 0.7]])
     for _ in range(3):
         np.testing.assert_allclose(fg.vjp(g, x)[1](ct)[0], fg.vjp(f, x)[1](ct)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "transform", [fg.grad, lambda h: fg.jit(fg.grad(h)), lambda h: fg.grad(fg.jit(h)), fg.jacrev]
+)
+def test_a_rule_that_asks_for_values_and_closes_over_what_is_traced(transform):
+    def h(a):
+        @fg.custom_vjp
+        def f(x):
+            return x * 2
+
+        f.defvjp(lambda x: (x * 2, x), lambda r, g: (a * g if g > 0 else g,))
+        return f(a * 1.0)
+
+    with pytest.raises(fg.ConcretizationError, match="Make them residuals"):
+        transform(h)(2.0)

@@ -11,7 +11,7 @@ import optree
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.errors import ConcretizationError, LeakedTracerError, here, line_in
 from fungrad.core.paths import NAMESPACE
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
@@ -316,14 +316,20 @@ class BackwardOnValues(OfPrograms):
         return self.rule.site.tangents
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        cts = self.rule(operands[: self.residuals], operands[self.residuals :])
+        try:
+            cts = self.rule(operands[: self.residuals], operands[self.residuals :])
+        except LeakedTracerError as error:  # the trace of what it closes over is closed by now
+            raise self._enclosed(line_in(error)) from None
         if any(type(x) is Tracer for x in cts):
-            raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.rule.label))
+            raise self._enclosed(here())
         # Copied: what a function returns may be what it was given.
         return tuple(
             xp.zeros(t.shape, t.dtype) if x is None else xp.array(x, t.dtype)
             for x, t in zip(cts, self.rule.site.tangents, strict=True)
         )
+
+    def _enclosed(self, where: str) -> ConcretizationError:
+        return ConcretizationError(_ENCLOSED.format(here=where, label=self.rule.label))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         raise TypeError(

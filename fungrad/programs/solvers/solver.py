@@ -16,7 +16,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.errors import ConcretizationError, LeakedTracerError, here, line_in
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.elementwise import Cast
@@ -82,9 +82,12 @@ class OnValues(HostSolver):
     ) -> list[Any]:
         of_trees = on_trees(apply, self.structure, self.types, self.label)
         start = tree.unflatten(self.structure, [*constants, *b])
-        leaves = solution_leaves(
-            self.function(of_trees, start), self.structure, self.types, self.label
-        )
+        try:
+            solution = self.function(of_trees, start)
+        except LeakedTracerError as error:  # the trace of what it closes over is closed by now
+            enclosed = _ENCLOSED.format(here=line_in(error), label=self.label)
+            raise ConcretizationError(enclosed) from None
+        leaves = solution_leaves(solution, self.structure, self.types, self.label)
         for x in leaves:
             if type(x) is Tracer:
                 raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
