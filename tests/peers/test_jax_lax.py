@@ -13,6 +13,7 @@ import fungrad as fg  # noqa: E402
 from fungrad import lax  # noqa: E402
 from fungrad.lax import (  # noqa: E402
     arithmetic,
+    choices,
     conversion,
     fourier,
     reductions,
@@ -23,7 +24,7 @@ from fungrad.lax import (  # noqa: E402
 jlax = jax.lax
 NAMES = sorted(
     name
-    for module in (arithmetic, conversion, fourier, reductions, sorting, special)
+    for module in (arithmetic, choices, conversion, fourier, reductions, sorting, special)
     for name in module.__all__
 )
 
