@@ -52,9 +52,7 @@ BY_NAME = {
 LONG_FILES = {
     "fungrad.core.primitive",
     "fungrad.core.tracer",
-    "fungrad.programs.loops.cond",
     "fungrad.programs.loops.loops",
-    "fungrad.programs.loops.scan",
     "fungrad.programs.rules.custom_jvp",
     "fungrad.programs.rules.custom_vjp",
     "fungrad.scipy.stats.distribution",

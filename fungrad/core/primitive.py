@@ -206,13 +206,13 @@ class Primitive(InternedValue):
         raise self.missing("jvp")
 
     def push_series(
-        self, paths: Sequence[Sequence[Any]], order: int, again: bool
+        self, paths: Sequence[Sequence[Any]], order: int, rerun: bool
     ) -> Sequence[Sequence[Any]] | None:
         """Return the Taylor coefficients of the results up to `order`; None to get them from `push`.
 
         `paths` are those of the operands: all coefficients (None is zero), or that of order 0 alone of
-        those that rest. The same goes for what is returned. With `again` there was a first run, so
-        this one has no effects.
+        those that rest. The same goes for what is returned. In a `rerun` nothing has an effect: there was
+        a first run.
         """
         return None
 

@@ -12,8 +12,8 @@ from fungrad.core.checks import collecting
 from fungrad.core.config import setting, settings
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType, array_type, tangent_type
-from fungrad.programs.analysis import quiet
 from fungrad.programs.closing import OfPrograms, tangent
+from fungrad.programs.effects import quiet
 from fungrad.programs.one_by_one import one_by_one
 
 LENGTH = 512

@@ -8,8 +8,9 @@ so whatever is made here is kept in the cache of `transforms/call.py`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
@@ -36,7 +37,14 @@ from fungrad.rewrite.linearize import jvp_expr
 from fungrad.rewrite.transpose import transpose_expr
 from fungrad.transforms.call import as_operand, output_variables, programs, rewrite
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
+Values: TypeAlias = Sequence[Any]
+"""Arrays or tracers, of operands or results; None where a tangent or cotangent is zero."""
+
+Pruned: TypeAlias = tuple[Primitive, Sequence[int], Sequence[int]] | None
+"""What `Primitive.pruned` returns."""
 
 
 class OfPrograms(Primitive):
@@ -69,18 +77,16 @@ class OfPrograms(Primitive):
         return contents
 
     @cached_property
-    def _pruned(self) -> dict[tuple[bool, ...], Any]:
+    def _pruned(self) -> dict[tuple[bool, ...], Pruned]:
         return {}
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def pruned(self, used: Sequence[bool]) -> Pruned:
         key = tuple(used)
         if key not in self._pruned:
             self._pruned[key] = self.smaller(key)
-        return self._pruned[key]  # type: ignore[no-any-return]
+        return self._pruned[key]
 
-    def smaller(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(self, used: Sequence[bool]) -> Pruned:
         """Return what `pruned` does, which remembers it: programs within programs are pruned with those around them."""
         return None
 
@@ -100,6 +106,11 @@ class OfPrograms(Primitive):
     def axis_names(self) -> frozenset[Hashable]:
         """The named axes across which the programs work."""
         return frozenset().union(*[x.axis_names for x in self._contents()])
+
+    def replaced(self, **parameters: Any) -> Self:
+        """Return the primitive with other parameters: the same object in each call, as of `shared`."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return shared(type(self), *[parameters.get(f.name, getattr(self, f.name)) for f in fields])
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)  # type: ignore[no-any-return]
@@ -142,12 +153,15 @@ class NotTraced(NamedTuple):
     captured: tuple[Tracer, ...]
 
 
-def close(label: str, function: Callable[..., Any], *arguments: Any) -> Closure:
-    """Trace `function` for the types of `arguments`: pytrees of arrays, tracers or types.
-
-    `label` says what is traced, in error messages.
-    """
-    closure = try_to_close(label, function, *arguments)
+def close(
+    label: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    weak: bool = False,
+    branch: bool = False,
+) -> Closure:
+    """Return what `try_to_close` does; raise the error if `function` asks for a value."""
+    closure = try_to_close(label, function, *arguments, weak=weak, branch=branch)
     if isinstance(closure, NotTraced):
         raise closure.error
     return closure
@@ -160,9 +174,10 @@ def try_to_close(
     weak: bool = False,
     branch: bool = False,
 ) -> Closure | NotTraced:
-    """Trace `function`, if it does not ask for the values of its arguments.
+    """Trace `function` for the types of `arguments`, pytrees of arrays, tracers or types, if it asks for no value of these.
 
-    These have strong types, unless `weak` says to leave them as they are. Of a `branch`, the program holds
+    `label` says what is traced, in error messages.
+    The types are strong, unless `weak` says to leave them as they are. Of a `branch`, the program holds
     all that it computes; else what depends on captured tracers alone is computed outside.
     """
     leaves, structure = tree.flatten(arguments)
@@ -220,12 +235,26 @@ def _with_constants_as_inputs(expr: Expr, done: int) -> tuple[Program, tuple[Any
 
 def shared(kind: Callable[..., T], *parameters: Any) -> T:
     """Return ``kind(*parameters)``: the same object in each call, while it is remembered."""
+    return _remembered((kind, *parameters), lambda: kind(*parameters))
+
+
+def memoized(make: F) -> F:
+    """Return `make` as a function that is `shared`; lists and ranges among its arguments become tuples."""
+
+    @functools.wraps(make)
+    def made(*given: Any) -> Any:
+        parameters = [tuple(x) if type(x) in (list, range) else x for x in given]
+        return _remembered((made, *parameters), lambda: make(*parameters))
+
+    return made  # type: ignore[return-value]
+
+
+def _remembered(key: tuple[Any, ...], make: Callable[[], T]) -> T:
     try:
-        hash(parameters)
+        hash(key)
     except TypeError:  # a user's function that has no hash
-        return kind(*parameters)
-    key = (kind, *parameters)
-    kept: T = keep(programs, key, key, lambda: kind(*parameters), _weight)
+        return make()
+    kept: T = keep(programs, key, key, make, _weight)
     return kept
 
 
@@ -234,25 +263,19 @@ def _weight(made: Any) -> float:
     return 1.0 + len(equations)
 
 
+@memoized
 def tangent(program: Program, wrt: Sequence[int]) -> Program:
     """Return the derivative by the inputs at positions `wrt`.
 
     It takes the inputs, then tangents of those in `wrt`; it returns tangents of the inexact outputs.
     """
-    return shared(_tangent, program, tuple(wrt))
-
-
-def _tangent(program: Program, wrt: tuple[int, ...]) -> Program:
     expr = jvp_expr(program.expr, wrt)
     return Program(dataclasses.replace(expr, outputs=expr.outputs[len(program.expr.outputs) :]))
 
 
+@memoized
 def transposed(program: Program, residuals: int) -> Program:
     """Return the transpose of a program that is linear in all but its first `residuals` inputs."""
-    return shared(_transposed, program, residuals)
-
-
-def _transposed(program: Program, residuals: int) -> Program:
     return Program(transpose_expr(program.expr, residuals))
 
 
@@ -265,9 +288,10 @@ def batched_program(
     running, the axis has the name that it has there.
     """
     flags = tuple(out) if out is not None else (True,) * len(program.expr.outputs)
-    return shared(_batched_program, program, size, tuple(batched), flags, name_in_batch.get())
+    return _batched_program(program, size, tuple(batched), flags, name_in_batch.get())
 
 
+@memoized
 def _batched_program(
     program: Program,
     size: int,
@@ -279,11 +303,8 @@ def _batched_program(
     return Program(batch_expr(program.expr, size, axes, out_axes, axis_name=axis_name))
 
 
+@memoized
 def some_outputs(program: Program, start: int, stop: int) -> Program:
     """Return the program that computes the outputs from `start` to `stop` alone."""
-    return shared(_some_outputs, program, start, stop)
-
-
-def _some_outputs(program: Program, start: int, stop: int) -> Program:
     expr = dataclasses.replace(program.expr, outputs=program.expr.outputs[start:stop])
     return Program(without_dead_code(expr))  # a program that runs but once is run as it is given

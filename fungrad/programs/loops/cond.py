@@ -1,295 +1,26 @@
-"""Choices between functions: the primitive with its rules, `cond` and `switch`."""
+"""Choices between functions: `cond` and `switch`."""
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fungrad.compile.flow import Choice
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary, called_with
-from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, tangent_type, type_of
-from fungrad.primitives.elementwise import Cast, clamp, equal, logical_not, select
-from fungrad.primitives.reductions import ReduceOr
+from fungrad.primitives.elementwise import Cast, clamp, logical_not
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import (
-    batched_outputs,
-    by_series,
-    derivative,
-    moves,
-    placed,
-    reads,
-    rearranged,
-    series_of,
-    transposed_by,
-    widened,
-    with_series,
-)
-from fungrad.programs.closing import (
-    Closure,
-    NotTraced,
-    OfPrograms,
-    batched_program,
-    close,
-    shared,
-    try_to_close,
-)
+from fungrad.programs.analysis import widened
+from fungrad.programs.closing import Closure, close, memoized, shared
+from fungrad.programs.loops.branches import Cond
 from fungrad.programs.loops.carry import as_type, check_same, leaves_of, needs_tracing, protected
-from fungrad.programs.loops.lanes import along, lends, only
-from fungrad.rewrite.linearize import linearize_expr, or_zeros
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
-
-
-@primitive
-class Cond(OfPrograms):
-    """Run one of `branches`.
-
-    The operands are which one, an integer in their range, and what they all take.
-    """
-
-    branches: tuple[Program, ...]
-
-    pushes = True
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple(map(tangent_type, self.branches[0].expr.output_types))
-
-    @property
-    def control_flow(self) -> Choice:
-        return Choice(tuple([branch.expr for branch in self.branches]))
-
-    def impl(self, xp: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
-        return tuple(self.branches[int(which)](*operands))
-
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        which, operands = operands[0], operands[1:]
-        moving = tuple([i for i, t in enumerate(tangents[1:]) if t is not None])
-        flags = [t is not None for t in tangents[1:]]
-        alive = tuple(self._alive(flags))
-        n = len(self.branches[0].expr.outputs)
-        given = [tangents[1 + i] for i in moving]
-        if not alive:
-            return self(which, *operands) if known is None else known[:n], [None] * n
-        if joint and known is None:
-            return by_series(self, [which, *operands], tangents)
-        if known is not None and self.effect:
-            return known[:n], self._from_saved(known, [which, *operands], tangents[1:], alive)
-        if known is None:
-            forward, linear, kept = shared(_split_branches, self.branches, moving, alive)
-            computed = shared(Cond, forward)(which, *operands)
-            results = computed[:n]
-            residuals = [*computed[n:], *[operands[i] for i in kept]]
-            t_out = shared(Cond, linear)(which, *residuals, *given)
-        else:
-            derivatives = tuple([derivative(branch, moving, alive) for branch in self.branches])
-            results, t_out = known, shared(Cond, derivatives)(which, *operands, *given)
-        return results, placed(t_out, alive, n)
-
-    @property
-    def saving(self) -> Primitive | None:
-        """The choice that also returns all residuals, if there are effects: their results cannot be had again."""
-        return shared(Cond, self._split_by_all[0].forward) if self.effect else None
-
-    @property
-    def _split_by_all(self) -> tuple[_Split, tuple[int, ...], tuple[int, ...]]:
-        """The branches in two for tangents of all operands that can have one, these, and the results with one."""
-        flags = [t.inexact for t in self.branches[0].expr.input_types]
-        moving = tuple([i for i, flag in enumerate(flags) if flag])
-        alive = tuple(self._alive(flags))
-        return shared(_split_branches, self.branches, moving, alive), moving, alive
-
-    def _from_saved(
-        self,
-        known: Sequence[Any],
-        operands: Sequence[Any],
-        tangents: Sequence[Any],
-        alive: Sequence[int],
-    ) -> list[Any]:
-        """Return the tangents of the results, of which those in `alive` have one, from what `saving` has given."""
-        (_, linear, kept), moving, of_all = self._split_by_all
-        which, *others = operands
-        n = len(self.branches[0].expr.outputs)
-        types = self.branches[0].expr.input_types
-        residuals = [*known[n:], *[others[i] for i in kept]]
-        given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
-        t_outs = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
-        nonzero = set(alive)
-        return [x if i in nonzero else None for i, x in enumerate(t_outs)]
-
-    def push_series(
-        self, paths: Sequence[Sequence[Any]], order: int, again: bool
-    ) -> Sequence[Sequence[Any]]:
-        (which, *_), paths = paths[0], paths[1:]
-        flags = [len(path) > 1 for path in paths]
-        moving = [i for i, flag in enumerate(flags) if flag]
-        alive = self._alive(flags)
-        both = tuple([with_series(b, moving, alive, order, again) for b in self.branches])
-        operands = [path[0] for path in paths]
-        terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
-        coefficients = shared(Cond, both)(which, *operands, *itertools.chain(*terms))
-        n = len(self.branches[0].expr.outputs)
-        starts = {i: n + order * j for j, i in enumerate(alive)}
-        return [
-            [x, *(coefficients[starts[i] : starts[i] + order] if i in starts else ())]
-            for i, x in enumerate(coefficients[:n])
-        ]
-
-    def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
-        linear = tuple([isinstance(x, Linear) for x in operands])
-        present = tuple([i for i, c in enumerate(ct) if c is not None])
-        backward = tuple([transposed_by(branch, linear, present) for branch in self.branches])
-        known = [x for x in operands if not isinstance(x, Linear)]
-        pulled = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
-        return (None, *[next(pulled) if flag else None for flag in linear])
-
-    def smaller(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
-        results = [i for i, flag in enumerate(used) if flag]
-        every = range(len(self.branches[0].expr.inputs))
-        branches = [rearranged(branch, every, results) for branch in self.branches]
-        read = _any_of([reads(branch.expr) for branch in branches])
-        if len(results) == len(used) and len(read) == len(every):
-            return None
-        return (
-            shared(
-                Cond, tuple([rearranged(branch, read, range(len(results))) for branch in branches])
-            ),
-            [0, *[1 + i for i in read]],
-            results,
-        )
-
-    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
-        alive = set(self._alive(perturbed[1:]))
-        return [i in alive for i in range(len(self.branches[0].expr.outputs))]
-
-    def _alive(self, perturbed: Sequence[bool]) -> list[int]:
-        """Return the results that may have a tangent if what the branches take has one where `perturbed` says so."""
-        return _any_of([moves(branch.expr, perturbed) for branch in self.branches])
-
-    def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
-        if batched[0]:
-            return None
-        by_branch = [batched_outputs(branch.expr, batched[1:], exactly) for branch in self.branches]
-        return [any(flags) for flags in zip(*by_branch, strict=True)]
-
-    def batch(self, size: int, batched: tuple[bool, ...], which: Any, *operands: Any) -> Any:
-        flags = batched[1:]
-        varying = self.varies(batched)
-        if varying is not None:
-            chosen = tuple(
-                [batched_program(branch, size, flags, varying) for branch in self.branches]
-            )
-            return shared(Cond, chosen)(which, *operands)
-        # Each call chooses for itself: a branch is computed if any call takes it, and then for all.
-        results: Sequence[Any] = ()
-        for i, branch in enumerate(self.branches):
-            takes = equal(which, full(ArrayType((size,), which.dtype), i))
-            both = shared(_or_nothing, batched_program(branch, size, flags))
-            own = [x for x, b in zip(operands, flags, strict=True) if b]
-            given = iter(only(takes, own) if lends(branch) else own)
-            taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]
-            any_takes = Cast(which.dtype)(ReduceOr((0,))(takes))
-            outs = both(any_takes, *taken)
-            results = [
-                select(along(takes, x), x, y) for x, y in zip(outs, results or outs, strict=True)
-            ]
-        return tuple(results)
-
-
-def _any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
-    """Return the positions at which any of the lists is true."""
-    return [i for i, column in enumerate(zip(*flags, strict=True)) if any(column)]
-
-
-def _or_nothing(branch: Program) -> Cond:
-    """Return the choice between zeros and what the branch returns."""
-    expr = branch.expr
-
-    def nothing(*_: Any) -> list[Any]:
-        return [full(tangent_type(t), 0) for t in expr.output_types]
-
-    return shared(Cond, (Program(record_expr("cond", nothing, expr.input_types)), branch))
-
-
-class _Split(NamedTuple):
-    """Branches in two.
-
-    All of `forward` return, after the outputs, the residuals of all branches: zeros where they are those
-    of another. All of `linear` take these, the operands in `kept`, and the tangents.
-    """
-
-    forward: tuple[Program, ...]
-    linear: tuple[Program, ...]
-    kept: tuple[int, ...]
-
-
-def _split_branches(
-    branches: tuple[Program, ...], moving: tuple[int, ...], alive: tuple[int, ...]
-) -> _Split:
-    parts = [linearize_expr(branch.expr, moving) for branch in branches]
-    exprs = [Program(part.forward).expr for part in parts]
-    n = len(branches[0].expr.outputs)
-    # Residuals that are operands need not go through the results.
-    places = [{v: i for i, v in enumerate(expr.inputs)} for expr in exprs]
-    kept = sorted({p[v] for e, p in zip(exprs, places) for v in e.outputs[n:] if v in p})
-    own = [
-        list(dict.fromkeys(v for v in e.outputs[n:] if v not in p)) for e, p in zip(exprs, places)
-    ]
-    types = [[e.types[v] for v in vs] for e, vs in zip(exprs, own)]
-    inputs = branches[0].expr.input_types
-
-    def forward_of(j: int) -> Program:
-        expr = exprs[j]
-
-        def forward(*arguments: Any) -> list[Any]:
-            computed = Program(expr)(*arguments)
-            values = dict(zip(expr.outputs[n:], computed[n:], strict=True))
-            residuals: list[Any] = []
-            for i, vs in enumerate(own):
-                zeros = [full(tangent_type(t), 0) for t in types[i]]
-                residuals += [values[v] for v in vs] if i == j else zeros
-            return [*computed[:n], *residuals]
-
-        return Program(record_expr("cond", forward, inputs))
-
-    def linear_of(j: int) -> Program:
-        start = sum(map(len, own[:j]))
-        total = sum(map(len, own))
-
-        def linear(*arguments: Any) -> list[Any]:
-            at = {v: arguments[start + i] for i, v in enumerate(own[j])}
-            at |= {exprs[j].inputs[i]: arguments[total + k] for k, i in enumerate(kept)}
-            residuals = [at[v] for v in exprs[j].outputs[n:]]
-            tangents = arguments[total + len(kept) :]
-            pushed = Program(parts[j].linear)(*residuals, *tangents)
-            moved = dict(zip(parts[j].moving, pushed, strict=True))
-            outputs = branches[j].expr.output_types
-            return [or_zeros(moved.get(i), tangent_type(outputs[i])) for i in alive]
-
-        taken = [t for ts in types for t in ts] + [inputs[i] for i in kept]
-        of_tangents = [tangent_type(inputs[i]) for i in moving]
-        return Program(record_expr("cond", linear, [*map(tangent_type, taken), *of_tangents]))
-
-    every = range(len(branches))
-    return _Split(
-        tuple([forward_of(j) for j in every]), tuple([linear_of(j) for j in every]), tuple(kept)
-    )
-
 
 _NO_OPERAND = object()
 
@@ -480,8 +211,7 @@ def _choose(
     for i, closure in enumerate(closures):
         start = sum(counts[:i])
         own = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
-        program = shared(_returning, closure.program, types)
-        branches.append(widened(program, every, own))
+        branches.append(widened(_returning(closure.program, types), every, own))
     results = shared(Cond, tuple(branches))(which, *captured, *leaves)
     return tree.unflatten(closures[0].structure, results)
 
@@ -494,10 +224,7 @@ def _how(label: str) -> str:
 
 def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
     with called_with(function, len(operands), _how(label.partition(":")[0])):
-        closure = try_to_close(label, function, *operands, weak=True, branch=True)
-    if isinstance(closure, NotTraced):
-        raise closure.error
-    return closure
+        return close(label, function, *operands, weak=True, branch=True)
 
 
 def _common_types(
@@ -538,6 +265,7 @@ def _giving_way(type_: ArrayType, to: ArrayType) -> ArrayType:
     return to if type_.weak and fits else type_
 
 
+@memoized
 def _returning(program: Program, types: tuple[ArrayType, ...]) -> Program:
     """Return the program with its outputs converted to the dtypes of `types`."""
     expr = program.expr

@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fungrad.compile.flow import Repeat
 from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
-from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import as_result, to_device
-from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, tangent_type, type_of
-from fungrad.primitives.elementwise import add
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import expand, full, move_axis
 from fungrad.programs.analysis import (
     batched_carries,
     batched_outputs,
-    by_series,
     carries_for,
-    derivative,
     fixpoint,
-    given_effects,
     moves,
     placed,
-    quiet,
     reaches,
     reads,
     rearranged,
-    returning_effects,
     returning_inputs,
-    series_of,
-    with_series,
 )
-from fungrad.programs.closing import OfPrograms, batched_program, shared
-from fungrad.rewrite.linearize import linearize_expr, or_zeros
-from fungrad.rewrite.transpose import pull_back
-
-KEEP_BELOW = 2
-"""How many times the bytes of carries and rows a step may keep for its derivative.
-
-If the residuals of a step take more, the carries are kept instead, and the step is computed again in
-the backward pass: the memory of a gradient is proportional to what the loop itself hands on, however
-long its body is.
-"""
+from fungrad.programs.closing import Pruned, Values, batched_program, shared
+from fungrad.programs.effects import given_effects, quiet, returning_effects
+from fungrad.programs.loops.steps import Parts, split_step, transposed_step
+from fungrad.programs.pushing import Pushed, Pushing, derivative, grouped, through, with_series
+from fungrad.rewrite.linearize import or_zeros
 
 
 @primitive
-class Scan(OfPrograms):
+class Scan(Pushing):
     """Run `body` once for each row of stacked arrays, handing on the carries.
 
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
@@ -68,8 +51,6 @@ class Scan(OfPrograms):
     tangent: bool = False
     stepwise: bool = False
 
-    pushes = True
-
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         of_step = [tangent_type(t) for t in self.body.expr.output_types]
         k = self.counts[1]
@@ -85,10 +66,6 @@ class Scan(OfPrograms):
         """Return what belongs to the constants, the carries and the stacked arrays."""
         c, k = self.counts
         return operands[:c], operands[c : c + k], operands[c + k :]
-
-    def _with(self, body: Program, counts: tuple[int, int]) -> Scan:
-        """Return the loop of another body."""
-        return shared(Scan, body, counts, self.length, self.reverse, self.tangent, self.stepwise)
 
     @property
     def _carries(self) -> slice:
@@ -125,89 +102,54 @@ class Scan(OfPrograms):
             carries = loop.steps(xp, rows.rounds)(consts, carries, taken, filled, rows.rounds)
         return (*carries, *stacked)
 
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        moving, alive = self._moving([t is not None for t in tangents])
-        n = len(self.body.expr.outputs)
-        if not alive:
-            return self(*operands) if known is None else known[:n], [None] * n
-        if joint and known is None:
-            return by_series(self, operands, tangents)
-        results, parts = self._forward(operands, moving, alive, known)
-        t_out = self._derivative(tangents, moving, alive, parts)
-        return results, placed(t_out, alive, n)
-
-    def _moving(self, given: Sequence[bool]) -> tuple[list[int], list[int]]:
-        """Return which inputs and which outputs of `body` have tangents, if the operands `given` have."""
+    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
         expr = self.body.expr
-        flags = fixpoint(expr, given, self._carries, derivatives=True)
+        flags = fixpoint(expr, perturbed, self._carries, derivatives=True)
         moving = [i for i, flag in enumerate(flags) if flag]
         alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
         c, k = self.counts
         # A carry that moves has a tangent from the start, and keeps it.
         return moving, sorted({*alive, *[i - c for i in moving if c <= i < c + k]})
 
-    def _given(
-        self, tangents: Sequence[Any], moving: Sequence[int]
-    ) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the tangents of the constants, carries and stacked arrays that move."""
-        c, k = self.counts
-        types = self.body.expr.input_types
-        given = {i: or_zeros(tangents[i], tangent_type(types[i])) for i in moving if i < c + k}
-        return (
-            [given[i] for i in moving if i < c],
-            [given[i] for i in moving if c <= i < c + k],
-            [tangents[i] for i in moving if i >= c + k],
-        )
+    def push_apart(
+        self,
+        operands: Values,
+        tangents: Values,
+        known: Values | None,
+        moving: list[int],
+        alive: list[int],
+    ) -> Pushed:
+        parts = self._forward(operands, moving, alive, known)
+        return parts.results, self._derivative(tangents, moving, alive, parts)
 
-    def push_series(
-        self, paths: Sequence[Sequence[Any]], order: int, again: bool
-    ) -> Sequence[Sequence[Any]]:
-        moving, alive = self._moving([len(path) > 1 for path in paths])
+    def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
+        moving, alive = self.moved([len(path) > 1 for path in paths])
         c, k = self.counts
         n, m = len(self.body.expr.inputs), len(self.body.expr.outputs)
-        body = with_series(self.body, moving, alive, order, again)
-        at = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
-        t_at = {i: range(m + order * j, m + order * (j + 1)) for j, i in enumerate(alive)}
         # Each kind of operand and of result has its own series after it.
-        kinds = [range(c), range(c, c + k), range(c + k, n)]
-        inputs = [[*kind, *[v for i in moving if i in kind for v in at[i]]] for kind in kinds]
-        outputs = [
-            [*kind, *[v for i in alive if i in kind for v in t_at[i]]]
-            for kind in (range(k), range(k, m))
-        ]
-        places = [v for kind in outputs for v in kind]
-        step = rearranged(body, [v for kind in inputs for v in kind], places)
-        counts = (len(inputs[0]), len(inputs[1]))
-        types = [type_of(path[0]) for path in paths]
-        values = {i: path[0] for i, path in enumerate(paths)}
-        for i, series in zip(
-            moving, series_of([paths[i] for i in moving], [types[i] for i in moving], order)
-        ):
-            values |= dict(zip(at[i], series, strict=True))
-        loop = scan_of(step, counts, self.length, self.reverse)
-        value_at = dict(
-            zip(places, loop(*[values[v] for kind in inputs for v in kind]), strict=True)
-        )
-        return [[value_at[v] for v in (i, *t_at.get(i, ()))] for i in range(m)]
+        inputs = grouped([range(c), range(c, c + k), range(c + k, n)], moving, order)
+        outputs = grouped([range(k), range(k, m)], alive, order)
+        taken, given = [list(itertools.chain(*groups)) for groups in (inputs, outputs)]
+        step = rearranged(with_series(self.body, moving, alive, order, rerun), taken, given)
+        loop = scan_of(step, (len(inputs[0]), len(inputs[1])), self.length, self.reverse)
+
+        def run(*values: Any) -> list[Any]:
+            return placed(loop(*[values[i] for i in taken]), given, len(given))
+
+        return through(run, paths, order, moving, alive)
 
     def _forward(
         self,
         operands: Sequence[Any],
         moving: list[int],
         alive: list[int],
-        known: Sequence[Any] | None,
-    ) -> tuple[Sequence[Any], _Parts]:
-        """Return the results and the derivative of a step with what it needs of the primals."""
+        known: Values | None,
+    ) -> Parts:
+        """Return the results, and the derivative of a step with what it needs of the primals."""
         n = len(self.body.expr.outputs)
         parts = None if known else self._residuals(operands, moving, alive)
         if parts is not None:
-            return parts.results, parts
+            return parts
         body = given_effects(self.body)
         step = derivative(body, moving, alive)
         inputs = len(body.expr.inputs)
@@ -220,15 +162,13 @@ class Scan(OfPrograms):
         # What effects have given are inputs after all others.
         rows_of = dict(zip([*stacked, *range(len(operands), inputs)], computed[n:], strict=True))
         rows_of |= {i: operands[i] for i in xs if i < len(operands)}
-        order = [*consts, *range(inputs, inputs + len(moving)), *old, *xs]
-        step = rearranged(step, order, range(len(alive)))
-        rows = [rows_of[i] for i in (*old, *xs)]
-        return computed[:n], _Parts(computed[:n], step, [operands[i] for i in consts], rows)
+        rows = {i: rows_of[i] for i in (*old, *xs)}
+        return Parts(computed[:n], step, {i: operands[i] for i in consts}, rows)
 
     def _returning(self, carries: Sequence[int]) -> Scan:
         """Return the loop that also stacks the carries with which each step begins, and results of effects."""
         body = returning_effects(returning_inputs(self.body, carries))
-        return self._with(body, self.counts)
+        return self.replaced(body=body)
 
     @property
     def saving(self) -> Primitive:
@@ -238,55 +178,44 @@ class Scan(OfPrograms):
 
     def _residuals(
         self, operands: Sequence[Any], moving: list[int], alive: list[int]
-    ) -> _Parts | None:
+    ) -> Parts | None:
         """Run a loop that stacks the residuals of each step; None if they are too large."""
         c, k = self.counts
         if not self.length:  # nothing of the body may be computed, not even of the constants alone
             return None
-        split = shared(_split_step, self.body, tuple(moving), tuple(alive), c, k)
+        split = split_step(self.body, moving, alive, c, k)
         if split is None:
             return None
         outputs = len(self.body.expr.outputs)
         body, prelude, linear, origins = split
-        computed = self._with(body, self.counts)(*operands)
-        before = prelude(*operands[:c])
-        consts: list[Any] = []
-        rows: list[Any] = []
-        order_c: list[int] = []
-        order_r: list[int] = []
-        for position, (kind, i) in enumerate(origins):
-            if kind == "row":
-                rows.append(operands[i])
-            elif kind == "stacked":
-                rows.append(computed[outputs + i])
-            else:
-                consts.append(operands[i] if kind == "constant" else before[i])
-            (order_r if kind in ("row", "stacked") else order_c).append(position)
-        n = len(origins)
-        step = rearranged(
-            linear, [*order_c, *range(n, n + len(moving)), *order_r], range(len(alive))
+        computed = self.replaced(body=body)(*operands)
+        results, stacked = computed[:outputs], computed[outputs:]
+        values = {"constant": operands, "before": prelude(*operands[:c])}
+        by_row = {"row": operands, "stacked": stacked}
+        return Parts(
+            results,
+            linear,
+            {p: values[kind][i] for p, (kind, i) in enumerate(origins) if kind in values},
+            {p: by_row[kind][i] for p, (kind, i) in enumerate(origins) if kind in by_row},
         )
-        return _Parts(computed[:outputs], step, consts, rows)
 
     def _derivative(
-        self,
-        tangents: Sequence[Any],
-        moving: list[int],
-        alive: list[int],
-        parts: _Parts,
-    ) -> Sequence[Any]:
+        self, tangents: Values, moving: Sequence[int], alive: Sequence[int], parts: Parts
+    ) -> Values:
         """Run the loop over tangents alone."""
-        t_consts, t_carries, t_xs = self._given(tangents, moving)
-        _, step, consts, rows = parts
-        # `step` takes constants, tangents of all three kinds, rows; their places as a body takes them:
-        first = len(consts)
-        of_xs = first + len(t_consts) + len(t_carries)
-        after = of_xs + len(t_xs)
-        order = [*range(of_xs), *range(after, after + len(rows)), *range(of_xs, after)]
-        body = rearranged(step, order, range(len(alive)))
-        counts = (len(consts) + len(t_consts), len(t_carries))
+        c, k = self.counts
+        types = self.body.expr.input_types
+        given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
+        consts, others = [sum(i < end for i in moving) for end in (c, c + k)]
+        n = len(parts.step.expr.inputs) - len(moving)
+        order = [*parts.consts, *range(n, n + others), *parts.rows]
+        order += range(n + others, n + len(moving))
+        body = rearranged(parts.step, order, range(len(alive)))
+        counts = (len(parts.consts) + consts, others - consts)
         loop = scan_of(body, counts, self.length, self.reverse, tangent=True)
-        return loop(*consts, *t_consts, *t_carries, *rows, *t_xs)  # type: ignore[no-any-return]
+        return loop(  # type: ignore[no-any-return]
+            *parts.consts.values(), *given[:others], *parts.rows.values(), *given[others:]
+        )
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         expr = self.body.expr
@@ -299,7 +228,7 @@ class Scan(OfPrograms):
             history = self._history(operands, linear, still)
         of_outputs = reaches(expr, linear)
         present = [i for i in range(k, len(expr.outputs)) if ct[i] is not None and of_outputs[i]]
-        body = shared(_transposed_step, self.body, self.counts, tuple(linear), tuple(present))
+        body = transposed_step(self.body, self.counts, linear, present)
         known = [i for i, flag in enumerate(linear) if not flag]
         sums = [i for i in range(c) if linear[i]]
         carried = [i for i in range(c, c + k) if linear[i]]
@@ -311,11 +240,9 @@ class Scan(OfPrograms):
         counts = (len(consts), len(start))
         loop = scan_of(body, counts, self.length, not self.reverse, tangent=True)
         pulled = loop(*consts, *start, *rows)
-        results: list[Any] = [None] * len(operands)
         wrt = [*sums, *carried, *[i for i in range(c + k, len(operands)) if linear[i]]]
-        for i, x in zip(wrt, pulled, strict=True):
-            results[i] = x if given[i] else None
-        return tuple(results)
+        cts = placed(pulled, wrt, len(operands))
+        return tuple([x if flag else None for x, flag in zip(cts, given, strict=True)])
 
     def _history(
         self, operands: Sequence[Any], linear: Sequence[bool], still: Sequence[int]
@@ -331,9 +258,7 @@ class Scan(OfPrograms):
         history = loop(*[operands[i] for i in [*consts, *still, *xs]])
         return list(history[len(still) :])
 
-    def smaller(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(self, used: Sequence[bool]) -> Pruned:
         c, k = self.counts
         rows = [i for i in range(k, len(used)) if used[i]]
         carries, read = carries_for(self.body, used[:k], rows, c)
@@ -344,11 +269,8 @@ class Scan(OfPrograms):
         if len(results) == len(used) and len(kept) == len(read):
             return None
         body = rearranged(self.body, kept, results)
-        return self._with(body, (sum(i < c for i in kept), len(carries))), kept, results
-
-    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
-        alive = set(self._moving(perturbed)[1])
-        return [i in alive for i in range(len(self.body.expr.outputs))]
+        counts = (sum(i < c for i in kept), len(carries))
+        return self.replaced(body=body, counts=counts), kept, results
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]
@@ -372,23 +294,11 @@ class Scan(OfPrograms):
             for x, was, now in zip(carries, batched[c : c + k], flags[c : c + k], strict=True)
         ]
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, batched[c + k :], strict=True)]
-        outs = self._with(body, self.counts)(*consts, *carries, *xs)
+        outs = self.replaced(body=body)(*consts, *carries, *xs)
         return tuple(
             move_axis(x, 1, 0) if b and i >= k else x
             for i, (x, b) in enumerate(zip(outs, out, strict=True))
         )
-
-
-class _Parts(NamedTuple):
-    """The derivative of a step, and what it needs of the primal computation.
-
-    `step` takes `consts`, then tangents of the constants, carries and rows that move, then `rows`.
-    """
-
-    results: Sequence[Any]
-    step: Program
-    consts: list[Any]
-    rows: list[Any]
 
 
 def scan_of(
@@ -400,114 +310,3 @@ def scan_of(
 
 def _stepwise(body: Program, counts: tuple[int, int], length: int, reverse: bool) -> Scan:
     return shared(Scan, body, counts, length, reverse, False, True)
-
-
-class _Split(NamedTuple):
-    """A step in two: what is computed forwards, and what is linear in the tangents.
-
-    `body` returns the outputs and residuals to be stacked, `prelude` takes the constants and returns what
-    is the same in all steps. `linear` takes the residuals in the order of `origins`, then the tangents.
-    """
-
-    body: Program
-    prelude: Program
-    linear: Program
-    origins: tuple[tuple[str, int], ...]
-
-
-def _split_step(
-    body: Program, moving: tuple[int, ...], alive: tuple[int, ...], c: int, k: int
-) -> _Split | None:
-    """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows."""
-    forward, linear, moved = linearize_expr(body.expr, moving)
-    n = len(body.expr.outputs)
-    expr = Program(forward).expr
-    inputs = {v: i for i, v in enumerate(expr.inputs)}
-    varies = _varying(expr, expr.inputs[c:])
-    stacked: dict[int, int] = {}
-    invariant: dict[int, int] = {}
-    origins = []
-    for v in expr.outputs[n:]:
-        i = inputs.get(v)
-        if i is not None and i < c:
-            origins.append(("constant", i))
-        elif i is not None and i >= c + k:
-            origins.append(("row", i))
-        elif v in varies:
-            origins.append(("stacked", stacked.setdefault(v, len(stacked))))
-        else:
-            origins.append(("before", invariant.setdefault(v, len(invariant))))
-    kept = sum(expr.types[v].nbytes for v in stacked)
-    handed_on = sum(t.nbytes for t in (*expr.input_types[c:], *expr.output_types[k:n]))
-    if kept > KEEP_BELOW * handed_on:
-        return None
-
-    def tangents(*arguments: Any) -> list[Any]:
-        tangent_of = dict(zip(moved, Program(linear)(*arguments), strict=True))
-        types = body.expr.output_types
-        return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
-
-    before = dataclasses.replace(expr, inputs=expr.inputs[:c], outputs=tuple(invariant))
-    return _Split(
-        Program(dataclasses.replace(expr, outputs=expr.outputs[:n] + tuple(stacked))),
-        Program(without_dead_code(before, effects=False)),
-        Program(record_expr("scan", tangents, linear.input_types)),
-        tuple(origins),
-    )
-
-
-def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
-    """Return the variables that depend on `inputs`."""
-    varies = set(inputs)
-    for equation in expr.equations:
-        if equation.primitive.effect or any(v in varies for v in equation.inputs):
-            varies.update(equation.outputs)
-    return varies
-
-
-def _transposed_step(
-    body: Program,
-    counts: tuple[int, int],
-    linear: tuple[bool, ...],
-    present: tuple[int, ...],
-) -> Program:
-    """Return a step backwards.
-
-    It takes the constants that are known; sums of the cotangents of the others and the cotangents of
-    the carries; rows of the known carries and stacked arrays and of the cotangents of the results
-    `present`. It returns sums and cotangents of carries, then the cotangents of the linear rows.
-    """
-    expr = quiet(body).expr
-    c, k = counts
-    types = expr.input_types
-    n = len(types)
-
-    def kept(positions: range, flag: bool) -> list[int]:
-        return [i for i in positions if linear[i] is flag]
-
-    of_consts, of_carries, of_rows = range(c), range(c, c + k), range(c + k, n)
-    known = [kept(part, False) for part in (of_consts, of_carries, of_rows)]
-    sums, carried, pulled = [kept(part, True) for part in (of_consts, of_carries, of_rows)]
-
-    def step(*arguments: Any) -> list[Any]:
-        given = iter(arguments)
-        values = {i: next(given) for i in known[0]}
-        totals = [next(given) for _ in sums]
-        cts: list[Any] = [None] * len(expr.outputs)
-        for i in carried:
-            cts[i - c] = next(given)
-        values |= {i: next(given) for i in (*known[1], *known[2])}
-        for i in present:
-            cts[i] = next(given)
-        all_pulled = iter(pull_back(expr, [values.get(i) for i in range(n)], cts))
-        terms = [next(all_pulled) for _ in sums]
-        totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
-        rest = [or_zeros(next(all_pulled), tangent_type(types[i])) for i in (*carried, *pulled)]
-        return [*totals, *rest]
-
-    def typed(positions: Sequence[int]) -> list[ArrayType]:
-        return [tangent_type(types[i]) for i in positions]
-
-    cotangents = [tangent_type(expr.output_types[i]) for i in present]
-    taken = [*known[0], *sums, *carried, *known[1], *known[2]]
-    return Program(record_expr("scan", step, [*typed(taken), *cotangents]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import MissingRuleError, api_boundary, here
-from fungrad.core.primitive import Primitive, place_of_use, primitive
+from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.tree import TreeDef
@@ -22,17 +21,24 @@ from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import (
     batched_carries,
     batched_outputs,
-    by_series,
     carries_for,
     fixpoint,
-    quiet,
     reads,
     rearranged,
-    series_of,
     widened,
-    with_series,
 )
-from fungrad.programs.closing import NotTraced, OfPrograms, batched_program, close, record, shared
+from fungrad.programs.closing import (
+    NotTraced,
+    OfPrograms,
+    Pruned,
+    Values,
+    batched_program,
+    close,
+    memoized,
+    record,
+    shared,
+)
+from fungrad.programs.effects import quiet
 from fungrad.programs.loops.carry import (
     Leaves,
     NeedsTracing,
@@ -47,6 +53,7 @@ from fungrad.programs.loops.carry import (
     with_advice,
 )
 from fungrad.programs.loops.lanes import along, is_total, lends, only
+from fungrad.programs.pushing import Pushed, by_series, grouped, through, with_series
 from fungrad.transforms.call import check_callable, name_of
 
 
@@ -84,24 +91,18 @@ class While(OfPrograms):
         of_cond, of_body, carries = self._split(to_device(xp, operands))
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
-        test = shared(_at_once, self.cond, 0, 0).compiled(xp)
-        before, body = shared(_hoisted, self.body, len(of_body))
+        test = _at_once(self.cond, 0, 0).compiled(xp)
+        before, body = _hoisted(self.body, len(of_body))
         going = test(*of_cond, *carries)[0]
         if going:  # else nothing of the body may be computed
             of_body = [*of_body, *before.compiled(xp)(*of_body)]
-            step = shared(_at_once, body, len(of_body), len(carries)).compiled(xp)
+            step = _at_once(body, len(of_body), len(carries)).compiled(xp)
         while going:
             carries = step(*of_body, *carries)
             going = test(*of_cond, *carries)[0]
         return tuple(carries)
 
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
+    def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
         if not any(self.moves([t is not None for t in tangents])):
@@ -111,41 +112,25 @@ class While(OfPrograms):
             return results, t_out
         return self(*operands) if known is None else known, t_out
 
-    def push_series(
-        self, paths: Sequence[Sequence[Any]], order: int, again: bool
-    ) -> Sequence[Sequence[Any]]:
-        of_cond, of_body, carries = self._split([path[0] for path in paths])
+    def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
         c, b = self.counts
         flags = self._moving([len(path) > 1 for path in paths])
-        n = len(self.body.expr.inputs)
-        k = n - b
+        n = len(flags)
         moving = [i for i, flag in enumerate(flags) if flag]
-        moved = [i - b for i in moving if i >= b]  # the carries that move
-        body = with_series(self.body, moving, moved, order, again)
-        at = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
-        of_consts = [v for i in moving if i < b for v in at[i]]
-        of_carries = [v for i in moving if i >= b for v in at[i]]
-        inputs = [*range(b), *of_consts, *range(b, n), *of_carries]
-        step = rearranged(body, inputs, range(k + order * len(moved)))
-        types = [tangent_type(t) for t in self.body.expr.input_types]
-        widths = [*types[b:], *[types[b + i] for i in moved for _ in range(order)]]
-        cond = quiet(self.cond) if again else self.cond
-        cond = widened(cond, [*self.cond.expr.input_types[:c], *widths], range(c + k))
-        terms = series_of([paths[c + i] for i in moving], [types[i] for i in moving], order)
-        values = dict(zip([v for i in moving for v in at[i]], itertools.chain(*terms), strict=True))
-        loop = shared(While, cond, step, (c, b + len(of_consts)))
-        coefficients = loop(
-            *of_cond,
-            *of_body,
-            *[values[v] for v in of_consts],
-            *carries,
-            *[values[v] for v in of_carries],
-        )
-        starts = {i: k + order * j for j, i in enumerate(moved)}
-        return [
-            [x, *(coefficients[starts[i] : starts[i] + order] if i in starts else ())]
-            for i, x in enumerate(coefficients[:k])
-        ]
+        alive = [i - b for i in moving if i >= b]  # the carries that move
+        of_body, carries = grouped([range(b), range(b, n)], moving, order)
+        body = with_series(self.body, moving, alive, order, rerun)
+        body = rearranged(body, [*of_body, *carries], range(len(carries)))
+        cond = quiet(self.cond) if rerun else self.cond
+        types = [*self.cond.expr.input_types[:c], *body.expr.input_types[len(of_body) :]]
+        cond = widened(cond, types, range(c + n - b))
+        loop = shared(While, cond, body, (c, len(of_body)))
+        of_cond = [path[0] for path in paths[:c]]
+
+        def run(*values: Any) -> Values:
+            return loop(*of_cond, *[values[i] for i in (*of_body, *carries)])  # type: ignore[no-any-return]
+
+        return through(run, paths[c:], order, moving, alive)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         raise MissingRuleError(
@@ -156,9 +141,7 @@ class While(OfPrograms):
             "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
         )
 
-    def smaller(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
+    def smaller(self, used: Sequence[bool]) -> Pruned:
         c, b = self.counts
         tested = reads(self.cond.expr)
         needed = [flag or read_by_cond for flag, read_by_cond in zip(used, tested[c:], strict=True)]
@@ -208,26 +191,29 @@ class While(OfPrograms):
             (running,) = cond(*of_cond, *start)
             # Lending costs as much as many a step, so it is left out where nothing can go wrong.
             lending = lends(self.body) and not is_total(self.body)
-            cond, body = shared(_while_any, cond, body, len(of_cond), tuple(b_body), lending)
+            cond, body = _while_any(cond, body, len(of_cond), b_body, lending)
             loop = shared(While, cond, body, (0, sum(self.counts)))
             return loop(*of_cond, *of_body, running, *start)[1:]  # type: ignore[no-any-return]
         loop = shared(While, cond, body, self.counts)
         return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
 
 
+@memoized
 def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
     """Return what the body computes of its constants alone, and the rest, which takes that after the constants."""
     before, step = hoisted(body.expr, constants)
     return Program(before), Program(step)
 
 
+@memoized
 def _at_once(program: Program, constants: int, carries: int) -> Program:
     """Return the program as it is run in a loop: it may overwrite the carries."""
     return Program(program.expr, range(constants, constants + carries), at_once=True)
 
 
+@memoized
 def _while_any(
-    cond: Program, body: Program, c: int, batched: tuple[bool, ...], lending: bool
+    cond: Program, body: Program, c: int, batched: Sequence[bool], lending: bool
 ) -> tuple[Program, Program]:
     """Return the loop over a batch: on while `cond` is true of any call; those that are done stay.
 

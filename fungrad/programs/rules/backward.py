@@ -18,7 +18,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, tangent_type, type_of
 from fungrad.primitives.shaping import expand
-from fungrad.programs.closing import NotTraced, OfPrograms, shared, try_to_close
+from fungrad.programs.closing import NotTraced, OfPrograms, memoized, shared, try_to_close
 from fungrad.programs.one_by_one import one_by_one
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.programs.rules.rules import (
@@ -225,7 +225,7 @@ def trace_backward(
         raise ConcretizationError(
             _ENCLOSED.format(here=here(), label=backward.label)
         ) from closure.error
-    program = shared(_on_values, name, backward, types)
+    program = _on_values(name, backward, types)
     return TracedBackward(name, program, backward.site.moving, None), ()
 
 
@@ -348,6 +348,7 @@ _ENCLOSED = (
 )
 
 
+@memoized
 def _on_values(name: str, backward: Backward, types: tuple[ArrayType, ...]) -> Program:
     call = BackwardOnValues(name, backward, len(types))
     return Program(record_expr(name, call, [*types, *backward.cotangents]))

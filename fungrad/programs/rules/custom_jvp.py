@@ -15,7 +15,6 @@ from fungrad.core.primitive import primitive
 from fungrad.core.tracer import Recorder
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import quiet
 from fungrad.programs.closing import (
     NotTraced,
     batched_program,
@@ -25,6 +24,7 @@ from fungrad.programs.closing import (
     some_outputs,
     try_to_close,
 )
+from fungrad.programs.effects import quiet
 from fungrad.programs.rules.rule_tracing import (
     Lazy,
     Unusable,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,32 +13,32 @@ from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
 from fungrad.programs.analysis import (
     batched_outputs,
-    by_series,
-    derivative,
     moves,
     placed,
     reads,
-    rearranged,
-    series_of,
     transposed_by,
+    trimmed,
+)
+from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
+from fungrad.programs.pushing import (
+    Pushed,
+    Pushing,
+    derivative,
+    tangents_of,
+    through,
     with_series,
 )
-from fungrad.programs.closing import (
-    OfPrograms,
-    batched_program,
-    shared,
-)
 from fungrad.programs.rules.policies import Policy, alternatives, kept_by
-from fungrad.rewrite.linearize import linearize_expr, or_zeros, push_forward
+from fungrad.rewrite.linearize import linearize_expr, push_forward
 
 
 @primitive
-class Checkpoint(OfPrograms):
+class Checkpoint(Pushing):
     """Run `program`; its derivative computes again what `policy` does not allow to be kept.
 
     The derivative along tangents, and the transpose of that, are checkpoints too: single equations that compute
@@ -50,72 +49,39 @@ class Checkpoint(OfPrograms):
     program: Program
     policy: Policy | None
 
-    pushes = True
-
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return self.program.expr.output_types
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         return tuple(self.program(*operands))
 
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        expr = self.program.expr
-        n = len(expr.outputs)
-        moving = tuple([i for i, t in enumerate(tangents) if t is not None])
-        flags = moves(expr, [t is not None for t in tangents])
-        alive = tuple([i for i, flag in enumerate(flags) if flag])
-        given = [tangents[i] for i in moving]
-        if not alive:
-            return self(*operands) if known is None else known[:n], [None] * n
-        if joint and known is None:
-            return by_series(self, operands, tangents)
-        results, t_out = self._push_apart(operands, moving, alive, given, known)
-        return results, placed(t_out, alive, n)
+    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
+        moving = [i for i, flag in enumerate(perturbed) if flag]
+        return moving, [i for i, flag in enumerate(moves(self.program.expr, perturbed)) if flag]
 
-    def _push_apart(
+    def push_apart(
         self,
-        operands: Sequence[Any],
-        moving: tuple[int, ...],
-        alive: tuple[int, ...],
-        given: Sequence[Any],
-        known: Sequence[Any] | None,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the results, and the tangents of those in `alive`, which need nothing else of them."""
+        operands: Values,
+        tangents: Values,
+        known: Values | None,
+        moving: list[int],
+        alive: list[int],
+    ) -> Pushed:
         n = len(self.program.expr.outputs)
-        if known is None:
-            wrt = moving
-        elif self.saving is None:  # there are the results alone
+        given = [tangents[i] for i in moving]
+        if known is not None and self.saving is None:  # there are the results alone
             step = checkpoint_of(derivative(self.program, moving, alive), self.policy)
             return known[:n], step(*operands, *given)
-        else:
-            wrt = self._inexact
-        parts = shared(_split, self.program, self.policy, wrt, moving, alive)
+        wrt = moving if known is None else self._inexact
+        parts = _split(self.program, self.policy, wrt, moving, alive)
         computed = checkpoint_of(parts.forward, self.policy)(*operands) if known is None else known
         kept = [*[operands[i] for i in parts.operands], *[computed[i] for i in parts.saved]]
         return computed[:n], checkpoint_of(parts.derivative, self.policy)(*kept, *given)
 
-    def push_series(
-        self, paths: Sequence[Sequence[Any]], order: int, again: bool
-    ) -> Sequence[Sequence[Any]]:
-        expr = self.program.expr
-        flags = [len(path) > 1 for path in paths]
-        moving = [i for i, flag in enumerate(flags) if flag]
-        alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
-        both = checkpoint_of(with_series(self.program, moving, alive, order, again), self.policy)
-        operands = [path[0] for path in paths]
-        terms = series_of([paths[i] for i in moving], [type_of(operands[i]) for i in moving], order)
-        coefficients = both(*operands, *itertools.chain(*terms))
-        rest = iter(coefficients[len(expr.outputs) :])
-        results = [[x] for x in coefficients[: len(expr.outputs)]]
-        for i in alive:
-            results[i] += itertools.islice(rest, order)
-        return results
+    def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
+        moving, alive = self.moved([len(path) > 1 for path in paths])
+        series = with_series(self.program, moving, alive, order, rerun)
+        return through(checkpoint_of(series, self.policy), paths, order, moving, alive)
 
     @cached_property
     def _inexact(self) -> tuple[int, ...]:
@@ -129,10 +95,8 @@ class Checkpoint(OfPrograms):
         if self.policy is None and not self.effect:
             return None
         try:
-            parts = shared(_split, self.program, self.policy, self._inexact, (), ())
-        except (
-            MissingRuleError
-        ):  # by some operand; what the derivative by others needs is computed again
+            parts = _split(self.program, self.policy, self._inexact, (), ())
+        except MissingRuleError:  # by some operand: what others need is computed again
             return None
         return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
 
@@ -144,19 +108,12 @@ class Checkpoint(OfPrograms):
         pulled = iter(backward(*known, *[ct[i] for i in present]))
         return tuple([next(pulled) if flag else None for flag in linear])
 
-    def smaller(
-        self, used: Sequence[bool]
-    ) -> tuple[Primitive, Sequence[int], Sequence[int]] | None:
-        results = [i for i, flag in enumerate(used) if flag]
-        program = rearranged(self.program, range(len(self.program.expr.inputs)), results)
-        operands = [i for i, read in enumerate(reads(program.expr)) if read]
-        if len(results) == len(used) and len(operands) == len(self.program.expr.inputs):
+    def smaller(self, used: Sequence[bool]) -> Pruned:
+        parts = trimmed([self.program], used)
+        if parts is None:
             return None
-        program = rearranged(program, operands, range(len(results)))
+        (program,), operands, results = parts
         return checkpoint_of(program, self.policy), operands, results
-
-    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
-        return moves(self.program.expr, perturbed)
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return batched_outputs(self.program.expr, batched, exactly)
@@ -184,12 +141,13 @@ class _Split(NamedTuple):
     saved: tuple[int, ...]
 
 
+@memoized
 def _split(
     program: Program,
     policy: Policy | None,
-    wrt: tuple[int, ...],
-    moving: tuple[int, ...],
-    alive: tuple[int, ...],
+    wrt: Sequence[int],
+    moving: Sequence[int],
+    alive: Sequence[int],
 ) -> _Split:
     """Split the derivative by `wrt`, for tangents of those `moving` alone."""
     forward, linear, moved = linearize_expr(program.expr, wrt)
@@ -202,18 +160,14 @@ def _split(
 
     def tangents(*arguments: Any) -> list[Any]:
         residuals = evaluate(recomputed, arguments[: len(inputs)])
-        given: list[Any] = [None] * len(wrt)
-        for i, t in zip(moving, arguments[len(inputs) :], strict=True):
-            given[wrt.index(i)] = t
+        given = placed(arguments[len(inputs) :], [wrt.index(i) for i in moving], len(wrt))
         if moving == wrt:
             t_out: Sequence[Any] = evaluate(linear, [*residuals, *given])
         else:  # what is linear is its own derivative, which leaves out what is zero
             zeros = [full(tangent_type(program.expr.input_types[i]), 0) for i in wrt]
             still = [None] * len(residuals)
             _, t_out = push_forward(linear, [*residuals, *zeros], [*still, *given])
-        tangent_of = dict(zip(moved, t_out, strict=True))
-        types = program.expr.output_types
-        return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
+        return tangents_of(program.expr.output_types, alive, moved, t_out)
 
     outputs = list(expr.outputs[:n])
     returned = set(outputs)

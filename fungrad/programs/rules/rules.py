@@ -30,7 +30,7 @@ from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_l
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.programs.analysis import batched_outputs, reaches
-from fungrad.programs.closing import OfPrograms, batched_program, shared
+from fungrad.programs.closing import OfPrograms, batched_program, memoized, shared
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.programs.rules.sites import moved_by, of_trace
 from fungrad.rewrite.linearize import or_zeros, push_forward
@@ -334,9 +334,10 @@ def batched_and_summed(
     program: Program, size: int, batched: Sequence[bool], summed: Sequence[bool]
 ) -> Program:
     """Return the program of a batch of calls; the outputs marked in `summed` are summed over it."""
-    return shared(_batched_and_summed, batched_program(program, size, batched), tuple(summed))
+    return _batched_and_summed(batched_program(program, size, batched), tuple(summed))
 
 
+@memoized
 def _batched_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
     def total(*arguments: Any) -> list[Any]:
         outs = program(*arguments)

@@ -24,7 +24,7 @@ from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
 from fungrad.primitives.shaping import Broadcast, full, zeros_like
 from fungrad.primitives.slices import Concatenate, Reverse, index_axis, slice_axis
-from fungrad.programs.closing import OfPrograms, batched_program, shared
+from fungrad.programs.closing import OfPrograms, batched_program, memoized, shared
 from fungrad.programs.one_by_one import one_by_one, or_zero
 from fungrad.programs.solvers.initial_value import Options, integrate
 from fungrad.programs.solvers.layout import as_reals, from_reals
@@ -216,7 +216,7 @@ class FlowTangent(OfPrograms):
     def _both(self) -> Flow:
         """Return the flow of the states and their tangents."""
         flow = self.flow
-        program = shared(_with_tangents, flow.rhs, flow.captured, self.moving)
+        program = _with_tangents(flow.rhs, flow.captured, self.moving)
         # What is reset is read at all times; otherwise the states are not of interest.
         of_states = tuple([ALL if how == RESET else FINAL for how in flow.ins])
         n = flow.captured + len(self.moving)
@@ -256,7 +256,7 @@ class FlowTangent(OfPrograms):
         )
         outs = tuple([TRANSPOSED[how] for how in self.ins])
         k, q = len(ins), len(self.moving)
-        program = shared(_with_adjoints, flow.rhs, flow.captured, self.moving)
+        program = _with_adjoints(flow.rhs, flow.captured, self.moving)
         adjoint = shared(
             Flow,
             program,
@@ -276,6 +276,7 @@ class FlowTangent(OfPrograms):
         return one_by_one(self, size, batched, operands)
 
 
+@memoized
 def _with_tangents(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
     """Return the right-hand side for states and tangents: ``(captured, moved, z, dz, t) -> (z', dz')``."""
     k = len(rhs.expr.inputs) - 1 - n
@@ -285,6 +286,7 @@ def _with_tangents(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
     return Program(dataclasses.replace(expr, inputs=(*captured, *moved, *z, *dz, t)))
 
 
+@memoized
 def _with_adjoints(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
     """Return the right-hand side for states, adjoints and gradients by what is captured.
 

@@ -14,7 +14,7 @@ from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, array_type, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg
 from fungrad.primitives.shaping import Broadcast, full
-from fungrad.programs.closing import OfPrograms, shared, tangent, transposed
+from fungrad.programs.closing import OfPrograms, memoized, shared, tangent, transposed
 from fungrad.programs.one_by_one import one_by_one
 from fungrad.programs.solvers.layout import as_reals, from_reals
 
@@ -104,7 +104,7 @@ class IntegralTangent(OfPrograms):
     def _whole(self) -> Integral:
         """Return the integral of the tangent, which captures the tangents too."""
         integral = self.integral
-        program = shared(_of_tangents, integral.integrand, integral.captured, self.moving)
+        program = _of_tangents(integral.integrand, integral.captured, self.moving)
         n = integral.captured + len(self.moving)
         return shared(Integral, program, n, integral.options)
 
@@ -127,7 +127,7 @@ class IntegralTangent(OfPrograms):
         cts = [
             full(t, 0) if c is None else c for c, t in zip(ct, self.abstract_eval(), strict=True)
         ]
-        program = shared(_of_cotangents, self.integral.integrand, n, self.moving)
+        program = _of_cotangents(self.integral.integrand, n, self.moving)
         whole = shared(Integral, program, n + len(cts), self.integral.options)
         *pulled, _ = whole(*given[:n], *cts, *given[n:])
         return (*[None] * len(given), *pulled)
@@ -136,11 +136,13 @@ class IntegralTangent(OfPrograms):
         return one_by_one(self, size, batched, operands)
 
 
+@memoized
 def _of_tangents(integrand: Program, n: int, moving: tuple[int, ...]) -> Program:
     """Return the derivative of the integrand: ``(captured, tangents, x) -> tangents``."""
     return _last(tangent(integrand, moving), n)
 
 
+@memoized
 def _of_cotangents(integrand: Program, n: int, moving: tuple[int, ...]) -> Program:
     """Return the transpose of that: ``(captured, cotangents, x) -> cotangents``."""
     return _last(transposed(tangent(integrand, moving), n + 1), n)

@@ -1,0 +1,91 @@
+"""Programs with effects that are run a second time, or whose effects have happened elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from fungrad.compile.lower import Program
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import place_of_use
+from fungrad.programs.closing import OfPrograms, memoized
+
+
+def rerunnable(program: Program) -> Program:
+    """Return the program for a second run of what has run already; raise an error if it needs results of effects."""
+    effectless = quiet(program)
+    if effectless.effect:
+        raise MissingRuleError(
+            f"the derivative of the loop or branch at {place_of_use()} computes it again, and needs the results of a "
+            "callback in it, which would be called again and may return others. Call it before, and pass its "
+            "results in."
+        )
+    return effectless
+
+
+def quiet(program: Program) -> Program:
+    """Return the program without effects: for a second run of what has run already."""
+    if not any(e.primitive.effect for e in program.expr.equations):
+        return program
+    return _quiet(program)
+
+
+@memoized
+def _quiet(program: Program) -> Program:
+    expr = without_dead_code(program.expr, effects=False)
+    equations = [e._replace(primitive=_without_effects(e.primitive)) for e in expr.equations]
+    return Program(dataclasses.replace(expr, equations=tuple(equations)))
+
+
+def _without_effects(parameter: Any) -> Any:
+    """Return a primitive whose programs have no effects; a parameter of one likewise."""
+    if isinstance(parameter, Program):
+        return quiet(parameter)
+    if isinstance(parameter, OfPrograms) and parameter.effect:
+        fields = dataclasses.fields(parameter)  # type: ignore[arg-type]
+        return parameter.replaced(
+            **{f.name: _without_effects(getattr(parameter, f.name)) for f in fields}
+        )
+    if isinstance(parameter, tuple):
+        items = map(_without_effects, parameter)
+        return type(parameter)(*items) if hasattr(parameter, "_fields") else tuple(items)
+    return parameter
+
+
+def _results_of_effects(expr: Expr) -> list[int]:
+    """Return the variables that equations with an effect give, but for those that hold programs."""
+    return [
+        v
+        for primitive, _, outputs in expr.equations
+        if primitive.effect and not primitive.holds_programs
+        for v in outputs
+    ]
+
+
+@memoized
+def returning_effects(program: Program) -> Program:
+    """Return the program that returns, after its outputs, the results of its effects."""
+    expr = program.expr
+    results = _results_of_effects(expr)
+    outputs = (*expr.outputs, *results)
+    return Program(dataclasses.replace(expr, outputs=outputs)) if results else program
+
+
+@memoized
+def given_effects(program: Program) -> Program:
+    """Return the program that takes, after its inputs, the results of its effects, which it does not have."""
+    expr = program.expr
+    given = _results_of_effects(expr)
+    if not given:
+        return program
+    kept = [(e, source) for e, source in expr.located() if not {*e.outputs} & {*given}]
+    return Program(
+        dataclasses.replace(
+            expr,
+            inputs=(*expr.inputs, *given),
+            equations=tuple([e for e, _ in kept]),
+            sources=tuple([source for _, source in kept]),
+        )
+    )

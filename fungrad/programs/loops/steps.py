@@ -1,0 +1,149 @@
+"""One step of a loop as its derivatives need it: in two, and backwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fungrad.compile.lower import Program
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.expr import Expr
+from fungrad.core.trace import record_expr
+from fungrad.core.types import ArrayType, tangent_type
+from fungrad.primitives.elementwise import add
+from fungrad.programs.analysis import placed
+from fungrad.programs.closing import Values, memoized
+from fungrad.programs.effects import quiet
+from fungrad.programs.pushing import tangents_of
+from fungrad.rewrite.linearize import linearize_expr, or_zeros
+from fungrad.rewrite.transpose import pull_back
+
+KEEP_BELOW = 2
+"""How many times the bytes of carries and rows a step may keep for its derivative.
+
+If the residuals of a step take more, the carries are kept instead, and the step is computed again in
+the backward pass: the memory of a gradient is proportional to what the loop itself hands on, however
+long its body is.
+"""
+
+
+class Parts(NamedTuple):
+    """The derivative of a step, and what it needs of the primal computation.
+
+    Those are what is the same in all steps, and rows, by their places among the inputs of `step`. What that takes besides,
+    after all others, are the tangents of the constants, carries and rows that move.
+    """
+
+    results: Values
+    step: Program
+    consts: dict[int, Any]
+    rows: dict[int, Any]
+
+
+class Split(NamedTuple):
+    """A step in two: what is computed forwards, and what is linear in the tangents.
+
+    `body` returns the outputs and residuals to be stacked, `prelude` takes the constants and returns what
+    is the same in all steps. `linear` takes the residuals in the order of `origins`, then the tangents.
+    """
+
+    body: Program
+    prelude: Program
+    linear: Program
+    origins: tuple[tuple[str, int], ...]
+
+
+@memoized
+def split_step(
+    body: Program, moving: Sequence[int], alive: Sequence[int], c: int, k: int
+) -> Split | None:
+    """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows."""
+    forward, linear, moved = linearize_expr(body.expr, moving)
+    n = len(body.expr.outputs)
+    expr = Program(forward).expr
+    inputs = {v: i for i, v in enumerate(expr.inputs)}
+    varies = _varying(expr, expr.inputs[c:])
+    stacked: dict[int, int] = {}
+    invariant: dict[int, int] = {}
+    origins = []
+    for v in expr.outputs[n:]:
+        i = inputs.get(v)
+        if i is not None and i < c:
+            origins.append(("constant", i))
+        elif i is not None and i >= c + k:
+            origins.append(("row", i))
+        elif v in varies:
+            origins.append(("stacked", stacked.setdefault(v, len(stacked))))
+        else:
+            origins.append(("before", invariant.setdefault(v, len(invariant))))
+    kept = sum(expr.types[v].nbytes for v in stacked)
+    handed_on = sum(t.nbytes for t in (*expr.input_types[c:], *expr.output_types[k:n]))
+    if kept > KEEP_BELOW * handed_on:
+        return None
+
+    def tangents(*arguments: Any) -> list[Any]:
+        return tangents_of(body.expr.output_types, alive, moved, Program(linear)(*arguments))
+
+    before = dataclasses.replace(expr, inputs=expr.inputs[:c], outputs=tuple(invariant))
+    return Split(
+        Program(dataclasses.replace(expr, outputs=expr.outputs[:n] + tuple(stacked))),
+        Program(without_dead_code(before, effects=False)),
+        Program(record_expr("scan", tangents, linear.input_types)),
+        tuple(origins),
+    )
+
+
+def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
+    """Return the variables that depend on `inputs`."""
+    varies = set(inputs)
+    for equation in expr.equations:
+        if equation.primitive.effect or any(v in varies for v in equation.inputs):
+            varies.update(equation.outputs)
+    return varies
+
+
+@memoized
+def transposed_step(
+    body: Program, counts: tuple[int, int], linear: Sequence[bool], present: Sequence[int]
+) -> Program:
+    """Return a step backwards.
+
+    It takes the constants that are known; sums of the cotangents of the others and the cotangents of
+    the carries; rows of the known carries and stacked arrays and of the cotangents of the results
+    `present`. It returns sums and cotangents of carries, then the cotangents of the linear rows.
+    """
+    expr = quiet(body).expr
+    c, k = counts
+    types = expr.input_types
+
+    def places(flag: bool) -> list[list[int]]:
+        kinds = (range(c), range(c, c + k), range(c + k, len(types)))
+        return [[i for i in kind if linear[i] is flag] for kind in kinds]
+
+    (consts, *others), (sums, carried, rows) = places(False), places(True)
+    known = [*consts, *itertools.chain(*others)]
+    pulled_from = [*[i - c for i in carried], *present]
+
+    def step(*arguments: Any) -> list[Any]:
+        given = iter(arguments)
+        of_consts = list(itertools.islice(given, len(consts)))
+        totals = list(itertools.islice(given, len(sums)))
+        of_carries = list(itertools.islice(given, len(carried)))
+        values = [*of_consts, *itertools.islice(given, len(known) - len(consts))]
+        pulled = pull_back(
+            expr,
+            placed(values, known, len(types)),
+            placed([*of_carries, *given], pulled_from, len(expr.outputs)),
+        )
+        terms, rest = pulled[: len(sums)], pulled[len(sums) :]
+        totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
+        return [*totals, *map(or_zeros, rest, typed([*carried, *rows]))]
+
+    def typed(positions: Sequence[int]) -> list[ArrayType]:
+        return [tangent_type(types[i]) for i in positions]
+
+    cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    taken = typed([*consts, *sums, *carried, *known[len(consts) :]])
+    return Program(record_expr("scan", step, [*taken, *cotangents]))
