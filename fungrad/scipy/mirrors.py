@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -20,35 +21,52 @@ MEANINGLESS = frozenset(
 """Parameters about memory, threads and algorithms, which rules leave out: they change no value."""
 
 
+class Group:
+    """Base of dataclasses whose fields are parameters that several functions have."""
+
+
 def mirrors(function: Any, **options: Any) -> Callable[[Function], Function]:
     """Decorate what a function of SciPy's does when some argument is a tracer, as `implements` does.
 
-    The rule is called by name with the parameters it has. Of others only those that are `MEANINGLESS` may be
-    given: what a newer SciPy adds is refused for traced arrays.
+    The rule is called by name with the parameters it has; one whose annotation is a `Group` gets those of SciPy's
+    that are fields of it. Of others only those that are `MEANINGLESS` may be given: what a newer SciPy adds is
+    refused for traced arrays.
     """
     return lambda rule: implements(function, **options)(with_parameters_of(function, rule))
 
 
 def with_parameters_of(function: Any, rule: Function) -> Function:
     """Return a rule with all parameters of a function of SciPy's, in its order and with its defaults."""
-    names = inspect.signature(rule).parameters
+    public, parameters = function.__name__, inspect.signature(function).parameters
     namespace: dict[str, Any] = {"__name__": rule.__module__, "rule": rule, "refuse": _refuse}
-    shown, taken, unknown = [], [], []
-    for p in inspect.signature(function).parameters.values():
+    passed, taken = [], set[str]()
+    for name, p in inspect.signature(rule, eval_str=True).parameters.items():
+        if isinstance(p.annotation, type) and issubclass(p.annotation, Group):
+            fields = [f.name for f in dataclasses.fields(p.annotation) if f.name in parameters]  # type: ignore[arg-type]
+            namespace[p.annotation.__name__] = p.annotation
+            passed.append(f"{name}={p.annotation.__name__}({_by_name(fields)})")
+            taken.update(fields)
+        elif name in parameters:
+            passed.append(_by_name([name]))
+            taken.add(name)
+    shown, unknown = [], []
+    for p in parameters.values():
         default = p.default
         if default is not p.empty:
             namespace[f"default_{p.name}"] = default
             default = _Name(f"default_{p.name}")
         shown.append(p.replace(default=default, annotation=p.empty))
-        if p.name in names:
-            taken.append(f"{p.name}={p.name}")
-        elif p.name not in MEANINGLESS:
-            unknown.append(f"refuse({rule.__name__!r}, {p.name!r}, {p.name}, {default})")
-    lines = [f"def {rule.__name__}{inspect.Signature(shown)}:", *unknown]
-    exec("\n    ".join([*lines, f"return rule({', '.join(taken)})"]), namespace)
-    found: Function = namespace[rule.__name__]
+        if p.name not in taken and p.name not in MEANINGLESS:
+            unknown.append(f"refuse({public!r}, {p.name!r}, {p.name}, {default})")
+    lines = [f"def {public}{inspect.Signature(shown)}:", *unknown]
+    exec("\n    ".join([*lines, f"return rule({', '.join(passed)})"]), namespace)
+    found: Function = namespace[public]
     found.__doc__, found.__module__ = rule.__doc__, rule.__module__
     return found
+
+
+def _by_name(names: list[str]) -> str:
+    return ", ".join(f"{name}={name}" for name in names)
 
 
 class _Name(str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy.signal
 
 from fungrad.numpy.fft import fftfreq, rfftfreq
 from fungrad.numpy.promotion import has_tracer, strong
+from fungrad.scipy.mirrors import Group
 from fungrad.scipy.signal.smoothing import detrend as detrended
 
 
@@ -42,6 +44,17 @@ def overlap_added(segments: Any, step: int) -> Any:
     return total.reshape((*lead, -1))[..., : (count - 1) * step + length]
 
 
+@dataclasses.dataclass(frozen=True)
+class Cut(Group):
+    """SciPy's arguments that say how a signal is cut into windowed segments."""
+
+    fs: Any
+    window: Any
+    nperseg: Any
+    noverlap: Any
+    nfft: Any
+
+
 class Segments:
     """How a signal of `n` elements is cut into windowed segments: SciPy's arguments, checked.
 
@@ -57,16 +70,9 @@ class Segments:
         Length of the transforms of segments.
     """
 
-    def __init__(
-        self,
-        n: int,
-        fs: Any,
-        window: Any,
-        nperseg: int | None,
-        noverlap: int | None,
-        nfft: int | None,
-    ) -> None:
-        self.fs = fs
+    def __init__(self, n: int, cut: Cut) -> None:
+        window, nperseg = cut.window, cut.nperseg
+        self.fs = cut.fs
         if isinstance(window, (str, tuple)) and not has_tracer([window]):
             length = 256 if nperseg is None else int(nperseg)
             if length < 1:
@@ -88,10 +94,10 @@ class Segments:
             if nperseg is not None and nperseg != length:
                 raise ValueError("value specified for nperseg is different from length of window")
         self.length = length
-        self.nfft = length if nfft is None else int(nfft)
+        self.nfft = length if cut.nfft is None else int(cut.nfft)
         if self.nfft < length:
             raise ValueError("nfft must be greater than or equal to nperseg.")
-        self.overlap = length // 2 if noverlap is None else int(noverlap)
+        self.overlap = length // 2 if cut.noverlap is None else int(cut.noverlap)
         if self.overlap >= length:
             raise ValueError("noverlap must be less than nperseg.")
         self.step = length - self.overlap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -9,13 +10,37 @@ import numpy as np
 import scipy.signal
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
+from fungrad.scipy.mirrors import Group, mirrors
 from fungrad.scipy.signal.filters import extension
-from fungrad.scipy.signal.segments import Segments, overlap_added
+from fungrad.scipy.signal.segments import Cut, Segments, overlap_added
 
 __all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Spectrum(Group):
+    """SciPy's arguments that say what is made of the segments of a signal."""
+
+    detrend: Any
+    axis: int
+    return_onesided: bool = True
+    scaling: str = "density"
+    average: str = "mean"
+
+    def onesided(self, *signals: Any) -> bool:
+        """Whether negative frequencies are left out, as they can be of real signals."""
+        return self.return_onesided and all(x.dtype.kind != "c" for x in signals)
+
+    def detrended(self, segments: Segments, x: Any, onesided: bool) -> Any:
+        """Return the spectra of the last axis; a function for detrending sees the axis where it is in the signal."""
+        detrend, axis = self.detrend, self.axis
+        if callable(detrend) and axis != -1:
+            return segments.spectra(
+                x, lambda d: np.moveaxis(detrend(np.moveaxis(d, -1, axis)), axis, -1), onesided
+            )
+        return segments.spectra(x, detrend, onesided)
 
 
 def _doubled(p: Any, nfft: int) -> Any:
@@ -27,16 +52,14 @@ def _doubled(p: Any, nfft: int) -> Any:
     return p * weights
 
 
-def _densities(
-    x: Any, y: Any, segments: Segments, detrend: Any, onesided: bool, scaling: str
-) -> Any:
+def _densities(x: Any, y: Any, segments: Segments, spectrum: Spectrum, onesided: bool) -> Any:
     """Return the cross spectral densities of all segments along the last axis; `y` may be None."""
-    found = segments.spectra(x, detrend, onesided)
+    found = spectrum.detrended(segments, x, onesided)
     if y is None:
         power = found.real**2 + found.imag**2
     else:
-        power = np.conjugate(found) * segments.spectra(y, detrend, onesided)
-    power = power * segments.scale(scaling)
+        power = np.conjugate(found) * spectrum.detrended(segments, y, onesided)
+    power = power * segments.scale(spectrum.scaling)
     power = _doubled(power, segments.nfft) if onesided else power
     operands = (x,) if y is None else (x, y)
     dtype = np.result_type(*[z.dtype for z in operands], np.complex64)
@@ -74,90 +97,33 @@ def _longest(axis: int, *signals: Any) -> int:
     return int(max(x.shape[axis] for x in signals))
 
 
-def _cross_spectrum(
-    x: Any,
-    y: Any,
-    segments: Segments,
-    detrend: Any,
-    return_onesided: bool,
-    scaling: str,
-    axis: int,
-    average: str,
-) -> tuple[Any, Any]:
+def _cross_spectrum(x: Any, y: Any, cut: Cut, spectrum: Spectrum) -> tuple[Any, Any]:
     """Return frequencies and averaged cross spectral densities; `y` is None for the power of `x`."""
-    given = (x,) if y is None else (x, y)
+    given, axis = (x,) if y is None else (x, y), spectrum.axis
     n = _longest(axis, *given)
-    onesided = return_onesided and all(z.dtype.kind != "c" for z in given)
+    segments, onesided = Segments(n, cut), spectrum.onesided(*given)
     rows = [_last(z, axis, n) for z in given]
-    second = None if y is None else rows[1]
-    wrapped = _on_axis(detrend, axis)
-    power = _densities(rows[0], second, segments, wrapped, onesided, scaling)
-    return segments.frequencies(onesided), np.moveaxis(_averaged(power, average), -1, axis)
+    power = _densities(rows[0], None if y is None else rows[1], segments, spectrum, onesided)
+    averaged = _averaged(power, spectrum.average)
+    return segments.frequencies(onesided), np.moveaxis(averaged, -1, axis)
 
 
-def _on_axis(detrend: Any, axis: int) -> Any:
-    """Let a function for detrending see the axis where it is in the signal."""
-    if not callable(detrend) or axis == -1:
-        return detrend
-    return lambda d: np.moveaxis(detrend(np.moveaxis(d, -1, axis)), axis, -1)
-
-
-@implements(scipy.signal.csd)
-def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
+@mirrors(scipy.signal.csd)
+def csd(x: Any, y: Any, cut: Cut, spectrum: Spectrum) -> Any:
     """Differentiable in the signals and in a window given as an array."""
-    first = as_tracer(x)
-    second = first if y is x else as_tracer(y)
-    segments = Segments(_longest(axis, first, second), fs, window, nperseg, noverlap, nfft)
-    other = None if y is x else second
-    return _cross_spectrum(first, other, segments, detrend, return_onesided, scaling, axis, average)
+    return _cross_spectrum(as_tracer(x), None if y is x else as_tracer(y), cut, spectrum)
 
 
-@implements(scipy.signal.welch)
-def welch(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
+@mirrors(scipy.signal.welch)
+def welch(x: Any, cut: Cut, spectrum: Spectrum) -> Any:
     """Differentiable in the signal and in a window given as an array."""
-    signal = as_tracer(x)
-    segments = Segments(_longest(axis, signal), fs, window, nperseg, noverlap, nfft)
-    return _cross_spectrum(signal, None, segments, detrend, return_onesided, scaling, axis, average)
+    return _cross_spectrum(as_tracer(x), None, cut, spectrum)
 
 
-@implements(scipy.signal.periodogram)
-def periodogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "boxcar",
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-) -> Any:
+@mirrors(scipy.signal.periodogram)
+def periodogram(x: Any, fs: Any, window: Any, nfft: Any, spectrum: Spectrum) -> Any:
     signal: Any = as_tracer(x)
-    window = "boxcar" if window is None else window
+    axis, window = spectrum.axis, "boxcar" if window is None else window
     n = signal.shape[axis]
     if nfft is not None and nfft < n:
         signal = np.moveaxis(np.moveaxis(signal, axis, -1)[..., :nfft], -1, axis)
@@ -166,121 +132,79 @@ def periodogram(
         raise ValueError(
             "the size of the window must be the same size of the input on the specified axis"
         )
-    segments = Segments(n, fs, window, n, 0, nfft)
-    return _cross_spectrum(signal, None, segments, detrend, return_onesided, scaling, axis, "mean")
+    return _cross_spectrum(signal, None, Cut(fs, window, n, 0, nfft), spectrum)
 
 
-@implements(scipy.signal.coherence)
-def coherence(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    axis: int = -1,
-) -> Any:
-    settings = (fs, window, nperseg, noverlap, nfft, detrend)
+@mirrors(scipy.signal.coherence)
+def coherence(x: Any, y: Any, cut: Cut, spectrum: Spectrum) -> Any:
     first, second = as_tracer(x), as_tracer(y)
-    freqs, pxx = welch(first, *settings, axis=axis)
-    _, pyy = welch(second, *settings, axis=axis)
-    _, pxy = csd(first, second, *settings, axis=axis)
+    freqs, pxx = _cross_spectrum(first, None, cut, spectrum)
+    _, pyy = _cross_spectrum(second, None, cut, spectrum)
+    _, pxy = _cross_spectrum(first, second, cut, spectrum)
     return freqs, (pxy.real**2 + pxy.imag**2) / pxx / pyy
 
 
 # With the segments kept
 
 
-@implements(scipy.signal.stft)
-def stft(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = 256,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = False,
-    return_onesided: bool = True,
-    boundary: str | None = "zeros",
-    padded: bool = True,
-    axis: int = -1,
-    scaling: str = "spectrum",
-) -> Any:
+@mirrors(scipy.signal.stft)
+def stft(x: Any, cut: Cut, spectrum: Spectrum, boundary: str | None, padded: bool) -> Any:
     """Differentiable in the signal and in a window given as an array."""
-    if scaling not in ("psd", "spectrum"):
-        raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
+    _check_scaling(spectrum.scaling)
     if boundary not in ("even", "odd", "constant", "zeros", None):
         raise ValueError(
             f"Unknown boundary option '{boundary}', must be one of: ['even', 'odd', 'constant', 'zeros', None]"
         )
-    signal = _last(as_tracer(x), axis)
-    segments = Segments(signal.shape[-1], fs, window, nperseg, noverlap, nfft)
+    signal = _last(as_tracer(x), spectrum.axis)
+    segments = Segments(signal.shape[-1], cut)
     signal = extension(signal, segments.length // 2, boundary)
     if padded:
         missing = (-(signal.shape[-1] - segments.length) % segments.step) % segments.length
         signal = _last(signal, -1, signal.shape[-1] + missing)
-    kind = "density" if scaling == "psd" else scaling
     times = segments.times(signal.shape[-1])
     if boundary is not None:
-        times = times - segments.length / 2 / fs
-    freqs, found = _stacked(signal, segments, detrend, return_onesided, kind, axis)
+        times = times - segments.length / 2 / cut.fs
+    freqs, found = _stacked(signal, segments, spectrum)
     return freqs, times, found
 
 
-def _stacked(
-    signal: Any,
-    segments: Segments,
-    detrend: Any,
-    return_onesided: bool,
-    scaling: str,
-    axis: int,
-) -> tuple[Any, Any]:
-    """Return frequencies and scaled spectra of the last axis, the frequencies along `axis`."""
-    onesided = return_onesided and signal.dtype.kind != "c"
-    if return_onesided and not onesided:
+def _check_scaling(scaling: str) -> None:
+    if scaling not in ("psd", "spectrum"):
+        raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
+
+
+def _stacked(signal: Any, segments: Segments, spectrum: Spectrum) -> tuple[Any, Any]:
+    """Return frequencies and scaled spectra of the last axis, the frequencies along the axis asked for."""
+    onesided = spectrum.onesided(signal)
+    if spectrum.return_onesided and not onesided:
         message = "Input data is complex, switching to return_onesided=False"
         warnings.warn(message, stacklevel=3)
-    spectra = segments.spectra(signal, _on_axis(detrend, axis), onesided)
+    spectra = spectrum.detrended(segments, signal, onesided)
+    scaling = "density" if spectrum.scaling == "psd" else spectrum.scaling
     scaled = as_tracer(spectra * np.sqrt(segments.scale(scaling)))
     scaled = cast(scaled, np.result_type(signal.dtype, np.complex64))
-    return segments.frequencies(onesided), _frequencies_at(scaled, axis)
+    return segments.frequencies(onesided), _frequencies_at(scaled, spectrum.axis)
 
 
 def _frequencies_at(found: Any, axis: int) -> Any:
     return np.moveaxis(found, -1, axis - 1 if axis < 0 else axis)
 
 
-@implements(scipy.signal.spectrogram)
-def spectrogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = ("tukey", 0.25),
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    mode: str = "psd",
-) -> Any:
+@mirrors(scipy.signal.spectrogram)
+def spectrogram(x: Any, cut: Cut, spectrum: Spectrum, mode: str) -> Any:
     modes = ["psd", "complex", "magnitude", "angle", "phase"]
     if mode not in modes:
         raise ValueError(f"unknown value for mode {mode}, must be one of {modes}")
-    signal = _last(as_tracer(x), axis)
-    segments = Segments(signal.shape[-1], fs, window, nperseg, 0, nfft)
-    if noverlap is None:
-        noverlap = segments.length // 8
-    segments = Segments(signal.shape[-1], fs, segments.window, None, noverlap, nfft)
+    axis, signal = spectrum.axis, _last(as_tracer(x), spectrum.axis)
+    segments = Segments(signal.shape[-1], dataclasses.replace(cut, noverlap=0))
+    overlap = segments.length // 8 if cut.noverlap is None else cut.noverlap
+    segments = Segments(signal.shape[-1], Cut(cut.fs, segments.window, None, overlap, cut.nfft))
     times = segments.times(signal.shape[-1])
     if mode == "psd":
-        onesided = return_onesided and signal.dtype.kind != "c"
-        wrapped = _on_axis(detrend, axis)
-        power = _densities(signal, None, segments, wrapped, onesided, scaling)
+        onesided = spectrum.onesided(signal)
+        power = _densities(signal, None, segments, spectrum, onesided)
         return segments.frequencies(onesided), times, _frequencies_at(power, axis)
-    freqs, found = _stacked(signal, segments, detrend, return_onesided, scaling, axis)
+    freqs, found = _stacked(signal, segments, spectrum)
     if mode == "magnitude":
         found = np.abs(found)
     elif mode != "complex":
@@ -290,19 +214,15 @@ def spectrogram(
     return freqs, times, found
 
 
-@implements(scipy.signal.istft)
+@mirrors(scipy.signal.istft)
 def istft(
     Zxx: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    input_onesided: bool = True,
-    boundary: bool = True,
-    time_axis: int = -1,
-    freq_axis: int = -2,
-    scaling: str = "spectrum",
+    cut: Cut,
+    input_onesided: bool,
+    boundary: bool,
+    time_axis: int,
+    freq_axis: int,
+    scaling: str,
 ) -> Any:
     """Differentiable in the spectra; the window is plain."""
     given: Any = as_tracer(Zxx)
@@ -312,25 +232,26 @@ def istft(
     time_axis, freq_axis = (normalize_axis_index(a, spectra.ndim) for a in (time_axis, freq_axis))
     if freq_axis == time_axis:
         raise ValueError("Must specify differing time and frequency axes!")
-    if scaling not in ("psd", "spectrum"):
-        raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
+    _check_scaling(scaling)
     bins = spectra.shape[freq_axis]
     usual = 2 * (bins - 1) if input_onesided else bins
-    length = usual if nperseg is None else int(nperseg)
+    length = usual if cut.nperseg is None else int(cut.nperseg)
+    nfft = cut.nfft
     if nfft is None:
         nfft = length if input_onesided and length == usual + 1 else usual
+    window = cut.window
     if isinstance(window, (str, tuple)):
         window = scipy.signal.get_window(window, length)
     if np.shape(window) != (length,):
         raise ValueError(f"window must have length of {length}")
-    segments = Segments(length, fs, np.asarray(window), length, noverlap, nfft)
+    segments = Segments(length, Cut(cut.fs, np.asarray(window), length, cut.noverlap, nfft))
     inverse = np.fft.irfft if input_onesided else np.fft.ifft
     rows = np.moveaxis(spectra, (time_axis, freq_axis), (-2, -1))
     parts = inverse(rows, segments.nfft)[..., :length]
     win = segments.window.astype(real_dtype(parts.dtype))
     # The least-squares signal (D. W. Griffin & J. S. Lim, "Signal estimation from modified short-time
     # Fourier transform", 1984): windowed again, added up, and divided by the squared windows.
-    factor = win.sum() if scaling == "spectrum" else np.sqrt(fs * np.sum(win**2))
+    factor = win.sum() if scaling == "spectrum" else np.sqrt(cut.fs * np.sum(win**2))
     x = overlap_added(parts * factor * win, segments.step)
     norm = np.zeros(x.shape[-1], win.dtype)
     for i in range(rows.shape[-2]):
@@ -345,4 +266,4 @@ def istft(
     x = x / np.where(norm > 1e-10, norm, 1.0).astype(win.dtype)
     if x.ndim > 1:
         x = np.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
-    return np.arange(x.shape[0]) / fs, x
+    return np.arange(x.shape[0]) / cut.fs, x
