@@ -91,13 +91,13 @@ def _one_axis(name: str) -> Any:
     transform = getattr(transforms, name)
 
     @mirrors(getattr(scipy.fft, name))
-    def function(x: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    def function(x: Any, n: Any, axis: int, norm: Any) -> Any:
         return transform(_at_least_single(x), n, axis, norm)
 
     return function
 
 
-def _several_axes(name: str, of: str, default: tuple[int, ...] | None) -> Any:
+def _several_axes(name: str, of: str) -> Any:
     """Return a Fourier transform along several axes.
 
     `of` is that of NumPy with the same matrix; NumPy has no "hfftn", which is "irfftn" of the conjugate, scaled
@@ -106,42 +106,31 @@ def _several_axes(name: str, of: str, default: tuple[int, ...] | None) -> Any:
     transform = getattr(transforms, of)
 
     @mirrors(getattr(scipy.fft, name))
-    def function(x: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
+    def function(x: Any, s: Any, axes: Any, norm: Any) -> Any:
         array = _at_least_single(x)
         lengths, which = _shape_and_axes(array, s, axes)
         if name.startswith("hfft"):
-            return transform(
-                np.conjugate(array), lengths, which, SWAPPED[transforms.checked_norm(norm)]
-            )
-        if name.startswith("ihfft"):
-            return np.conjugate(
-                transform(array, lengths, which, SWAPPED[transforms.checked_norm(norm)])
-            )
-        return transform(array, lengths, which, norm)
+            array = np.conjugate(array)
+        if "hfft" in name:
+            norm = SWAPPED[transforms.checked_norm(norm)]
+        found = transform(array, lengths, which, norm)
+        return np.conjugate(found) if name.startswith("ihfft") else found
 
     return function
 
 
 fft, ifft, rfft = _one_axis("fft"), _one_axis("ifft"), _one_axis("rfft")
 irfft, hfft, ihfft = _one_axis("irfft"), _one_axis("hfft"), _one_axis("ihfft")
-fftn, fft2 = _several_axes("fftn", "fftn", None), _several_axes("fft2", "fftn", (-2, -1))
-ifftn, ifft2 = _several_axes("ifftn", "ifftn", None), _several_axes("ifft2", "ifftn", (-2, -1))
-rfftn, rfft2 = _several_axes("rfftn", "rfftn", None), _several_axes("rfft2", "rfftn", (-2, -1))
-irfftn = _several_axes("irfftn", "irfftn", None)
-irfft2 = _several_axes("irfft2", "irfftn", (-2, -1))
-hfftn, hfft2 = _several_axes("hfftn", "irfftn", None), _several_axes("hfft2", "irfftn", (-2, -1))
-ihfftn = _several_axes("ihfftn", "rfftn", None)
-ihfft2 = _several_axes("ihfft2", "rfftn", (-2, -1))
+fftn, fft2 = _several_axes("fftn", "fftn"), _several_axes("fft2", "fftn")
+ifftn, ifft2 = _several_axes("ifftn", "ifftn"), _several_axes("ifft2", "ifftn")
+rfftn, rfft2 = _several_axes("rfftn", "rfftn"), _several_axes("rfft2", "rfftn")
+irfftn, irfft2 = _several_axes("irfftn", "irfftn"), _several_axes("irfft2", "irfftn")
+hfftn, hfft2 = _several_axes("hfftn", "irfftn"), _several_axes("hfft2", "irfftn")
+ihfftn, ihfft2 = _several_axes("ihfftn", "rfftn"), _several_axes("ihfft2", "rfftn")
 
 
-@implements(scipy.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
-    return transforms.fftshift(x, axes)
-
-
-@implements(scipy.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    return transforms.ifftshift(x, axes)
+fftshift = mirrors(scipy.fft.fftshift)(lambda x, axes: transforms.fftshift(x, axes))
+ifftshift = mirrors(scipy.fft.ifftshift)(lambda x, axes: transforms.ifftshift(x, axes))
 
 
 @implements(scipy.fft.fftfreq)
@@ -208,12 +197,7 @@ def _along(name: str, sine: bool, inverse: bool) -> Any:
 
     @mirrors(getattr(scipy.fft, name))
     def function(
-        x: Any,
-        type: int = 2,
-        n: Any = None,
-        axis: int = -1,
-        norm: Any = None,
-        orthogonalize: bool | None = None,
+        x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: bool | None
     ) -> Any:
         kind, norm = _direction(type, norm, inverse)
         return _real_transform(_operand(x), n, axis, sine, kind, norm, orthogonalize)
@@ -226,13 +210,7 @@ def _over(name: str, sine: bool, inverse: bool) -> Any:
 
     @mirrors(getattr(scipy.fft, name))
     def function(
-        x: Any,
-        type: int = 2,
-        s: Any = None,
-        axes: Any = None,
-        norm: Any = None,
-        *,
-        orthogonalize: bool | None = None,
+        x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: bool | None
     ) -> Any:
         array = _operand(x)
         lengths, which = _shape_and_axes(array, s, axes)

@@ -37,7 +37,8 @@ def mirrors(function: Any, **options: Any) -> Callable[[Function], Function]:
 
 def with_parameters_of(function: Any, rule: Function) -> Function:
     """Return a rule with all parameters of a function of SciPy's, in its order and with its defaults."""
-    public, parameters = function.__name__, inspect.signature(function).parameters
+    public = getattr(function, "__name__", "function")  # SciPy before 1.16 has some without
+    parameters = inspect.signature(function).parameters
     namespace: dict[str, Any] = {"__name__": rule.__module__, "rule": rule, "refuse": _refuse}
     passed, taken = [], set[str]()
     for name, p in inspect.signature(rule, eval_str=True).parameters.items():

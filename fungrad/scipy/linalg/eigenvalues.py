@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fungrad.numpy.promotion import promote
 from fungrad.primitives.decompositions import Cholesky, Eig, Eigh
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 from fungrad.primitives.stacks import adjoint, matmul, symmetrized
-from fungrad.scipy.mirrors import mirrors
+from fungrad.scipy.mirrors import Group, mirrors
 
 __all__ = ["eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "eigvalsh_tridiagonal"]
 
@@ -56,17 +57,30 @@ def eigvals(a: Any, b: Any = None, homogeneous_eigvals: bool = False) -> Any:
     return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
 
+@dataclasses.dataclass(frozen=True)
+class Subset(Group):
+    """Which eigenvalues of a Hermitian problem are asked for, and of which `type` that is."""
+
+    lower: bool = True
+    type: int = 1
+    subset_by_index: Any = None
+    subset_by_value: Any = None
+
+    def places(self, n: int) -> slice:
+        """Return the places of the eigenvalues among all `n`."""
+        if self.subset_by_index is None:
+            return slice(None)
+        first, last = [int(i) for i in self.subset_by_index]
+        if not 0 <= first <= last < n:
+            raise ValueError(
+                f"Requested eigenvalue indices are not valid. Valid range is [0, {n - 1}] and start "
+                f"<= end, but start={first}, end={last} is given"
+            )
+        return slice(first, last + 1)
+
+
 @mirrors(scipy.linalg.eigh)
-def eigh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    type: int = 1,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-) -> Any:
+def eigh(a: Any, b: Any, eigvals_only: bool, subset: Subset) -> Any:
     """Derivatives are those by Hermitian matrices. A subset is taken of all eigenvalues.
 
     Vectors may have other signs than on plain arrays, where SciPy uses another routine of LAPACK.
@@ -74,11 +88,23 @@ def eigh(
     A generalized problem is made a standard one with the Cholesky factor of `b`: G. Golub and C. Van Loan, "Matrix
     Computations" (4th edition), section 8.7.
     """
-    if subset_by_value is not None:
+    return hermitian_problem(a, b, eigvals_only, subset)
+
+
+@mirrors(scipy.linalg.eigvalsh)
+def eigvalsh(a: Any, b: Any, subset: Subset) -> Any:
+    """See `eigh`."""
+    return hermitian_problem(a, b, True, subset)
+
+
+def hermitian_problem(a: Any, b: Any, eigvals_only: bool, subset: Subset) -> Any:
+    """Return what `eigh` gives."""
+    if subset.subset_by_value is not None:
         raise TypeError(
             "eigh: how many eigenvalues lie in an interval depends on values, so a traced result has no shape; use "
             "subset_by_index"
         )
+    lower, type = subset.lower, subset.type
     if type not in (1, 2, 3):
         raise ValueError('"type" keyword only accepts 1, 2, and 3.')
     x = hermitian(a)
@@ -87,15 +113,7 @@ def eigh(
         x, y = promote(symmetrized(x, lower), symmetrized(hermitian(b), lower))
         factor = Cholesky()(y)
         x, lower = _standard(x, factor, type), True
-    keep: Any = slice(None)
-    if subset_by_index is not None:
-        first, last = [int(i) for i in subset_by_index]
-        if not 0 <= first <= last < x.shape[-1]:
-            raise ValueError(
-                f"Requested eigenvalue indices are not valid. Valid range is [0, {x.shape[-1] - 1}] and start "
-                f"<= end, but start={first}, end={last} is given"
-            )
-        keep = slice(first, last + 1)
+    keep = subset.places(x.shape[-1])
     if eigvals_only:
         return Eigh(bool(lower), vectors=False)(x)[0][..., keep]
     w, v = Eigh(bool(lower))(x)
@@ -110,28 +128,6 @@ def _standard(a: Any, factor: Any, type: int) -> Any:
         half = TriangularSolve(True)(factor, a)
         return TriangularSolve(True)(factor, adjoint(half))
     return matmul(adjoint(factor), matmul(a, factor))
-
-
-@mirrors(scipy.linalg.eigvalsh)
-def eigvalsh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    type: int = 1,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-) -> Any:
-    """See `eigh`."""
-    return eigh(
-        a,
-        b,
-        lower=lower,
-        eigvals_only=True,
-        type=type,
-        subset_by_index=subset_by_index,
-        subset_by_value=subset_by_value,
-    )
 
 
 def selected_indices(name: str, select: Any, select_range: Any) -> Any:

@@ -120,31 +120,9 @@ def _cosh_and_sinh(A: Any) -> tuple[Any, Any]:
     return 0.5 * (ahead + back), 0.5 * (ahead - back)
 
 
-@implements(scipy.linalg.cosm)
-def cosm(A: Any) -> Any:
-    return _cos_and_sin(A)[0]
-
-
-@implements(scipy.linalg.sinm)
-def sinm(A: Any) -> Any:
-    return _cos_and_sin(A)[1]
-
-
-@implements(scipy.linalg.tanm)
-def tanm(A: Any) -> Any:
-    return Solve()(*_cos_and_sin(A))
-
-
-@implements(scipy.linalg.coshm)
-def coshm(A: Any) -> Any:
-    return _cosh_and_sinh(A)[0]
-
-
-@implements(scipy.linalg.sinhm)
-def sinhm(A: Any) -> Any:
-    return _cosh_and_sinh(A)[1]
-
-
-@implements(scipy.linalg.tanhm)
-def tanhm(A: Any) -> Any:
-    return Solve()(*_cosh_and_sinh(A))
+cosm = mirrors(scipy.linalg.cosm)(lambda A: _cos_and_sin(A)[0])
+sinm = mirrors(scipy.linalg.sinm)(lambda A: _cos_and_sin(A)[1])
+tanm = mirrors(scipy.linalg.tanm)(lambda A: Solve()(*_cos_and_sin(A)))
+coshm = mirrors(scipy.linalg.coshm)(lambda A: _cosh_and_sinh(A)[0])
+sinhm = mirrors(scipy.linalg.sinhm)(lambda A: _cosh_and_sinh(A)[1])
+tanhm = mirrors(scipy.linalg.tanhm)(lambda A: Solve()(*_cosh_and_sinh(A)))

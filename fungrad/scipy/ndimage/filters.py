@@ -6,6 +6,7 @@ or in double precision for integers; the result has the dtype of the image.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +16,11 @@ import scipy.ndimage
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast, strong
 from fungrad.numpy.storing import store, writable_out
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.filters import Correlate, reversed_tail
+from fungrad.scipy.mirrors import Group, mirrors
 
 __all__ = [
     "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
@@ -65,12 +65,24 @@ def per_axis(value: Any, count: int) -> list[Any]:
     return values
 
 
-def extended(x: Any, margins: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
-    """Return an image continued beyond its borders."""
-    if mode not in PADDING:
-        raise RuntimeError("boundary mode not supported")
-    constant = {"constant_values": cval} if PADDING[mode] == "constant" else {}
-    return np.pad(x, margins, PADDING[mode], **constant)  # type: ignore[call-overload]
+@dataclasses.dataclass(frozen=True)
+class Border(Group):
+    """How an image is continued beyond its borders; `mode` and `cval` may be sequences, one for each axis."""
+
+    mode: Any
+    cval: Any
+
+    def extended(self, x: Any, margins: Sequence[tuple[int, int]]) -> Any:
+        """Return an image continued beyond its borders."""
+        if self.mode not in PADDING:
+            raise RuntimeError("boundary mode not supported")
+        padding = PADDING[self.mode]
+        constant = {"constant_values": self.cval} if padding == "constant" else {}
+        return np.pad(x, margins, padding, **constant)  # type: ignore[call-overload]
+
+    def along(self, count: int) -> list[Border]:
+        """Return what is so of each of `count` axes."""
+        return [Border(mode, self.cval) for mode in per_axis(self.mode, count)]
 
 
 def _operands(input: Any, weights: Any) -> tuple[Any, Any]:
@@ -83,7 +95,7 @@ def _operands(input: Any, weights: Any) -> tuple[Any, Any]:
     return cast(image, dtype), cast(taps, dtype)
 
 
-def _slid(x: Any, taps: Any, mode: str, cval: Any, origins: Sequence[int]) -> Any:
+def _slid(x: Any, taps: Any, border: Border, origins: Sequence[int]) -> Any:
     """Return the sums of products of `taps` with their surroundings, along the last axes of `x`."""
     margins = [(0, 0)] * (x.ndim - taps.ndim)
     for n, origin in zip(taps.shape, origins, strict=True):
@@ -94,7 +106,7 @@ def _slid(x: Any, taps: Any, mode: str, cval: Any, origins: Sequence[int]) -> An
         margins.append((n // 2 + origin, n - n // 2 - 1 - origin))
     if not x.size or not taps.ndim:
         return x * taps if x.size else x
-    x = extended(x, margins, mode, cval)
+    x = border.extended(x, margins)
     batch = x.shape[: x.ndim - taps.ndim]
     return Correlate(taps.ndim)(x, np.broadcast_to(taps, (*batch, *taps.shape)))
 
@@ -106,7 +118,7 @@ def _mirrored(taps: Any, origins: Sequence[int]) -> tuple[Any, list[int]]:
 
 
 def _along(
-    input: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int, convolution: bool
+    input: Any, weights: Any, axis: int, border: Border, origin: int = 0, convolution: bool = False
 ) -> Any:
     x, taps = _operands(input, weights)
     if taps.ndim != 1 or not len(taps):
@@ -117,24 +129,17 @@ def _along(
         taps, origins = _mirrored(taps, origins)
     elif taps.dtype.kind == "c":
         taps = np.conjugate(taps)
-    found = _slid(np.moveaxis(x, axis, -1), taps, mode, cval, origins)
+    found = _slid(np.moveaxis(x, axis, -1), taps, border, origins)
     return np.moveaxis(found, -1, axis)
 
 
 def _sliding_along(function: Any, convolution: bool) -> Any:
-    def rule(
-        input: Any,
-        weights: Any,
-        axis: int = -1,
-        output: Any = None,
-        mode: str = "reflect",
-        cval: Any = 0.0,
-        origin: int = 0,
-    ) -> Any:
-        found = _along(input, weights, axis, mode, cval, origin, convolution)
+    @mirrors(function)
+    def rule(input: Any, weights: Any, axis: int, output: Any, border: Border, origin: int) -> Any:
+        found = _along(input, weights, axis, border, origin, convolution)
         return finished(function.__name__, found, strong(input), output)
 
-    return implemented(rule, function)
+    return rule
 
 
 correlate1d = _sliding_along(scipy.ndimage.correlate1d, False)
@@ -142,9 +147,9 @@ convolve1d = _sliding_along(scipy.ndimage.convolve1d, True)
 
 
 def _over(
-    input: Any, weights: Any, mode: str, cval: Any, origin: Any, axes: Any, convolution: bool
+    input: Any, weights: Any, border: Border, origin: Any, axes: Any, convolution: bool
 ) -> Any:
-    if not isinstance(mode, str):
+    if not isinstance(border.mode, str):
         raise RuntimeError("A sequence of modes is not supported")
     x, taps = _operands(input, weights)
     which = _checked_axes(axes, x.ndim)
@@ -159,7 +164,7 @@ def _over(
     elif taps.dtype.kind == "c":
         taps = np.conjugate(taps)
     last = tuple(range(-len(which), 0))
-    return np.moveaxis(_slid(np.moveaxis(x, which, last), taps, mode, cval, origins), last, which)
+    return np.moveaxis(_slid(np.moveaxis(x, which, last), taps, border, origins), last, which)
 
 
 def _checked_axes(axes: Any, ndim: int) -> tuple[int, ...]:
@@ -167,20 +172,12 @@ def _checked_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _sliding(function: Any, convolution: bool) -> Any:
-    def rule(
-        input: Any,
-        weights: Any,
-        output: Any = None,
-        mode: str = "reflect",
-        cval: Any = 0.0,
-        origin: Any = 0,
-        *,
-        axes: Any = None,
-    ) -> Any:
-        found = _over(input, weights, mode, cval, origin, axes, convolution)
+    @mirrors(function)
+    def rule(input: Any, weights: Any, output: Any, border: Border, origin: Any, axes: Any) -> Any:
+        found = _over(input, weights, border, origin, axes, convolution)
         return finished(function.__name__, found, strong(input), output)
 
-    return implemented(rule, function)
+    return rule
 
 
 correlate = _sliding(scipy.ndimage.correlate, False)
@@ -194,43 +191,34 @@ def _axis_by_axis(name: str, input: Any, output: Any, steps: Sequence[Callable[[
     image = strong(input)
     x = as_tracer(image)
     for step in steps:
-        x = step(x)
+        x = finished(name, step(x), x, None)
     return finished(name, x, image, output)
 
 
-@implements(scipy.ndimage.uniform_filter1d)
+@mirrors(scipy.ndimage.uniform_filter1d)
 def uniform_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
+    input: Any, size: int, axis: int, output: Any, border: Border, origin: int
 ) -> Any:
-    if size < 1:
-        raise RuntimeError("incorrect filter size")
-    found = _along(input, np.full(size, 1 / size), axis, mode, cval, origin, False)
+    found = _uniform(input, size, axis, border, origin)
     return finished("uniform_filter1d", found, strong(input), output)
 
 
-@implements(scipy.ndimage.uniform_filter)
+def _uniform(x: Any, size: int, axis: int, border: Border, origin: int) -> Any:
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    return _along(x, np.full(size, 1 / size), axis, border, origin)
+
+
+@mirrors(scipy.ndimage.uniform_filter)
 def uniform_filter(
-    input: Any,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
+    input: Any, size: Any, output: Any, border: Border, origin: Any, axes: Any
 ) -> Any:
-    input = strong(input)
-    which = _checked_axes(axes, input.ndim)
-    settings = (per_axis(value, len(which)) for value in (size, mode, origin))
+    which = _checked_axes(axes, strong(input).ndim)
+    count = len(which)
+    settings = per_axis(size, count), border.along(count), per_axis(origin, count)
     steps = [
-        lambda x, axis=axis, n=n, m=m, o=o: uniform_filter1d(x, int(n), axis, None, m, cval, o)
-        for axis, n, m, o in zip(which, *settings, strict=True)
+        lambda x, axis=axis, n=n, b=b, o=o: _uniform(x, int(n), axis, b, o)
+        for axis, n, b, o in zip(which, *settings, strict=True)
         if n > 1
     ]
     return _axis_by_axis("uniform_filter", input, output, steps)
@@ -267,47 +255,46 @@ def _radius(sigma: Any, truncate: float, radius: Any) -> int:
     return operator.index(radius)
 
 
-@implements(scipy.ndimage.gaussian_filter1d)
+@mirrors(scipy.ndimage.gaussian_filter1d)
 def gaussian_filter1d(
     input: Any,
     sigma: Any,
-    axis: int = -1,
-    order: int = 0,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: int | None = None,
+    axis: int,
+    order: int,
+    output: Any,
+    border: Border,
+    truncate: float,
+    radius: int | None,
 ) -> Any:
     """Differentiable in `sigma` too, if `radius` is given."""
-    weights = gaussian_weights(sigma, order, _radius(sigma, truncate, radius))
-    found = _along(input, weights[::-1], axis, mode, cval, 0, False)
+    found = _gaussian(input, sigma, axis, order, border, _radius(sigma, truncate, radius))
     return finished("gaussian_filter1d", found, strong(input), output)
 
 
-@implements(scipy.ndimage.gaussian_filter)
+def _gaussian(x: Any, sigma: Any, axis: int, order: int, border: Border, radius: int) -> Any:
+    return _along(x, gaussian_weights(sigma, order, radius)[::-1], axis, border)
+
+
+@mirrors(scipy.ndimage.gaussian_filter)
 def gaussian_filter(
     input: Any,
     sigma: Any,
-    order: Any = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-    axes: Any = None,
+    order: Any,
+    output: Any,
+    border: Border,
+    truncate: float,
+    radius: Any,
+    axes: Any,
 ) -> Any:
     """Differentiable in `sigma` too, if `radius` is given."""
-    input = strong(input)
-    which = _checked_axes(axes, input.ndim)
-    settings = (per_axis(value, len(which)) for value in (sigma, order, mode, radius))
+    which = _checked_axes(axes, strong(input).ndim)
+    count = len(which)
+    settings = (per_axis(value, count) for value in (sigma, order, radius))
     steps = [
-        lambda x, axis=axis, s=s, k=k, m=m, r=r: gaussian_filter1d(
-            x, s, axis, k, None, m, cval, truncate, radius=r
+        lambda x, axis=axis, b=b, s=s, k=k, r=r: _gaussian(
+            x, s, axis, k, b, _radius(s, truncate, r)
         )
-        for axis, s, k, m, r in zip(which, *settings, strict=True)
+        for axis, b, s, k, r in zip(which, border.along(count), *settings, strict=True)
         if type(s) is Tracer or s > 1e-15
     ]
     return _axis_by_axis("gaussian_filter", input, output, steps)
@@ -316,34 +303,31 @@ def gaussian_filter(
 def _edges(function: Any, smooth: list[int]) -> Any:
     """Return a filter: differences along one axis, smoothed along the others."""
 
-    def rule(
-        input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-    ) -> Any:
-        input = strong(input)
-        ndim = input.ndim
-        axis, modes = normalize_axis_index(axis, ndim), per_axis(mode, ndim)
+    @mirrors(function)
+    def rule(input: Any, axis: int, output: Any, border: Border) -> Any:
+        ndim = strong(input).ndim
+        axis, borders = normalize_axis_index(axis, ndim), border.along(ndim)
         others = [(a, smooth) for a in range(ndim) if a != axis]
         steps = [
-            lambda x, a=a, taps=taps: correlate1d(x, np.array(taps), a, None, modes[a], cval)
+            lambda x, a=a, taps=taps: _along(x, np.array(taps), a, borders[a])
             for a, taps in [(axis, [-1, 0, 1]), *others]
         ]
         return _axis_by_axis(function.__name__, input, output, steps)
 
-    return implemented(rule, function)
+    return rule
 
 
 sobel = _edges(scipy.ndimage.sobel, [1, 2, 1])
 prewitt = _edges(scipy.ndimage.prewitt, [1, 1, 1])
 
 
-@implements(scipy.ndimage.laplace)
-def laplace(
-    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Any:
+@mirrors(scipy.ndimage.laplace)
+def laplace(input: Any, output: Any, border: Border, axes: Any) -> Any:
     image = as_tracer(input)
     which = _checked_axes(axes, image.ndim)
-    modes = per_axis(mode, len(which))
     found = image if not which else 0
-    for axis, m in zip(which, modes, strict=True):
-        found = found + correlate1d(image, np.array([1, -2, 1]), axis, None, m, cval)
+    for axis, b in zip(which, border.along(len(which)), strict=True):
+        found = found + finished(
+            "laplace", _along(image, np.array([1, -2, 1]), axis, b), image, None
+        )
     return finished("laplace", found, image, output)

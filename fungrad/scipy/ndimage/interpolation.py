@@ -7,6 +7,7 @@ The spline through the elements is a sum of B-splines; its coefficients are line
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ import scipy.ndimage
 import scipy.special
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, strong
 from fungrad.scipy.arguments import double
-from fungrad.scipy.ndimage.filters import PADDING, extended, finished, per_axis
+from fungrad.scipy.mirrors import Group, mirrors
+from fungrad.scipy.ndimage.filters import PADDING, Border, finished, per_axis
 
 __all__ = [
     "affine_transform", "map_coordinates", "rotate", "shift", "spline_filter",
@@ -41,20 +42,16 @@ def _coefficients(x: Any, order: int, axis: int, mode: str) -> Any:
     return np.moveaxis(np.tensordot(x, matrix.astype(x.dtype), (axis, 1)), -1, axis)
 
 
-@implements(scipy.ndimage.spline_filter1d)
-def spline_filter1d(
-    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
-) -> Any:
+@mirrors(scipy.ndimage.spline_filter1d)
+def spline_filter1d(input: Any, order: int, axis: int, output: Any, mode: str) -> Any:
     _check_order(order)
     x = double(as_tracer(input))
     found = _coefficients(x, order, axis, mode)
     return finished("spline_filter1d", found, x, _complex_output(output, x))
 
 
-@implements(scipy.ndimage.spline_filter)
-def spline_filter(
-    input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror"
-) -> Any:
+@mirrors(scipy.ndimage.spline_filter)
+def spline_filter(input: Any, order: int, output: Any, mode: str) -> Any:
     _check_order(order, 2)
     x = found = double(as_tracer(input))
     for axis in range(x.ndim):
@@ -152,39 +149,40 @@ def _interpolated(image: Any, coordinates: list[Any], order: int, mode: str, cva
     return found if inside is True else np.where(inside[(..., *channels)], found, cval)
 
 
-def _sampled(
-    input: Any, coordinates: list[Any], order: int, mode: str, cval: Any, prefilter: bool
-) -> Any:
-    """Return an image at coordinates along its first axes, in double precision."""
-    _check_order(order)
-    x = double(as_tracer(input))
-    d = len(coordinates)
-    if prefilter and order > 1:
-        if mode in ("nearest", "grid-constant"):
-            margins = [(MARGIN, MARGIN)] * d + [(0, 0)] * (x.ndim - d)
-            x = extended(x, margins, mode, cval)
-            coordinates = [c + MARGIN for c in coordinates]
-        for axis in range(d):
-            x = _coefficients(x, order, axis, mode)
-    return _interpolated(x, coordinates, order, mode, cval)
+@dataclasses.dataclass(frozen=True)
+class Sampling(Group):
+    """How an image is sampled between its elements: parameters of all functions that do so."""
+
+    output: Any
+    order: int
+    mode: str
+    cval: Any
+    prefilter: bool
+
+    def at(self, input: Any, coordinates: list[Any]) -> Any:
+        """Return an image at coordinates along its first axes, in double precision."""
+        order, mode = self.order, self.mode
+        _check_order(order)
+        x = double(as_tracer(input))
+        d = len(coordinates)
+        if self.prefilter and order > 1:
+            if mode in ("nearest", "grid-constant"):
+                margins = [(MARGIN, MARGIN)] * d + [(0, 0)] * (x.ndim - d)
+                x = Border(mode, self.cval).extended(x, margins)
+                coordinates = [c + MARGIN for c in coordinates]
+            for axis in range(d):
+                x = _coefficients(x, order, axis, mode)
+        return _interpolated(x, coordinates, order, mode, self.cval)
+
+    def finished(self, name: str, found: Any, image: Any) -> Any:
+        """Return what was found in the dtype of the image, or what `output` asks for."""
+        if image.dtype.kind in "iu" and self.output is None:
+            found = np.trunc(found + np.copysign(0.5, found))  # to the nearest, as SciPy does
+        return finished(name, found, image, self.output)
 
 
-def _in_dtype(name: str, found: Any, image: Any, output: Any) -> Any:
-    if image.dtype.kind in "iu" and output is None:
-        found = np.trunc(found + np.copysign(0.5, found))  # to the nearest, as SciPy does
-    return finished(name, found, image, output)
-
-
-@implements(scipy.ndimage.map_coordinates)
-def map_coordinates(
-    input: Any,
-    coordinates: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@mirrors(scipy.ndimage.map_coordinates)
+def map_coordinates(input: Any, coordinates: Any, sampling: Sampling) -> Any:
     image, places = strong(input), strong(coordinates)
     if places.dtype.kind == "c":
         raise TypeError("Complex type not supported")
@@ -192,8 +190,8 @@ def map_coordinates(
         raise RuntimeError("input and output rank must be > 0")
     if places.shape[0] != image.ndim:
         raise RuntimeError("invalid shape for coordinate array")
-    found = _sampled(image, list(places.astype(float)), order, mode, cval, prefilter)
-    return _in_dtype("map_coordinates", found, image, output)
+    found = sampling.at(image, list(places.astype(float)))
+    return sampling.finished("map_coordinates", found, image)
 
 
 def _grid(shape: Any) -> list[Any]:
@@ -201,22 +199,15 @@ def _grid(shape: Any) -> list[Any]:
     return list(np.indices(tuple(shape), dtype=float))
 
 
-@implements(scipy.ndimage.affine_transform)
+@mirrors(scipy.ndimage.affine_transform)
 def affine_transform(
-    input: Any,
-    matrix: Any,
-    offset: Any = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    input: Any, matrix: Any, offset: Any, output_shape: Any, sampling: Sampling
 ) -> Any:
     """Differentiable in the matrix and the offset too."""
     input, a = strong(input), strong(matrix)
     shape, ndim = input.shape, input.ndim
     if output_shape is None:
+        output = sampling.output
         output_shape = np.shape(output) if isinstance(output, Tracer) else shape
     if a.ndim not in (1, 2) or not a.shape[0]:
         raise RuntimeError("no proper affine matrix provided")
@@ -232,42 +223,23 @@ def affine_transform(
         places = [a[i] * grid[i] + shifts[i] for i in range(ndim)]
     else:
         places = [sum(a[i, j] * g for j, g in enumerate(grid)) + shifts[i] for i in range(ndim)]
-    found = _sampled(input, places, order, mode, cval, prefilter)
-    return _in_dtype("affine_transform", found, strong(input), output)
+    return sampling.finished("affine_transform", sampling.at(input, places), input)
 
 
-@implements(scipy.ndimage.shift)
-def shift(
-    input: Any,
-    shift: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@mirrors(scipy.ndimage.shift)
+def shift(input: Any, shift: Any, sampling: Sampling) -> Any:
     """Differentiable in the shift too."""
     input = strong(input)
     shifts = per_axis(shift, input.ndim)
     places = [g - s for g, s in zip(_grid(input.shape), shifts, strict=True)]
-    found = _sampled(input, places, order, mode, cval, prefilter)
-    return _in_dtype("shift", found, strong(input), output)
+    return sampling.finished("shift", sampling.at(input, places), input)
 
 
-@implements(scipy.ndimage.zoom)
-def zoom(
-    input: Any,
-    zoom: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    *,
-    grid_mode: bool = False,
-) -> Any:
+@mirrors(scipy.ndimage.zoom)
+def zoom(input: Any, zoom: Any, sampling: Sampling, grid_mode: bool) -> Any:
     """The factors tell the shape of the result, so they are plain numbers."""
-    shape = strong(input).shape
+    image = strong(input)
+    shape = image.shape
     factors = per_axis(zoom, len(shape))
     target = [round(n * float(f)) for n, f in zip(shape, factors, strict=True)]
     places = []
@@ -276,24 +248,14 @@ def zoom(
             places.append((g + 0.5) * (n / m) - 0.5)
         else:
             places.append(g * ((n - 1) / (m - 1) if m > 1 else 1.0))
-    found = _sampled(input, places, order, mode, cval, prefilter)
-    return _in_dtype("zoom", found, strong(input), output)
+    return sampling.finished("zoom", sampling.at(image, places), image)
 
 
-@implements(scipy.ndimage.rotate)
-def rotate(
-    input: Any,
-    angle: Any,
-    axes: Any = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@mirrors(scipy.ndimage.rotate)
+def rotate(input: Any, angle: Any, axes: Any, reshape: bool, sampling: Sampling) -> Any:
     """Differentiable in the angle too, with ``reshape=False``."""
-    shape = list(strong(input).shape)
+    image = strong(input)
+    shape = image.shape
     if len(shape) < 2:
         raise ValueError("input array should be at least 2D")
     if len(axes) != 2:
@@ -314,6 +276,5 @@ def rotate(
             target = [int(n) for n in np.ptp(corners, axis=1) + 0.5]
     y, x = (g - (n - 1) / 2 for g, n in zip(_grid(target), target, strict=True))
     places = [c * y + s * x + (height - 1) / 2, c * x - s * y + (width - 1) / 2]
-    image = strong(input)
-    turned = _sampled(np.moveaxis(image, plane, (0, 1)), places, order, mode, cval, prefilter)
-    return _in_dtype("rotate", np.moveaxis(turned, (0, 1), plane), image, output)
+    turned = sampling.at(np.moveaxis(image, plane, (0, 1)), places)
+    return sampling.finished("rotate", np.moveaxis(turned, (0, 1), plane), image)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,161 +13,135 @@ import numpy as np
 import scipy.stats
 
 from fungrad.core.types import type_of
-from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
 from fungrad.scipy import special
+from fungrad.scipy.mirrors import Group, mirrors
 from fungrad.scipy.special.sums import floating
 from fungrad.transforms.vmap import vmap
 
 ModeResult: Any = type(scipy.stats.mode(np.zeros(1)))
 
 
-def _sample(name: str, a: Any, axis: Any, nan_policy: str, exact: bool = False) -> tuple[Any, Any]:
-    """Return the sample as a tracer, flattened for `axis` None, and the axis.
+@dataclasses.dataclass(frozen=True)
+class Over(Group):
+    """What a statistic is taken over: SciPy's arguments."""
 
-    It is converted to floating-point numbers unless integers may stay `exact`.
-    """
-    if nan_policy != "propagate":
-        raise ValueError(f"{name}: nan_policy={nan_policy!r} cannot be used on traced arrays")
-    x = as_tracer(a) if exact else floating(a)[0]
-    return (np.ravel(x), 0) if axis is None else (x, axis)
+    axis: Any
+    nan_policy: str
+    keepdims: bool = False
+
+    def sample(self, name: str, a: Any, exact: bool = False) -> tuple[Any, dict[str, Any]]:
+        """Return a sample, flattened for `axis` None, and the arguments of reductions of it, by name.
+
+        It is converted to floating-point numbers unless integers may stay `exact`.
+        """
+        self.check(name)
+        x, axis = as_tracer(a) if exact else floating(a)[0], self.axis
+        if axis is None:
+            x, axis = np.ravel(x), 0
+        return x, {"axis": axis, "keepdims": self.keepdims}
+
+    def check(self, name: str) -> None:
+        """Raise for what cannot be done without values."""
+        if self.nan_policy != "propagate":
+            raise ValueError(
+                f"{name}: nan_policy={self.nan_policy!r} cannot be used on traced arrays"
+            )
 
 
 def _size(x: Any, axis: Any) -> int:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    size = 1
-    for a in axes:
-        size *= x.shape[a]
-    return size
+    return math.prod(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
 
 
-def _central(x: Any, order: int, axis: Any, keepdims: bool) -> Any:
+def _centred(x: Any, axis: Any) -> Any:
+    return x - np.mean(x, axis=axis, keepdims=True)
+
+
+def _central(x: Any, order: int, over: dict[str, Any]) -> Any:
     """Return the mean of (x - mean)^order."""
-    centred = x - np.mean(x, axis=axis, keepdims=True)
-    return np.mean(centred**order, axis=axis, keepdims=keepdims)
+    return np.mean(_centred(x, over["axis"]) ** order, **over)
 
 
-def _standardized(x: Any, order: int, axis: Any, keepdims: bool) -> Any:
+def _standardized(x: Any, order: int, over: dict[str, Any]) -> Any:
     """Return the central moment in units of the deviation; NaN, without derivative, of constants."""
-    second = _central(x, 2, axis, keepdims)
-    mean = np.mean(x, axis=axis, keepdims=keepdims)
+    second, mean = _central(x, 2, over), np.mean(x, **over)
     varies = second > (np.finfo(x.dtype).resolution * mean) ** 2  # SciPy's threshold
     safe = np.where(varies, second, 1.0)
-    ratio = _central(x, order, axis, keepdims) / safe ** (order / 2)
-    return np.where(varies, ratio, np.nan)
+    return np.where(varies, _central(x, order, over) / safe ** (order / 2), np.nan)
 
 
-@implements(scipy.stats.moment)
-def moment(
-    a: Any, order: Any = 1, axis: Any = 0, nan_policy: str = "propagate", *, center: Any = None,
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
+@mirrors(scipy.stats.moment)
+def moment(a: Any, order: Any, center: Any, over: Over) -> Any:
     """`order` is one integer."""
-    x, axis = _sample("moment", a, axis, nan_policy)
+    x, along = over.sample("moment", a)
     order = operator.index(order)
     if center is not None:
-        return np.mean((x - center) ** order, axis=axis, keepdims=keepdims)
-    if order == 1:
-        return 0 * np.mean(x, axis=axis, keepdims=keepdims)
-    return _central(x, order, axis, keepdims)
+        return np.mean((x - center) ** order, **along)
+    return 0 * np.mean(x, **along) if order == 1 else _central(x, order, along)
 
 
-@implements(scipy.stats.skew)
-def skew(
-    a: Any,
-    axis: Any = 0,
-    bias: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    x, axis = _sample("skew", a, axis, nan_policy)
-    value, n = _standardized(x, 3, axis, keepdims), _size(x, axis)
+@mirrors(scipy.stats.skew)
+def skew(a: Any, bias: bool, over: Over) -> Any:
+    x, along = over.sample("skew", a)
+    value, n = _standardized(x, 3, along), _size(x, along["axis"])
     return value if bias or n <= 2 else value * np.sqrt((n - 1.0) * n) / (n - 2.0)
 
 
-@implements(scipy.stats.kurtosis)
-def kurtosis(
-    a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    x, axis = _sample("kurtosis", a, axis, nan_policy)
-    value, n = _standardized(x, 4, axis, keepdims), _size(x, axis)
+@mirrors(scipy.stats.kurtosis)
+def kurtosis(a: Any, fisher: bool, bias: bool, over: Over) -> Any:
+    x, along = over.sample("kurtosis", a)
+    value, n = _standardized(x, 4, along), _size(x, along["axis"])
     if not bias and n > 3:
         value = ((n**2 - 1.0) * value - 3 * (n - 1) ** 2.0) / (n - 2) / (n - 3) + 3
     return value - 3 if fisher else value
 
 
-@implements(scipy.stats.variation)
-def variation(
-    a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
-) -> Any:
-    x, axis = _sample("variation", a, axis, nan_policy)
-    deviation = np.std(x, axis=axis, ddof=ddof, keepdims=keepdims)
-    return deviation / np.mean(x, axis=axis, keepdims=keepdims)
+@mirrors(scipy.stats.variation)
+def variation(a: Any, ddof: int, over: Over) -> Any:
+    x, along = over.sample("variation", a)
+    return np.std(x, ddof=ddof, **along) / np.mean(x, **along)
 
 
-@implements(scipy.stats.sem)
-def sem(
-    a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
-) -> Any:
-    x, axis = _sample("sem", a, axis, nan_policy)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / _size(x, axis) ** 0.5
+@mirrors(scipy.stats.sem)
+def sem(a: Any, ddof: int, over: Over) -> Any:
+    x, along = over.sample("sem", a)
+    return np.std(x, ddof=ddof, **along) / _size(x, along["axis"]) ** 0.5
 
 
-@implements(scipy.stats.zscore)
-def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
-    if nan_policy != "propagate":
-        raise ValueError(f"zscore: nan_policy={nan_policy!r} cannot be used on traced arrays")
+@mirrors(scipy.stats.zscore)
+def zscore(a: Any, ddof: int, over: Over) -> Any:
+    over.check("zscore")
     (x,) = floating(a)
-    centred = x - np.mean(x, axis=axis, keepdims=True)
-    return centred / np.std(x, axis=axis, ddof=ddof, keepdims=True)
+    return _centred(x, over.axis) / np.std(x, axis=over.axis, ddof=ddof, keepdims=True)
 
 
-def _mean_of(x: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+def _mean_of(x: Any, weights: Any, over: dict[str, Any]) -> Any:
     if weights is None:
-        return np.mean(x, axis=axis, keepdims=keepdims)
+        return np.mean(x, **over)
     weights = np.broadcast_to(weights, x.shape)
-    weighted = np.sum(weights * x, axis=axis, keepdims=keepdims)
-    return weighted / np.sum(weights, axis=axis, keepdims=keepdims)
+    return np.sum(weights * x, **over) / np.sum(weights, **over)
 
 
-@implements(scipy.stats.gmean)
-def gmean(
-    a: Any, axis: Any = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    x, axis = _sample("gmean", a if dtype is None else np.astype(a, dtype), axis, nan_policy)
-    return np.exp(_mean_of(np.log(x), weights, axis, keepdims))
+@mirrors(scipy.stats.gmean)
+def gmean(a: Any, dtype: Any, weights: Any, over: Over) -> Any:
+    x, along = over.sample("gmean", a if dtype is None else np.astype(a, dtype))
+    return np.exp(_mean_of(np.log(x), weights, along))
 
 
-@implements(scipy.stats.hmean)
-def hmean(
-    a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    x, axis = _sample("hmean", a if dtype is None else np.astype(a, dtype), axis, nan_policy)
-    return 1 / _mean_of(1 / x, weights, axis, keepdims)
+@mirrors(scipy.stats.hmean)
+def hmean(a: Any, dtype: Any, weights: Any, over: Over) -> Any:
+    x, along = over.sample("hmean", a if dtype is None else np.astype(a, dtype))
+    return 1 / _mean_of(1 / x, weights, along)
 
 
-@implements(scipy.stats.entropy)
-def entropy(
-    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
+@mirrors(scipy.stats.entropy)
+def entropy(pk: Any, qk: Any, base: Any, over: Over) -> Any:
     """The probabilities are scaled to a sum of 1 first, and differentiated with that."""
-    if qk is None:
-        p, axis = _sample("entropy", pk, axis, nan_policy)
-        terms = special.entr(p / np.sum(p, axis=axis, keepdims=True))
-    else:
-        p, q = floating(pk, qk)
-        p, q = np.broadcast_arrays(p, q)
-        (p, along), (q, _) = (_sample("entropy", x, axis, nan_policy) for x in (p, q))
-        axis = along
-        terms = special.rel_entr(
-            p / np.sum(p, axis=axis, keepdims=True), q / np.sum(q, axis=axis, keepdims=True)
-        )
-    total = np.sum(terms, axis=axis, keepdims=keepdims)
+    given = [pk] if qk is None else np.broadcast_arrays(*floating(pk, qk))
+    samples = [over.sample("entropy", x) for x in given]
+    shares = [x / np.sum(x, axis=along["axis"], keepdims=True) for x, along in samples]
+    terms = special.entr(*shares) if qk is None else special.rel_entr(*shares)
+    total = np.sum(terms, **samples[0][1])
     return total if base is None else total / np.log(base)
 
 
@@ -193,17 +169,16 @@ def _ranks(method: str) -> Callable[[Any], Any]:
     return of_vector
 
 
-@implements(scipy.stats.rankdata)
-def rankdata(
-    a: Any, method: str = "average", *, axis: Any = None, nan_policy: str = "propagate"
-) -> Any:
+@mirrors(scipy.stats.rankdata)
+def rankdata(a: Any, method: str, over: Over) -> Any:
     """Ranks are steps: their derivative is 0."""
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
-    x, along = _sample("rankdata", a, axis, nan_policy, exact=True)
+    x, along = over.sample("rankdata", a, exact=True)
+    axis = along["axis"]
     if x.size == 0:
         raise ValueError("rankdata: of an empty array there are no ranks under a transform")
-    ranks = np.moveaxis(_along(_ranks(method), x, along), -1, along)
+    ranks = np.moveaxis(_along(_ranks(method), x, axis), -1, axis)
     return ranks.astype(_dtype_of_ranks(method, type_of(x).dtype), copy=False)
 
 
@@ -213,11 +188,11 @@ def _dtype_of_ranks(method: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return scipy.stats.rankdata(np.zeros(1, dtype), method).dtype  # type: ignore[no-any-return]
 
 
-@implements(scipy.stats.mode)
-def mode(a: Any, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False) -> Any:
+@mirrors(scipy.stats.mode)
+def mode(a: Any, over: Over) -> Any:
     """Of values equally frequent, the smallest; counts have no derivative."""
-    x, along = _sample("mode", a, axis, nan_policy, exact=True)
-    dims = (1,) * np.ndim(a) if axis is None and keepdims else None
+    x, along = over.sample("mode", a, exact=True)
+    axis = along["axis"]
 
     def of_vector(v: Any) -> Any:
         ordered = np.sort(v)
@@ -225,9 +200,9 @@ def mode(a: Any, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = 
         counts = upto - below
         return np.take(ordered, np.argmax(counts)), np.max(counts)
 
-    value, count = _along(of_vector, x, along)
-    if dims is not None:
-        return ModeResult(np.reshape(value, dims), np.reshape(count, dims))
-    if keepdims:
-        value, count = np.expand_dims(value, along), np.expand_dims(count, along)
-    return ModeResult(value, count)
+    found = _along(of_vector, x, axis)
+    if over.keepdims and over.axis is None:
+        found = [np.reshape(y, (1,) * np.ndim(a)) for y in found]
+    elif over.keepdims:
+        found = [np.expand_dims(y, axis) for y in found]
+    return ModeResult(*found)
