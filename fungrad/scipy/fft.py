@@ -25,7 +25,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
 from fungrad.scipy.mirrors import mirrors
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.names import mirror_of
 
 __all__ = [
     "dct",
@@ -235,10 +235,4 @@ dst, idst = _along("dst", True, False), _along("idst", True, True)
 dctn, idctn = _over("dctn", False, False), _over("idctn", False, True)
 dstn, idstn = _over("dstn", True, False), _over("idstn", True, True)
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.fft, name, __all__)
+__dir__, __getattr__ = mirror_of(scipy.fft, __all__)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from fungrad.numpy.exclusions import unknown_name
 
 
-def missing_name(mirrored: ModuleType, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error for a name that is not among those `known` to the mirror of a module of SciPy's."""
+def mirror_of(
+    mirrored: ModuleType, names: list[str]
+) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__dir__` and the `__getattr__` of the mirror of a module of SciPy's that has these names."""
     module = f"fungrad.{mirrored.__name__}"
-    if name in mirrored.__all__:
-        return AttributeError(
-            f"{module} has no {name!r}; {mirrored.__name__}.{name} works on plain arrays, outside of transformed "
-            "functions"
-        )
-    return unknown_name(module, name, known)
+
+    def missing(name: str) -> Any:
+        if name in mirrored.__all__:
+            raise AttributeError(
+                f"{module} has no {name!r}; {mirrored.__name__}.{name} works on plain arrays, outside of transformed "
+                "functions"
+            )
+        raise unknown_name(module, name, names)
+
+    return lambda: names, missing

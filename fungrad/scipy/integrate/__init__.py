@@ -1,37 +1,17 @@
 """Integrals and differential equations: `scipy.integrate` for traced arrays."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import scipy.integrate
 
-from fungrad.scipy.integrate.equations import odeint, solve_ivp
-from fungrad.scipy.integrate.quadratures import fixed_quad, quad, quad_vec
-from fungrad.scipy.integrate.samples import (
-    cumulative_simpson,
-    cumulative_trapezoid,
-    romb,
-    simpson,
-    trapezoid,
-)
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.integrate import equations, quadratures, samples
+from fungrad.scipy.integrate.equations import *
+from fungrad.scipy.integrate.quadratures import *
+from fungrad.scipy.integrate.samples import *
+from fungrad.scipy.names import mirror_of
 
-__all__ = [
-    "cumulative_simpson",
-    "cumulative_trapezoid",
-    "fixed_quad",
-    "odeint",
-    "quad",
-    "quad_vec",
-    "romb",
-    "simpson",
-    "solve_ivp",
-    "trapezoid",
-]
+_NAMES = [*equations.__all__, *quadratures.__all__, *samples.__all__]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.integrate, name, __all__)
+__dir__, __getattr__ = mirror_of(scipy.integrate, _NAMES)

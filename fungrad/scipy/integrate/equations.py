@@ -19,6 +19,8 @@ from fungrad.programs.solvers import ode
 from fungrad.programs.solvers.initial_value import METHODS, Options
 from fungrad.scipy.arguments import cast, operand
 
+__all__ = ["odeint", "solve_ivp"]
+
 
 class Equation:
     """The right-hand side of a differential equation, traced, with its states as a list of leaves."""

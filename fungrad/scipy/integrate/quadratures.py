@@ -16,6 +16,8 @@ from fungrad.programs.closing import close, shared
 from fungrad.programs.solvers import quadrature
 from fungrad.scipy.arguments import as_tuple, cast, is_plain, operand
 
+__all__ = ["fixed_quad", "quad", "quad_vec"]
+
 
 def _integral(
     label: str,

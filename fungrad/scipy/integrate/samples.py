@@ -15,6 +15,8 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer, strong
 from fungrad.scipy.arguments import double
 
+__all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
+
 
 def _prepared(y: Any, x: Any, dx: Any, axis: int, what: str) -> tuple[Any, Any]:
     """Return the samples with `axis` as the last, and the distances between them, which broadcast."""

@@ -12,36 +12,19 @@ their arrays: they may be arguments and results of transformed functions.
 (0.921, 0.921)
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import TYPE_CHECKING
 
 import scipy.interpolate
 
-from fungrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
-from fungrad.scipy.interpolate.piecewise import CubicHermiteSpline, CubicSpline, PPoly
-from fungrad.scipy.interpolate.shape_preserving import Akima1DInterpolator, PchipInterpolator
-from fungrad.scipy.interpolate.splines import BSpline, make_interp_spline, make_lsq_spline
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.interpolate import grids, piecewise, shape_preserving, splines
+from fungrad.scipy.interpolate.grids import *
+from fungrad.scipy.interpolate.piecewise import *
+from fungrad.scipy.interpolate.shape_preserving import *
+from fungrad.scipy.interpolate.splines import *
+from fungrad.scipy.names import mirror_of
 
-__all__ = [
-    "Akima1DInterpolator",
-    "BSpline",
-    "CubicHermiteSpline",
-    "CubicSpline",
-    "PPoly",
-    "PchipInterpolator",
-    "RegularGridInterpolator",
-    "interp1d",
-    "interpn",
-    "make_interp_spline",
-    "make_lsq_spline",
-]
+_NAMES = [*grids.__all__, *piecewise.__all__, *shape_preserving.__all__, *splines.__all__]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.interpolate, name, __all__)
+__dir__, __getattr__ = mirror_of(scipy.interpolate, _NAMES)

@@ -21,6 +21,8 @@ from fungrad.scipy.interpolate.objects import (
 )
 from fungrad.scipy.interpolate.splines import basis, make_interp_spline
 
+__all__ = ["RegularGridInterpolator", "interp1d", "interpn"]
+
 DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 

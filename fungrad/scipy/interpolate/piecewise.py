@@ -24,6 +24,8 @@ from fungrad.scipy.interpolate.objects import (
 )
 from fungrad.scipy.interpolate.splines import integral
 
+__all__ = ["CubicHermiteSpline", "CubicSpline", "PPoly"]
+
 
 @registered
 class PPoly(Interpolant):

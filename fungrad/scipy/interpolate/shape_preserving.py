@@ -14,6 +14,8 @@ from fungrad.scipy.interpolate.objects import (
 )
 from fungrad.scipy.interpolate.piecewise import PPoly, extrapolation, hermite, points
 
+__all__ = ["Akima1DInterpolator", "PchipInterpolator"]
+
 
 @registered
 class PchipInterpolator(PPoly):

@@ -24,6 +24,8 @@ from fungrad.scipy.interpolate.objects import (
     wrapped,
 )
 
+__all__ = ["BSpline", "make_interp_spline", "make_lsq_spline"]
+
 
 def basis(t: Any, k: int, x: Any) -> tuple[Any, Any]:
     """Return the B-splines of degree `k` with knots `t` that are not zero at places `x`.

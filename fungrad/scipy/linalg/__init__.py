@@ -20,7 +20,7 @@ How fast a rotation turns:
 np.True_
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.linalg
 from scipy.linalg import LinAlgError as LinAlgError
@@ -42,7 +42,7 @@ from fungrad.scipy.linalg.equations import *
 from fungrad.scipy.linalg.functions import *
 from fungrad.scipy.linalg.special import *
 from fungrad.scipy.linalg.systems import *
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.names import mirror_of
 
 _NAMES = [
     "LinAlgError",
@@ -58,10 +58,4 @@ _NAMES = [
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return _NAMES
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.linalg, name, _NAMES)
+__dir__, __getattr__ = mirror_of(scipy.linalg, _NAMES)

@@ -13,11 +13,11 @@ coordinates, `affine_transform`, `shift` and `rotate` in their parameters, `gaus
 (np.float64(16.5), array([28., 7.]))
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.ndimage
 
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.names import mirror_of
 from fungrad.scipy.ndimage import filters, interpolation
 from fungrad.scipy.ndimage.filters import *
 from fungrad.scipy.ndimage.interpolation import *
@@ -26,10 +26,4 @@ _NAMES = [*filters.__all__, *interpolation.__all__]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return _NAMES
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.ndimage, name, _NAMES)
+__dir__, __getattr__ = mirror_of(scipy.ndimage, _NAMES)

@@ -11,11 +11,11 @@ Each function is SciPy's own on plain arrays. Filters are differentiable in the 
 (np.float64(0.125), np.float64(0.75))
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.signal
 
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.names import mirror_of
 from fungrad.scipy.signal import convolution, filters, smoothing, spectral
 from fungrad.scipy.signal.convolution import *
 from fungrad.scipy.signal.filters import *
@@ -26,10 +26,4 @@ _NAMES = [*convolution.__all__, *filters.__all__, *smoothing.__all__, *spectral.
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return _NAMES
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.signal, name, _NAMES)
+__dir__, __getattr__ = mirror_of(scipy.signal, _NAMES)

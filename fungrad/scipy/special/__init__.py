@@ -33,13 +33,13 @@ array([0.5, 0.5])
 np.float64(-0.19742541957920)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.special
 from scipy.special import bernoulli as bernoulli
 
 from fungrad.numpy import sinc as sinc
-from fungrad.scipy.names import missing_name
+from fungrad.scipy.names import mirror_of
 from fungrad.scipy.special import functions, sums, ufuncs
 from fungrad.scipy.special.functions import *
 from fungrad.scipy.special.sums import *
@@ -49,10 +49,4 @@ _NAMES = ["bernoulli", "sinc", *functions.__all__, *sums.__all__, *ufuncs.__all_
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return sorted(_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.special, name, _NAMES)
+__dir__, __getattr__ = mirror_of(scipy.special, _NAMES)

@@ -32,63 +32,38 @@ np.float64(-1.4189385332)
 np.float64(-0.19742541957920)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import scipy.stats
 
-from fungrad.scipy.names import missing_name
-from fungrad.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
-from fungrad.scipy.stats.gamma_family import beta, chi2, f, gamma, gennorm, invgamma, t
-from fungrad.scipy.stats.kde import gaussian_kde
-from fungrad.scipy.stats.location_scale import (
-    cauchy,
-    expon,
-    gumbel_l,
-    gumbel_r,
-    halfnorm,
-    laplace,
-    logistic,
-    lognorm,
-    norm,
-    pareto,
-    rayleigh,
-    skewnorm,
-    uniform,
-    vonmises,
-    weibull_min,
-    wrapcauchy,
+from fungrad.scipy.names import mirror_of
+from fungrad.scipy.stats import (
+    discrete,
+    gamma_family,
+    kde,
+    location_scale,
+    multivariate,
+    summary,
+    truncated,
 )
-from fungrad.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal
-from fungrad.scipy.stats.summary import (
-    entropy,
-    gmean,
-    hmean,
-    kurtosis,
-    mode,
-    moment,
-    rankdata,
-    sem,
-    skew,
-    variation,
-    zscore,
-)
-from fungrad.scipy.stats.truncated import truncnorm
+from fungrad.scipy.stats.discrete import *
+from fungrad.scipy.stats.gamma_family import *
+from fungrad.scipy.stats.kde import *
+from fungrad.scipy.stats.location_scale import *
+from fungrad.scipy.stats.multivariate import *
+from fungrad.scipy.stats.summary import *
+from fungrad.scipy.stats.truncated import *
 
-# fmt: off
-__all__ = [
-    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "entropy", "expon", "f",
-    "gamma", "gaussian_kde", "gennorm", "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean",
-    "invgamma", "kurtosis", "laplace", "logistic", "lognorm", "mode", "moment", "multinomial",
-    "multivariate_normal", "nbinom", "norm", "pareto", "poisson", "rankdata", "rayleigh", "sem",
-    "skew", "skewnorm", "t", "truncnorm", "uniform", "variation", "vonmises", "weibull_min",
-    "wrapcauchy", "zscore",
+_NAMES = [
+    *discrete.__all__,
+    *gamma_family.__all__,
+    *kde.__all__,
+    *location_scale.__all__,
+    *multivariate.__all__,
+    *summary.__all__,
+    *truncated.__all__,
 ]
-# fmt: on
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = _NAMES
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-def __getattr__(name: str) -> Any:
-    raise missing_name(scipy.stats, name, __all__)
+__dir__, __getattr__ = mirror_of(scipy.stats, _NAMES)

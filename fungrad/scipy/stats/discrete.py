@@ -10,6 +10,8 @@ import numpy as np
 from fungrad.scipy import special
 from fungrad.scipy.stats.distribution import Discrete
 
+__all__ = ["bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"]
+
 
 def log_choose(n: Any, k: Any) -> Any:
     """Return the logarithm of the binomial coefficient."""

@@ -11,6 +11,8 @@ from fungrad.scipy import special
 from fungrad.scipy.stats.distribution import Continuous, certain, choose
 from fungrad.scipy.stats.location_scale import POSITIVE, REAL, bounded_power, log_gaussian
 
+__all__ = ["beta", "chi2", "f", "gamma", "gennorm", "invgamma", "t"]
+
 gamma = Continuous(
     "gamma",
     "a",

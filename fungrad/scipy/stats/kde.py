@@ -14,6 +14,8 @@ from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
 from fungrad.scipy.stats.distribution import double
 
+__all__ = ["gaussian_kde"]
+
 
 class gaussian_kde:
     """`scipy.stats.gaussian_kde`, differentiable by points, data, weights and bandwidth.

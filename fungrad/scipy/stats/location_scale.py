@@ -10,6 +10,12 @@ import numpy as np
 from fungrad.scipy import special
 from fungrad.scipy.stats.distribution import Continuous
 
+__all__ = [
+    "cauchy", "expon", "gumbel_l", "gumbel_r", "halfnorm", "laplace", "logistic", "lognorm",
+    "norm", "pareto", "rayleigh", "skewnorm", "uniform", "vonmises", "weibull_min",
+    "wrapcauchy",
+]  # fmt: skip
+
 REAL = (-math.inf, math.inf)
 POSITIVE = (0.0, math.inf)
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)

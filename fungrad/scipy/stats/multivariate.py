@@ -14,6 +14,8 @@ from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
 from fungrad.scipy.stats.distribution import Mirror, certain, choose, double, held, traced_method
 
+__all__ = ["dirichlet", "multinomial", "multivariate_normal"]
+
 
 class Multivariate(Mirror):
     """A distribution of vectors."""

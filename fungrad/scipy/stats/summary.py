@@ -19,6 +19,11 @@ from fungrad.scipy.mirrors import Group, mirrors
 from fungrad.scipy.special.sums import floating
 from fungrad.transforms.vmap import vmap
 
+__all__ = [
+    "entropy", "gmean", "hmean", "kurtosis", "mode", "moment", "rankdata", "sem", "skew",
+    "variation", "zscore",
+]  # fmt: skip
+
 ModeResult: Any = type(scipy.stats.mode(np.zeros(1)))
 
 

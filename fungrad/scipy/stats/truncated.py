@@ -11,6 +11,8 @@ from fungrad.scipy import special
 from fungrad.scipy.stats.distribution import Continuous
 from fungrad.scipy.stats.location_scale import log_gaussian
 
+__all__ = ["truncnorm"]
+
 
 def log_phi(x: Any) -> Any:
     """Return the logarithm of the normal distribution function; at -inf a constant."""
