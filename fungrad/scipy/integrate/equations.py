@@ -10,7 +10,6 @@ import scipy.integrate
 from scipy.optimize import OptimizeResult
 
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy.promotion import as_array, has_tracer
@@ -18,6 +17,7 @@ from fungrad.programs.closing import Closure, close, shared
 from fungrad.programs.solvers import ode
 from fungrad.programs.solvers.initial_value import METHODS, Options
 from fungrad.scipy.arguments import cast, operand
+from fungrad.scipy.glossary import public
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -74,7 +74,7 @@ class Equation:
         return [ode.joined(y, z) for y, z in zip(first, later, strict=True)]
 
 
-@api_boundary
+@public
 def odeint(
     func: Callable[..., Any],
     y0: Any,
@@ -128,11 +128,8 @@ def odeint(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.integrate import odeint
     >>> def final(rate):
-    ...     return odeint(lambda y, t, k: -k * y, 1.0, np.array([0.0, 1.0]), rate)[-1]
+    ...     return integrate.odeint(lambda y, t, k: -k * y, 1.0, np.array([0.0, 1.0]), rate)[-1]
     >>> print(final(2.0).round(6), fg.grad(final)(2.0).round(6))
     0.135335 -0.135335
     """
@@ -141,7 +138,7 @@ def odeint(
     return tree.unflatten(equation.structure, equation.solve(options))
 
 
-@api_boundary
+@public
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Any,
@@ -193,12 +190,9 @@ def solve_ivp(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.integrate import solve_ivp
     >>> def final(rate):
     ...     times = np.array([0.0, 1.0])
-    ...     return solve_ivp(lambda t, y: [-rate * y[0]], (0, 1), [1.0], "LSODA", times, rtol=1e-9, atol=1e-9).y[0, -1]
+    ...     return integrate.solve_ivp(lambda t, y: [-rate * y[0]], (0, 1), [1.0], "LSODA", times, rtol=1e-9, atol=1e-9).y[0, -1]
     >>> print(fg.grad(final)(2.0).round(6))
     -0.135335
     """

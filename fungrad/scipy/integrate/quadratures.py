@@ -9,12 +9,12 @@ import numpy as np
 import scipy.integrate
 import scipy.special
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.programs.closing import close, shared
 from fungrad.programs.solvers import quadrature
 from fungrad.scipy.arguments import as_tuple, cast, is_plain, operand
+from fungrad.scipy.glossary import public, public_like
 
 __all__ = ["fixed_quad", "quad", "quad_vec"]
 
@@ -39,7 +39,7 @@ def _integral(
     return integral(*closure.captured, cast(a, dtype), cast(b, dtype))  # type: ignore[no-any-return]
 
 
-@api_boundary
+@public
 def quad(
     func: Callable[..., Any],
     a: Any,
@@ -62,8 +62,6 @@ def quad(
         The integrand ``func(x, *args)``, a real or complex number.
     a, b
         The limits; they may be infinite.
-    args
-        Further arguments of `func`.
     epsabs, epsrel, limit
         The absolute and relative error allowed, for derivatives too, and a bound on the number of subintervals.
 
@@ -84,11 +82,7 @@ def quad(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
-    >>> from fungrad.scipy.integrate import quad
-    >>> print(fg.grad(lambda k: quad(lambda x: fnp.exp(-k * x), 0.0, np.inf)[0])(2.0).round(6))
+    >>> print(fg.grad(lambda k: integrate.quad(lambda x: fnp.exp(-k * x), 0.0, np.inf)[0])(2.0).round(6))
     -0.25
     """
     args = as_tuple(args)
@@ -106,7 +100,7 @@ def quad(
     return _integral("quad", func, (a, b), args, settings)
 
 
-@api_boundary
+@public_like(quad)
 def quad_vec(
     f: Callable[..., Any],
     a: Any,
@@ -121,15 +115,16 @@ def quad_vec(
     """Integrate an array-valued function of a number from `a` to `b`; `scipy.integrate.quad_vec`.
 
     Outside of traces this is SciPy's function. Inside, the error is measured by the maximum norm, and
-    `options` cannot be used. Parameters, results and derivatives are those of `quad`, of a function that
-    returns an array; the places are of double precision, and so is the result.
+    `options` cannot be used. Derivatives are those of `quad`; the places are of double precision, and so is the result.
+
+    Parameters
+    ----------
+    f
+        The integrand ``f(x, *args)``, an array.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.integrate import quad_vec
-    >>> fg.grad(lambda p: quad_vec(lambda x: x ** p, 0.0, 1.0)[0].sum())(np.array([1.0, 3.0])).round(6)
+    >>> fg.grad(lambda p: integrate.quad_vec(lambda x: x ** p, 0.0, 1.0)[0].sum())(np.array([1.0, 3.0])).round(6)
     array([-0.25  , -0.0625])
     """
     args = as_tuple(args)
@@ -143,7 +138,7 @@ def quad_vec(
     return _integral("quad_vec", f, (a, b), args, settings)
 
 
-@api_boundary
+@public
 def fixed_quad(
     func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5
 ) -> tuple[Any, None]:
@@ -155,8 +150,6 @@ def fixed_quad(
         The integrand: takes a vector of places and `args`; the places are the last axis of its result.
     a, b
         The limits, finite.
-    args
-        Further arguments of `func`.
     n
         The number of places.
 
@@ -167,9 +160,7 @@ def fixed_quad(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.integrate import fixed_quad
-    >>> print(fg.grad(lambda b: fixed_quad(lambda x: x ** 3, 0.0, b)[0])(2.0).round(6))
+    >>> print(fg.grad(lambda b: integrate.fixed_quad(lambda x: x ** 3, 0.0, b)[0])(2.0).round(6))
     8.0
     """
     nodes, weights = scipy.special.roots_legendre(n)

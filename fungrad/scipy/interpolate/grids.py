@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.scipy.arguments import double
+from fungrad.scipy.glossary import public_like
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
@@ -58,8 +59,6 @@ class RegularGridInterpolator(Interpolant):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x, y = np.arange(3.0), np.arange(4.0)
     >>> f = RegularGridInterpolator((x, y), x[:, None] * y)
     >>> fg.grad(lambda place: f(place)[0])(np.array([0.5, 1.5]))
@@ -213,6 +212,7 @@ def _cell(p: Any, x: Any) -> tuple[Any, Any]:
     return i, (x - p[i]) / (p[i + 1] - p[i])
 
 
+@public_like(RegularGridInterpolator)
 def interpn(
     points: Sequence[Any],
     values: Any,
@@ -223,10 +223,13 @@ def interpn(
 ) -> Any:
     """Interpolate values on a rectilinear grid at places; see `RegularGridInterpolator`.
 
+    Parameters
+    ----------
+    xi
+        The places, of shape (..., d) or a tuple of d arrays.
+
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x = np.arange(3.0)
     >>> fg.grad(lambda place: interpn((x,), x**2, place)[0])(np.array([1.5]))
     array([3.])
@@ -248,13 +251,9 @@ class interp1d(Interpolant):
     ----------
     x
         Places, of shape (n,); not traced.
-    y
-        Values, n of them along `axis`.
     kind
         ``"linear"``, ``"nearest"``, ``"nearest-up"``, ``"previous"``, ``"next"``, ``"zero"``, ``"slinear"``,
         ``"quadratic"``, ``"cubic"``, or the degree of a spline.
-    axis
-        The axis of `y` along `x`.
     copy
         Means nothing for traced arrays.
     bounds_error
@@ -267,8 +266,6 @@ class interp1d(Interpolant):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x = np.arange(4.0)
     >>> fg.grad(lambda y: interp1d(x, y)(1.25))(x**2)
     array([0.  , 0.75, 0.25, 0.  ])

@@ -10,6 +10,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import has_tracer
+from fungrad.scipy.glossary import documented
 
 C = TypeVar("C", bound="type[Interpolant]")
 
@@ -38,9 +39,9 @@ class Interpolant:
 
 
 def registered(cls: C) -> C:
-    """Make a class of interpolants inner nodes of pytrees. A decorator."""
+    """Make a class of interpolants inner nodes of pytrees, and complete its documentation. A decorator."""
     return tree.register_node(
-        cls,
+        documented(cls),
         lambda node: (
             [getattr(node, name) for name in cls.arrays],
             tuple(getattr(node, name) for name in cls.settings),

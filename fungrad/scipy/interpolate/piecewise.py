@@ -46,8 +46,6 @@ class PPoly(Interpolant):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> tent = PPoly(np.array([[1.0, -1.0], [0.0, 1.0]]), np.array([0.0, 1.0, 2.0]))
     >>> print(tent(0.25), fg.grad(tent)(0.25), fg.grad(tent)(1.5))
     0.25 1.0 -1.0
@@ -187,10 +185,6 @@ class CubicHermiteSpline(PPoly):
         Places, in increasing order, of shape (n,).
     y, dydx
         Values and derivatives, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
-    extrapolate
-        As for `PPoly`.
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -209,12 +203,6 @@ class CubicSpline(PPoly):
 
     Parameters
     ----------
-    x
-        Places, in increasing order, of shape (n,); not traced.
-    y
-        Values, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
     bc_type
         Conditions at the ends: ``"not-a-knot"``, ``"periodic"``, ``"clamped"``, ``"natural"``, or a pair of which each
         item is one of these (but periodic) or (1, slope) or (2, second derivative). Slopes and second
@@ -224,8 +212,6 @@ class CubicSpline(PPoly):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x = np.arange(4.0)
     >>> fg.grad(lambda y: CubicSpline(x, y)(1.5))(x**2)
     array([-0.0625,  0.5625,  0.5625, -0.0625])

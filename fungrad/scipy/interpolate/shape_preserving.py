@@ -31,15 +31,9 @@ class PchipInterpolator(PPoly):
         Places, in increasing order, of shape (n,).
     y
         Real values, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
-    extrapolate
-        As for `PPoly`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x = np.arange(4.0)
     >>> fg.grad(lambda y: PchipInterpolator(x, y)(1.5))(x**2)
     array([-0.140625  ,  0.72265625,  0.453125  , -0.03515625])
@@ -92,8 +86,6 @@ class Akima1DInterpolator(PPoly):
         Places, in increasing order, of shape (n,).
     y
         Real values, n of them along `axis`.
-    axis
-        The axis of `y` along `x`.
     method
         ``"akima"``, or ``"makima"``, whose weights avoid overshoot.
     extrapolate

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import as_tracer
 from fungrad.scipy.arguments import double
+from fungrad.scipy.glossary import public
 from fungrad.scipy.interpolate.objects import (
     Interpolant,
     at_axis,
@@ -75,8 +76,6 @@ class BSpline(Interpolant):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> t = np.array([0.0, 0, 0, 1, 2, 2, 2])
     >>> def f(c, x):
     ...     return BSpline(t, c, 2)(x)
@@ -188,6 +187,7 @@ def integral(primitive: Any, a: Any, b: Any, low: Any, high: Any, extrapolate: A
     return primitive(b) - primitive(a)
 
 
+@public
 def make_interp_spline(
     x: Any,
     y: Any,
@@ -201,10 +201,6 @@ def make_interp_spline(
 
     Parameters
     ----------
-    x
-        Places, in order, of shape (n,); not traced.
-    y
-        Values, n of them along `axis`.
     k
         Degree.
     t
@@ -212,15 +208,9 @@ def make_interp_spline(
     bc_type
         Conditions at the ends: None, ``"not-a-knot"``, ``"natural"``, ``"clamped"``, ``"periodic"``, or a pair of the
         middle two; for plain arrays also whatever SciPy takes.
-    axis
-        The axis of `y` along `x`.
-    check_finite
-        Whether to check that plain arrays are finite.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x = np.arange(5.0)
     >>> fg.grad(lambda y: make_interp_spline(x, y)(1.5))(x**2)
     array([-0.046875,  0.5     ,  0.65625 , -0.125   ,  0.015625])
@@ -235,6 +225,7 @@ def make_interp_spline(
     )
 
 
+@public
 def make_lsq_spline(
     x: Any,
     y: Any,
@@ -246,12 +237,19 @@ def make_lsq_spline(
 ) -> BSpline:
     """Return the spline with knots `t` that is nearest to points in the least-squares sense.
 
-    Differentiable in `y`; the places, knots and weights `w` are not traced. See `scipy.interpolate.make_lsq_spline`.
+    Differentiable in `y`; see `scipy.interpolate.make_lsq_spline`.
+
+    Parameters
+    ----------
+    t
+        Knots; not traced.
+    k
+        Degree.
+    w
+        Weights of the points; not traced.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> x, t = np.arange(4.0), np.array([0.0, 0, 3, 3])
     >>> fg.grad(lambda y: make_lsq_spline(x, y, t, k=1)(0.0))(x)
     array([ 0.7,  0.4,  0.1, -0.2])

@@ -10,10 +10,10 @@ import scipy.optimize
 from scipy.optimize import OptimizeResult
 
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.numpy.promotion import has_tracer
 from fungrad.programs.closing import close
 from fungrad.scipy.arguments import as_tuple
+from fungrad.scipy.glossary import public
 from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
 from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function
 from fungrad.transforms.call import name_of
@@ -21,7 +21,7 @@ from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import jacfwd
 
 
-@api_boundary
+@public
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
@@ -44,8 +44,6 @@ def least_squares(
         Where to start: a vector as in SciPy, or an array of any shape, or a pytree; `fun` takes the same.
     jac
         By default the Jacobian of `fun`; or what SciPy takes, and then `fun` need not be differentiable.
-    bounds, method, args, kwargs, **options
-        As in SciPy.
 
     Returns
     -------
@@ -60,12 +58,9 @@ def least_squares(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import least_squares
     >>> t = np.array([0.0, 1.0, 2.0])
     >>> def slope(y):
-    ...     return least_squares(lambda p: p[0] + p[1] * t - y, np.zeros(2)).x[1]
+    ...     return optimize.least_squares(lambda p: p[0] + p[1] * t - y, np.zeros(2)).x[1]
     >>> fg.grad(slope)(np.array([1.0, 2.0, 4.0])).round(6) + 0.0
     array([-0.5,  0. ,  0.5])
     """
@@ -120,7 +115,7 @@ def _run_least_squares(
     return [found.x, found.success, found.status, found.nfev]
 
 
-@api_boundary
+@public
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -141,8 +136,6 @@ def curve_fit(
         The model ``f(xdata, *parameters)``.
     jac
         By default the Jacobian of the model; or what SciPy takes.
-    xdata, ydata, p0, sigma, absolute_sigma, bounds, **options
-        As in SciPy.
 
     Returns
     -------
@@ -156,11 +149,8 @@ def curve_fit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad.numpy as fnp
-    >>> from fungrad.scipy.optimize import curve_fit
     >>> t = np.linspace(0, 1, 5)
-    >>> p, _ = curve_fit(lambda t, a, k: a * fnp.exp(-k * t), t, 3 * np.exp(-2 * t), [1.0, 1.0])
+    >>> p, _ = optimize.curve_fit(lambda t, a, k: a * fnp.exp(-k * t), t, 3 * np.exp(-2 * t), [1.0, 1.0])
     >>> p.round(6)
     array([3., 2.])
     """

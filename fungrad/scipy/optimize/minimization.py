@@ -11,9 +11,9 @@ from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeR
 
 from fungrad.core import tree
 from fungrad.core.annotations import signature
-from fungrad.core.errors import api_boundary
 from fungrad.programs.closing import Closure, close, some_outputs
 from fungrad.scipy.arguments import as_tuple, operand, untraced
+from fungrad.scipy.glossary import public
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -40,7 +40,7 @@ WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")
 
 
-@api_boundary
+@public
 def minimize(
     fun: Callable[..., Any],
     x0: Any,
@@ -68,8 +68,6 @@ def minimize(
     x0
         Where to start: a vector as in SciPy, or an array of any shape, or a pytree; `fun` takes the same,
         in the same dtypes. SciPy works in float64.
-    args
-        Further arguments of `fun`: a tuple.
     jac
         By default, the gradient of `fun`. True if `fun` returns a pair of value and gradient; a function, or
         what else SciPy takes; then `fun` need not be differentiable.
@@ -80,8 +78,8 @@ def minimize(
         As in SciPy; of a pytree, for its leaves in order, raveled.
     constraints
         As in SciPy. The functions take what `fun` takes, and may return a pytree.
-    method, tol, callback, options
-        As in SciPy. The callback sees `x` as `fun` does.
+    callback
+        As in SciPy; it sees `x` as `fun` does.
 
     Returns
     -------
@@ -104,15 +102,12 @@ def minimize(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import minimize
     >>> def distance(p, a):
     ...     return (p["x"] - a) ** 2 + ((p["y"] - 2 * a) ** 2).sum()
-    >>> result = minimize(distance, {"x": 0.0, "y": np.zeros(2)}, args=(3.0,))
+    >>> result = optimize.minimize(distance, {"x": 0.0, "y": np.zeros(2)}, args=(3.0,))
     >>> result.x["y"].round(6)
     array([6., 6.])
-    >>> print(fg.grad(lambda a: minimize(distance, {"x": 0.0, "y": np.zeros(2)}, a).x["y"][0])(3.0).round(6))
+    >>> print(fg.grad(lambda a: optimize.minimize(distance, {"x": 0.0, "y": np.zeros(2)}, a).x["y"][0])(3.0).round(6))
     2.0
     """
     label = f"minimize({name_of(fun)})"
@@ -307,7 +302,7 @@ def _implicit_minimum(
     return OptimizeResult(x=variables.tree(x), fun=objective(x), **dict(names))
 
 
-@api_boundary
+@public
 def minimize_scalar(
     fun: Callable[..., Any],
     bracket: Any = None,
@@ -319,8 +314,6 @@ def minimize_scalar(
 ) -> Any:
     """Minimize a function of a number; `scipy.optimize.minimize_scalar`, which uses no derivatives.
 
-    Parameters are SciPy's.
-
     Returns
     -------
     scipy.optimize.OptimizeResult
@@ -329,9 +322,7 @@ def minimize_scalar(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import minimize_scalar
-    >>> print(fg.grad(lambda a: minimize_scalar(lambda x: (x - a) ** 2 + x ** 4).x)(3.0).round(6))
+    >>> print(fg.grad(lambda a: optimize.minimize_scalar(lambda x: (x - a) ** 2 + x ** 4).x)(3.0).round(6))
     0.142857
     """
     label = f"minimize_scalar({name_of(fun)})"

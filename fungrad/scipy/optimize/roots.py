@@ -8,9 +8,9 @@ from typing import Any
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.core.errors import api_boundary
 from fungrad.programs.closing import close
 from fungrad.scipy.arguments import as_tuple
+from fungrad.scipy.glossary import public
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -26,7 +26,7 @@ from fungrad.transforms.jacobian import jacfwd
 WITH_JACOBIAN = ("hybr", "lm")
 
 
-@api_boundary
+@public
 def root(
     fun: Callable[..., Any],
     x0: Any,
@@ -49,8 +49,6 @@ def root(
     jac
         By default the Jacobian of `fun`, for the methods `hybr` and `lm`; True if `fun` returns a pair of value
         and Jacobian; a function ``jac(x, *args)``; False for differences.
-    args, method, tol, callback, options
-        As in SciPy.
 
     Returns
     -------
@@ -64,11 +62,8 @@ def root(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import root
     >>> def solution(a):
-    ...     return root(lambda x: [x[0] + x[1] - a, x[0] - x[1] ** 3], np.ones(2)).x[1]
+    ...     return optimize.root(lambda x: [x[0] + x[1] - a, x[0] - x[1] ** 3], np.ones(2)).x[1]
     >>> print(fg.grad(solution)(2.0).round(6))  # 1 / (1 + 3 y^2)
     0.25
     """

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.programs.closing import close
 from fungrad.programs.solvers.root import tangent_solver
 from fungrad.scipy.arguments import as_tuple, operand
+from fungrad.scipy.glossary import public
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -36,7 +36,7 @@ def _number(x: Any, what: str) -> Any:
     return x.astype(float)
 
 
-@api_boundary
+@public
 def root_scalar(
     f: Callable[..., Any],
     args: Any = (),
@@ -53,8 +53,10 @@ def root_scalar(
 ) -> Any:
     """Find a root of a function of a number; `scipy.optimize.root_scalar` with exact derivatives.
 
-    Parameters are SciPy's. `fprime` and `fprime2` are derivatives of `f` by default, for the methods `newton` and
-    `halley`; `newton` is what only `x0` asks for.
+    Parameters
+    ----------
+    fprime, fprime2
+        By default the derivatives of `f`, for the methods `newton`, which is what only `x0` asks for, and `halley`.
 
     Returns
     -------
@@ -64,9 +66,7 @@ def root_scalar(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import root_scalar
-    >>> print(fg.grad(lambda a: root_scalar(lambda x: x * x - a, x0=1.0).root)(4.0).round(6))
+    >>> print(fg.grad(lambda a: optimize.root_scalar(lambda x: x * x - a, x0=1.0).root)(4.0).round(6))
     0.25
     """
     label = f"root_scalar({name_of(f)})"
@@ -136,7 +136,7 @@ def _run_root_scalar(
     return [found.root, found.converged, found.iterations, found.function_calls]
 
 
-@api_boundary
+@public
 def newton(
     func: Callable[..., Any],
     x0: Any,
@@ -152,8 +152,14 @@ def newton(
 ) -> Any:
     """Find roots by Newton's method; `scipy.optimize.newton` with the exact derivative.
 
-    Parameters are SciPy's. `func` takes a real number, or acts on each element of an array alone. `fprime` is its
-    derivative by default (so the secant method is only used where `x1` is given).
+    Parameters
+    ----------
+    func
+        The function ``func(x, *args)`` of a real number, or one that acts on each element of an array alone.
+    fprime
+        By default the derivative of `func` (so the secant method is only used where `x1` is given).
+    fprime2
+        As in SciPy.
 
     Returns
     -------
@@ -168,10 +174,7 @@ def newton(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import newton
-    >>> fg.grad(lambda a: newton(lambda x: x * x - a, np.ones(2)).sum())(np.array([1.0, 4.0]))
+    >>> fg.grad(lambda a: optimize.newton(lambda x: x * x - a, np.ones(2)).sum())(np.array([1.0, 4.0]))
     array([0.5 , 0.25])
     """
     label = f"newton({name_of(func)})"
@@ -227,7 +230,6 @@ def _bracketing(method: Any) -> Callable[..., Any]:
     def run(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
         return [method(functions[0], *starts, **settings)]
 
-    @api_boundary
     def find(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
         label = f"{method.__name__}({name_of(f)})"
         args = as_tuple(args)
@@ -247,17 +249,15 @@ def _bracketing(method: Any) -> Callable[..., Any]:
     find.__name__ = find.__qualname__ = method.__name__
     find.__doc__ = f"""Find a root between `a` and `b`; `scipy.optimize.{method.__name__}`.
 
-    Parameters and results are SciPy's. Where something is traced, the root has derivatives by what `args` and
+    Results are SciPy's. Where something is traced, the root has derivatives by what `args` and
     `f` hold (implicit function theorem), but not by `a` and `b`.
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.optimize import {method.__name__}
-    >>> print(fg.grad(lambda p: {method.__name__}(lambda x: x * x - p, 0.0, 9.0))(4.0).round(6))
+    >>> print(fg.grad(lambda p: optimize.{method.__name__}(lambda x: x * x - p, 0.0, 9.0))(4.0).round(6))
     0.25
     """
-    return find
+    return public(find)
 
 
 bisect = _bracketing(scipy.optimize.bisect)
@@ -267,7 +267,7 @@ ridder = _bracketing(scipy.optimize.ridder)
 toms748 = _bracketing(scipy.optimize.toms748)
 
 
-@api_boundary
+@public
 def fixed_point(
     func: Callable[..., Any],
     x0: Any,
@@ -278,15 +278,12 @@ def fixed_point(
 ) -> Any:
     """Find a fixed point of a function; `scipy.optimize.fixed_point`.
 
-    Parameters and results are SciPy's. Where something is traced, the fixed point has derivatives by what
+    Results are SciPy's. Where something is traced, the fixed point has derivatives by what
     `args` and `func` hold (implicit function theorem), but not by `x0`.
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
-    >>> from fungrad.scipy.optimize import fixed_point
-    >>> print(fg.grad(lambda a: fixed_point(lambda x: fnp.cos(a * x), 1.0))(1.0).round(6))
+    >>> print(fg.grad(lambda a: optimize.fixed_point(lambda x: fnp.cos(a * x), 1.0))(1.0).round(6))
     -0.297474
     """
     label = f"fixed_point({name_of(func)})"

@@ -18,7 +18,6 @@ import scipy.sparse.linalg
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy import dot
@@ -27,6 +26,7 @@ from fungrad.programs.solvers.layout import Layout
 from fungrad.programs.solvers.linear_solve import check_square, linear_solve
 from fungrad.programs.solvers.solver import HostSolver
 from fungrad.scipy.arguments import cast, operand
+from fungrad.scipy.glossary import public, public_like
 from fungrad.scipy.sparse import products
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
@@ -170,7 +170,7 @@ def _solve(
     return tree.unflatten(structure, x), info
 
 
-@api_boundary
+@public
 def cg(
     A: Any,
     b: Any,
@@ -196,13 +196,15 @@ def cg(
         Where to start, of the structure of `b`; by default zero. The solution has no derivative by it.
     rtol, atol
         The iteration stops when ``norm(b - A x) <= max(rtol * norm(b), atol)``. This is the accuracy of
-        derivatives too. JAX's `tol` is another name for `rtol`.
+        derivatives too.
     maxiter
         The number of iterations after which to give up; by default ten times the size of `b`.
     M
         A preconditioner: an approximate inverse of the matrix, in the forms of `A`.
     callback
         Called with the raveled solution (a NumPy array) after each iteration.
+    tol
+        JAX's name for `rtol`.
 
     Returns
     -------
@@ -218,11 +220,8 @@ def cg(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.sparse.linalg import cg
     >>> def first(d):
-    ...     x, info = cg(lambda v: d * v, np.ones(2))
+    ...     x, info = linalg.cg(lambda v: d * v, np.ones(2))
     ...     return x[0]
     >>> fg.grad(first)(np.array([2.0, 1.0])) + 0.0
     array([-0.25,  0.  ])
@@ -231,7 +230,7 @@ def cg(
     return _solve("cg", A, b, x0, M, True, rtol, atol, maxiter, callback)
 
 
-@api_boundary
+@public_like(cg)
 def bicgstab(
     A: Any,
     b: Any,
@@ -246,13 +245,9 @@ def bicgstab(
 ) -> tuple[Any, Any]:
     """Solve ``A x = b`` by the stabilized method of biconjugate gradients, for any square matrix.
 
-    Parameters and results are those of `cg`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.scipy.sparse.linalg import bicgstab
-    >>> x, info = bicgstab(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
+    >>> x, info = linalg.bicgstab(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
     >>> x.round(6)
     array([1., 2.])
     """
@@ -260,7 +255,7 @@ def bicgstab(
     return _solve("bicgstab", A, b, x0, M, False, rtol, atol, maxiter, callback)
 
 
-@api_boundary
+@public_like(cg)
 def gmres(
     A: Any,
     b: Any,
@@ -276,8 +271,6 @@ def gmres(
 ) -> tuple[Any, Any]:
     """Solve ``A x = b`` by the generalized minimal residual method, for any square matrix.
 
-    Parameters and results are those of `cg`, and
-
     Parameters
     ----------
     restart
@@ -287,9 +280,7 @@ def gmres(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad.scipy.sparse.linalg import gmres
-    >>> x, info = gmres(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
+    >>> x, info = linalg.gmres(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
     >>> x.round(6)
     array([1., 2.])
     """
@@ -297,7 +288,7 @@ def gmres(
     return _solve("gmres", A, b, x0, M, False, rtol, atol, maxiter, callback, restart)
 
 
-@api_boundary
+@public
 def spsolve(A: Any, b: Any) -> Any:
     """Solve ``A x = b`` for a sparse matrix, by elimination.
 
@@ -315,12 +306,9 @@ def spsolve(A: Any, b: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import scipy.sparse
-    >>> import fungrad as fg
-    >>> from fungrad.scipy.sparse.linalg import spsolve
     >>> A = scipy.sparse.diags_array([1.0, 2.0, 4.0])
-    >>> fg.grad(lambda b: spsolve(A, b).sum())(np.ones(3))
+    >>> fg.grad(lambda b: linalg.spsolve(A, b).sum())(np.ones(3))
     array([1.  , 0.5 , 0.25])
     """
     if type(b) is not Tracer:
