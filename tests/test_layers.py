@@ -50,12 +50,10 @@ BY_NAME = {
 """Modules that import what they are told by others, or by a table: why."""
 
 LONG_FILES = {
-    "fungrad.core.primitive",
     "fungrad.core.tracer",
     "fungrad.programs.loops.loops",
     "fungrad.programs.rules.custom_jvp",
     "fungrad.programs.rules.custom_vjp",
-    "fungrad.scipy.stats.distribution",
 }
 """Modules of more than 400 lines, to be parted; none may join them."""
 

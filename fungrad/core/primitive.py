@@ -18,34 +18,13 @@ from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
 from fungrad.core.tracer import Recorder, Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import Linear as Linear
 
 primitive = interned_dataclass
 """Make a subclass of `Primitive` a frozen dataclass; its fields are the static parameters."""
 
 family = interned_family
 """Declare the parameters that several primitives have in common; the class is none itself."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Linear:
-    """Stands for a linear argument in a `transpose` rule: its type is known, its value is not."""
-
-    type: ArrayType
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the argument."""
-        return self.type.shape
-
-    @property
-    def dtype(self) -> Any:
-        """Dtype of the argument."""
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes of the argument."""
-        return len(self.type.shape)
 
 
 def place_of_use() -> str:

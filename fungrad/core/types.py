@@ -83,6 +83,28 @@ class ArrayType(InternedValue):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Linear:
+    """Stands for a linear argument in a `transpose` rule: its type is known, its value is not."""
+
+    type: ArrayType
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the argument."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Dtype of the argument."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the argument."""
+        return len(self.type.shape)
+
+
 def tangent_type(type_: ArrayType) -> ArrayType:
     """Return the type of tangents and cotangents of arrays of `type_`."""
     return type_.update(weak=False) if type_.weak else type_

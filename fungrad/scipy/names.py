@@ -23,4 +23,4 @@ def mirror_of(
             )
         raise unknown_name(module, name, names)
 
-    return lambda: names, missing
+    return lambda: sorted(names), missing

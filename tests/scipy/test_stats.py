@@ -9,7 +9,8 @@ import scipy.stats
 
 import fungrad as fg
 from fungrad.scipy import stats
-from fungrad.scipy.stats.distribution import Continuous, Discrete
+from fungrad.scipy.stats.continuous import Continuous
+from fungrad.scipy.stats.discrete import Discrete
 from tests.numpy.checker import check_function
 from tests.samples.row import reals
 

@@ -38,7 +38,7 @@ import scipy.stats
 
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.stats import (
-    discrete,
+    counts,
     gamma_family,
     kde,
     location_scale,
@@ -46,7 +46,7 @@ from fungrad.scipy.stats import (
     summary,
     truncated,
 )
-from fungrad.scipy.stats.discrete import *
+from fungrad.scipy.stats.counts import *
 from fungrad.scipy.stats.gamma_family import *
 from fungrad.scipy.stats.kde import *
 from fungrad.scipy.stats.location_scale import *
@@ -55,7 +55,7 @@ from fungrad.scipy.stats.summary import *
 from fungrad.scipy.stats.truncated import *
 
 _NAMES = [
-    *discrete.__all__,
+    *counts.__all__,
     *gamma_family.__all__,
     *kde.__all__,
     *location_scale.__all__,

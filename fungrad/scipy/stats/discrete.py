@@ -1,4 +1,4 @@
-"""Distributions of counts."""
+"""Discrete distributions: the integers of the support, and what is no integer."""
 
 from __future__ import annotations
 
@@ -7,100 +7,79 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Discrete
-
-__all__ = ["bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"]
-
-
-def log_choose(n: Any, k: Any) -> Any:
-    """Return the logarithm of the binomial coefficient."""
-    return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-
-
-def is_probability(p: Any) -> tuple[Any, ...]:
-    """Return the conditions that p is in [0, 1]."""
-    return p >= 0, p <= 1
-
-
-def is_count(n: Any) -> tuple[Any, ...]:
-    """Return the conditions that n is a number of trials."""
-    return n >= 0, np.floor(n) == n
-
-
-def is_success(p: Any) -> tuple[Any, ...]:
-    """Return the conditions that p is in (0, 1]: the probability of what is waited for."""
-    return p > 0, p <= 1
-
-
-bernoulli = Discrete(
-    "bernoulli",
-    "p",
-    support=(0.0, 1.0),
-    valid=is_probability,
-    example=(0.5,),
-    logpmf=lambda k, p: special.xlogy(k, p) + special.xlog1py(1 - k, -p),
-    cdf=lambda k, p: np.where(k < 1, 1 - p, 1.0),
-    sf=lambda k, p: np.where(k < 1, p, 0.0),
+from fungrad.core.tracer import Tracer
+from fungrad.scipy.stats.choices import (
+    both,
+    choose,
+    either,
+    held,
+    is_number,
+    log_or_minus_infinity,
+    nowhere,
 )
-binom = Discrete(
-    "binom",
-    "n",
-    "p",
-    support=lambda n, p: (0.0, n),
-    valid=lambda n, p: (*is_count(n), *is_probability(p)),
-    example=(1.0, 0.5),
-    counts=("n",),
-    logpmf=lambda k, n, p: log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p),
-    cdf=lambda k, n, p: special.bdtr(k, n, p),
-    sf=lambda k, n, p: special.bdtrc(k, n, p),
-)
-betabinom = Discrete(
-    "betabinom",
-    "n",
-    "a",
-    "b",
-    support=lambda n, a, b: (0.0, n),
-    valid=lambda n, a, b: (*is_count(n), a > 0, b > 0),
-    counts=("n",),
-    logpmf=lambda k, n, a, b: (
-        log_choose(n, k) + special.betaln(k + a, n - k + b) - special.betaln(a, b)
-    ),
-)
-geom = Discrete(
-    "geom",
-    "p",
-    support=(1.0, math.inf),
-    valid=is_success,
-    example=(0.5,),
-    logpmf=lambda k, p: special.xlog1py(k - 1, -p) + np.log(p),
-    cdf=lambda k, p: -np.expm1(special.xlog1py(k, -p)),
-    sf=lambda k, p: np.exp(special.xlog1py(k, -p)),
-    logsf=lambda k, p: special.xlog1py(k, -p),
-)
-nbinom = Discrete(
-    "nbinom",
-    "n",
-    "p",
-    support=(0.0, math.inf),
-    valid=lambda n, p: (n > 0, *is_success(p)),
-    example=(1.0, 0.5),
-    logpmf=lambda k, n, p: (
-        special.gammaln(n + k)
-        - special.gammaln(k + 1)
-        - special.gammaln(n)
-        + n * np.log(p)
-        + special.xlog1py(k, -p)
-    ),
-    cdf=lambda k, n, p: special.betainc(n, k + 1, p),
-    sf=lambda k, n, p: special.betaincc(n, k + 1, p),
-)
-poisson = Discrete(
-    "poisson",
-    "mu",
-    support=(0.0, math.inf),
-    valid=lambda mu: (mu >= 0,),
-    logpmf=lambda k, mu: special.xlogy(k, mu) - special.gammaln(k + 1) - mu,
-    cdf=lambda k, mu: special.gammaincc(k + 1, mu),
-    sf=lambda k, mu: special.gammainc(k + 1, mu),
-)
+from fungrad.scipy.stats.distribution import BEYOND, Distribution, Facts, Formula, traced_method
+
+
+class Discrete(Distribution):
+    """A distribution of integers, declared by functions of k - loc and of the shapes.
+
+    Declared are `logpmf` and, as there are formulas, `cdf` and `sf`; the others follow. There is no derivative by `k`,
+    nor by the shapes that count.
+    """
+
+    methods = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
+
+    pmf = traced_method("pmf", "Return the probability of k.")
+    logpmf = traced_method("logpmf", "Return the logarithm of the probability of k.")
+    cdf = traced_method("cdf", "Return the probability of at most k.")
+    logcdf = traced_method("logcdf", "Return the logarithm of `cdf`.")
+    sf = traced_method("sf", "Return the probability of more than k.")
+    logsf = traced_method("logsf", "Return the logarithm of `sf`.")
+
+    def _rest(self) -> dict[str, float]:
+        return {"loc": 0.0}
+
+    def _formula(self, method: str) -> Formula | None:
+        known = self.formulas
+        if method in known:
+            return known[method]
+        if method == "pmf":
+            return lambda *args: np.exp(known["logpmf"](*args))
+        if method in ("logcdf", "logsf") and method[3:] in known:
+            return lambda *args: log_or_minus_infinity(known[method[3:]](*args))
+        return None
+
+    def _facts(self, method: str, arguments: list[Any]) -> Facts:
+        x, *shapes, loc = arguments
+        inside: tuple[bool, ...] = (False,) * (3 if method in ("pmf", "logpmf") else 2)
+        if not any(type(a) is Tracer for a in (x, loc)) and not callable(self.support):
+            given = x - loc
+            inside = tuple([nowhere(p) for p, _ in self._places(method, given, *self.support)])
+        return Facts(self._valid(shapes), inside)
+
+    def _held(self, arguments: list[Any]) -> list[Any]:
+        x, *shapes, loc = super()._held(arguments)
+        return [held(x), *shapes, held(loc)]
+
+    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
+        x, *shapes, loc = arguments
+        valid, shapes = self._checked(facts, shapes)
+        low, high = self._bounds(shapes)
+        given = x if is_number(loc, 0) else x - loc
+        places = self._places(method, given, low, high)
+        outside = [p for p, known in zip(places, facts.inside, strict=True) if not known]
+        k = np.floor(given)
+        if outside:
+            k = np.where(either([place for place, _ in outside]), low, k)
+        value = formula(k, *shapes)
+        for place, constant in outside:
+            value = np.where(place, constant, value)
+        return choose(both(valid, np.logical_not(np.isnan(given))), value, math.nan)
+
+    def _places(self, method: str, given: Any, low: Any, high: Any) -> list[tuple[Any, float]]:
+        """Return where an argument is no number of the support, and the values there."""
+        below, above = BEYOND[method]
+        k = np.floor(given)
+        if method in ("pmf", "logpmf"):
+            return [(k < low, below), (k > high, above), (k != given, below)]
+        return [(k < low, below), (k >= high, above)]

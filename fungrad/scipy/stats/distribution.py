@@ -14,21 +14,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import scipy.stats
 
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.composites import as_one
-from fungrad.numpy.promotion import as_array, cast, has_tracer, strong
-from fungrad.primitives.elementwise import stop_gradient
+from fungrad.numpy.promotion import has_tracer
+from fungrad.scipy.stats.choices import all_positive, both, certain, choose, double, held
 
 Formula = Callable[..., Any]
 Bounds = tuple[float, float] | Callable[..., tuple[Any, Any]]
-
-
-DOUBLE = np.dtype(np.float64)
 
 BEYOND = {
     "pdf": (0.0, 0.0),
@@ -41,75 +36,6 @@ BEYOND = {
     "logsf": (0.0, -math.inf),
 }
 """For each method, the values below and above the support."""
-
-
-def double(x: Any) -> Any:
-    """Return `x` in double precision, which SciPy computes distributions in."""
-    if type(x) is float or (type(x) is Tracer and x.type.dtype == DOUBLE and not x.type.weak):
-        return x
-    x = as_array(x)
-    if type(x) in PYTHON_SCALARS:
-        return float(x)
-    if type(x) is Tracer:
-        return cast(strong(x), DOUBLE)
-    return x.astype(np.float64, copy=False)
-
-
-def held(x: Any) -> Any:
-    """Return `x` as a constant: of a count there is no derivative."""
-    return stop_gradient(x) if type(x) is Tracer else x
-
-
-def certain(condition: Any) -> bool:
-    """Whether a condition is known to hold everywhere: it does not depend on tracers."""
-    if type(condition) is bool:
-        return condition
-    return type(condition) is not Tracer and bool(np.all(condition))
-
-
-def nowhere(condition: Any) -> bool:
-    """Whether a condition is known to hold nowhere: it does not depend on tracers."""
-    return type(condition) is not Tracer and not np.any(condition)
-
-
-def is_finite(x: Any) -> bool:
-    """Whether `x`, which is no tracer, is finite everywhere; False also where its sum overflows."""
-    if type(x) is float:
-        return math.isfinite(x)
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(x.sum()))
-
-
-def is_number(x: Any, number: float) -> bool:
-    """Whether `x` is known to be a number."""
-    return type(x) is float and x == number
-
-
-def choose(condition: Any, x: Any, y: Any) -> Any:
-    """Return `x` where a condition holds, else `y`."""
-    return x if certain(condition) else np.where(condition, x, y)
-
-
-def both(*conditions: Any) -> Any:
-    """Return whether all conditions hold; those that are known to are left out."""
-    result: Any = True
-    for condition in conditions:
-        if not certain(condition):
-            result = condition if result is True else np.logical_and(result, condition)
-    return result
-
-
-def either(conditions: Sequence[Any]) -> Any:
-    """Return whether one of some conditions holds."""
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = np.logical_or(result, condition)
-    return result
-
-
-def all_positive(*shapes: Any) -> tuple[Any, ...]:
-    """Return the conditions that parameters are valid, for most distributions."""
-    return tuple([s > 0 for s in shapes])
 
 
 class Facts(NamedTuple):
@@ -125,21 +51,6 @@ class Facts(NamedTuple):
 
     valid: tuple[bool, ...]
     inside: tuple[bool, ...]
-
-
-def log_of_probability(p: Any, rest: Any) -> Any:
-    """Return log(p), and the constant -inf where p = 0; of large p by the probability of the rest, if known."""
-    if rest is None:
-        return log_or_minus_infinity(p)
-    large = p > 0.5
-    near = np.log1p(-np.where(large, rest, 0.5))
-    return np.where(large, near, log_or_minus_infinity(p))
-
-
-def log_or_minus_infinity(x: Any) -> Any:
-    """Return log(x), and the constant -inf where x = 0."""
-    some = np.logical_not(x <= 0)
-    return np.where(some, np.log(np.where(some, x, 1.0)), -math.inf)
 
 
 class Mirror:
@@ -314,23 +225,6 @@ class Frozen:
         return of_argument
 
 
-def interior(low: Any, high: Any) -> Any:
-    """Return a point inside of the support."""
-    if type(low) is float and type(high) is float:
-        if math.isinf(low):
-            return high - 1.0 if math.isfinite(high) else 0.5
-        return low + 1.0 if math.isinf(high) else (low + high) / 2
-    low, high = held(low), held(high)
-    low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 1.0) - 2.0)
-    return (low + np.where(np.isfinite(high), high, low + 2.0)) / 2
-
-
-def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
-    """Return a bound of the support, which may be infinite, moved and scaled."""
-    finite = np.isfinite(bound)
-    return choose(finite, choose(finite, bound, 0.0) * scale + loc, held(bound))
-
-
 def traced_method(name: str, summary: str) -> Any:
     """Return the method `name` of distributions, which takes tracers."""
 
@@ -339,211 +233,3 @@ def traced_method(name: str, summary: str) -> Any:
 
     call.__name__, call.__qualname__, call.__doc__ = name, f"Mirror.{name}", summary
     return call
-
-
-class Continuous(Distribution):
-    """A continuous distribution, declared by functions of (x - loc) / scale and of the shapes.
-
-    Declared are `logpdf` and, as there are formulas, `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`; the others follow.
-    With `open_below` the density is infinite or undefined at the lower bound, which is then taken
-    as outside.
-    """
-
-    methods = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
-
-    pdf = traced_method("pdf", "Return the density at x.")
-    logpdf = traced_method("logpdf", "Return the logarithm of the density at x.")
-    cdf = traced_method("cdf", "Return the probability of at most x.")
-    logcdf = traced_method("logcdf", "Return the logarithm of `cdf`.")
-    sf = traced_method("sf", "Return the probability of more than x.")
-    logsf = traced_method("logsf", "Return the logarithm of `sf`.")
-    ppf = traced_method("ppf", "Return the x of which `cdf` is q.")
-    isf = traced_method("isf", "Return the x of which `sf` is q.")
-
-    def __init__(self, *args: Any, open_below: bool = False, **kwargs: Any) -> None:
-        self.open_below = open_below
-        super().__init__(*args, **kwargs)
-
-    def _rest(self) -> dict[str, float]:
-        return {"loc": 0.0, "scale": 1.0}
-
-    def _formula(self, method: str) -> Formula | None:
-        known = self.formulas
-        if method in known:
-            return known[method]
-        logpdf, cdf, sf, ppf = (known.get(m) for m in ("logpdf", "cdf", "sf", "ppf"))
-        if method == "pdf" and logpdf:
-            return lambda *args: np.exp(logpdf(*args))
-        if method == "sf" and (cdf or "logsf" in known):
-            return (
-                (lambda *args: 1 - cdf(*args))
-                if cdf
-                else lambda *args: np.exp(known["logsf"](*args))
-            )
-        if method == "cdf" and "logcdf" in known:
-            return lambda *args: np.exp(known["logcdf"](*args))
-        if method == "logcdf" and cdf:
-            return lambda *args: log_of_probability(cdf(*args), sf and sf(*args))
-        if method == "logsf" and cdf:
-            whole = sf or self._formula("sf")
-            return lambda *args: log_of_probability(whole(*args), cdf(*args))  # type: ignore[misc]
-        if method == "isf" and ppf:
-            return lambda q, *shapes: ppf(1 - q, *shapes)
-        return None
-
-    def _facts(self, method: str, arguments: list[Any]) -> Facts:
-        x, *shapes, loc, scale = arguments
-        inside: tuple[bool, ...] = (False, False)
-        if type(x) is not Tracer and method not in ("ppf", "isf"):
-            if any(type(a) is Tracer for a in (loc, scale)):
-                y: Any = None
-            else:
-                with np.errstate(all="ignore"):
-                    y = x / scale if is_number(loc, 0) else (x - loc) / scale
-            known = all(type(s) is float for s in shapes)
-            bounds = self._bounds(shapes) if known or not callable(self.support) else (None, None)
-            density = method in ("pdf", "logpdf")
-            if density and all(map(_infinite, bounds)) and is_finite(x):
-                inside = (True, True)
-            else:
-                places = self._places(method, x, y, *bounds)
-                inside = tuple([place is not None and nowhere(place) for place in places])
-        return Facts(self._valid(shapes, scale), inside)
-
-    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
-        x, *shapes, loc, scale = arguments
-        valid, shapes = self._checked(facts, shapes, scale)
-        scale = choose(valid, scale, 1.0)
-        low, high = self._bounds(shapes)
-        if method in ("ppf", "isf"):
-            inside = np.logical_and(x > 0, x < 1)
-            value = formula(choose(inside, x, 0.5), *shapes) * scale + loc
-            ends = (low, high) if method == "ppf" else (high, low)
-            for end, bound in zip((0.0, 1.0), ends, strict=True):
-                value = np.where(x == end, at_bound(bound, scale, loc), value)
-            inside = np.logical_and(x >= 0, x <= 1)
-            return np.where(both(inside, valid), value, math.nan)
-        y = x if is_number(loc, 0) else x - loc
-        y = y if is_number(scale, 1) else y / scale
-        outside = self._outside(method, facts, x, y, low, high)
-        point = self._inside(outside, y, low, high)
-        if method == "pdf" and self.shapes and "pdf" not in self.formulas:
-            # Where the density is 0 inside of the support, or too small, that of exp(logpdf) would be 0 times infinity.
-            vanishes = formula(held(point), *[held(s) for s in shapes]) == 0
-            outside = [*outside, (vanishes, 0.0)]
-            point = self._inside(outside, y, low, high)
-        value = formula(point, *shapes)
-        if method == "logpdf" and not is_number(scale, 1):
-            value = value - np.log(scale)
-        if method == "pdf" and not is_number(scale, 1):
-            value = value / scale
-        for place, constant in outside:
-            value = np.where(place, constant, value)
-        return choose(valid, value, math.nan)
-
-    def _places(self, method: str, x: Any, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
-        """Return where the argument `x`, standardized `y`, is below and above the support; None where that is not known.
-
-        NaN is neither, so it reaches the formula, and NaN is the result.
-        """
-        if method not in ("pdf", "logpdf"):
-            unknown = y is None or low is None
-            return (None, None) if unknown else (y <= low, y >= high)
-        # Infinite arguments are told before they are standardized: of known ones nothing is left to choose.
-        if _infinite(low):
-            below = x <= low
-        elif y is None or low is None:
-            below = None
-        else:
-            below = y <= low if self.open_below else y < low
-        if _infinite(high):
-            return below, x >= high
-        return below, None if y is None or high is None else y > high
-
-    def _outside(
-        self, method: str, facts: Facts, x: Any, y: Any, low: Any, high: Any
-    ) -> list[tuple[Any, float]]:
-        """Return where the argument is outside of the support, and the values there."""
-        values = BEYOND[method]
-        if facts.inside == (False, False) and values[0] == values[1]:
-            if _infinite(low) and _infinite(high):
-                return [(np.isinf(x), values[0])]
-            return [(either(self._places(method, x, y, low, high)), values[0])]
-        places = self._places(method, x, y, low, high)
-        known = zip(places, values, facts.inside, strict=True)
-        return [(place, value) for place, value, nowhere in known if not nowhere]
-
-    def _inside(self, outside: list[tuple[Any, float]], y: Any, low: Any, high: Any) -> Any:
-        """Return `y`, and a point inside of the support where it is in one of the places outside."""
-        if not outside:
-            return y
-        return np.where(either([place for place, _ in outside]), interior(low, high), y)
-
-
-def _infinite(bound: Any) -> bool:
-    return type(bound) is float and math.isinf(bound)
-
-
-class Discrete(Distribution):
-    """A distribution of integers, declared by functions of k - loc and of the shapes.
-
-    Declared are `logpmf` and, as there are formulas, `cdf` and `sf`; the others follow. There is no derivative by `k`,
-    nor by the shapes that count.
-    """
-
-    methods = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
-
-    pmf = traced_method("pmf", "Return the probability of k.")
-    logpmf = traced_method("logpmf", "Return the logarithm of the probability of k.")
-    cdf = traced_method("cdf", "Return the probability of at most k.")
-    logcdf = traced_method("logcdf", "Return the logarithm of `cdf`.")
-    sf = traced_method("sf", "Return the probability of more than k.")
-    logsf = traced_method("logsf", "Return the logarithm of `sf`.")
-
-    def _rest(self) -> dict[str, float]:
-        return {"loc": 0.0}
-
-    def _formula(self, method: str) -> Formula | None:
-        known = self.formulas
-        if method in known:
-            return known[method]
-        if method == "pmf":
-            return lambda *args: np.exp(known["logpmf"](*args))
-        if method in ("logcdf", "logsf") and method[3:] in known:
-            return lambda *args: log_or_minus_infinity(known[method[3:]](*args))
-        return None
-
-    def _facts(self, method: str, arguments: list[Any]) -> Facts:
-        x, *shapes, loc = arguments
-        inside: tuple[bool, ...] = (False,) * (3 if method in ("pmf", "logpmf") else 2)
-        if not any(type(a) is Tracer for a in (x, loc)) and not callable(self.support):
-            given = x - loc
-            inside = tuple([nowhere(p) for p, _ in self._places(method, given, *self.support)])
-        return Facts(self._valid(shapes), inside)
-
-    def _held(self, arguments: list[Any]) -> list[Any]:
-        x, *shapes, loc = super()._held(arguments)
-        return [held(x), *shapes, held(loc)]
-
-    def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
-        x, *shapes, loc = arguments
-        valid, shapes = self._checked(facts, shapes)
-        low, high = self._bounds(shapes)
-        given = x if is_number(loc, 0) else x - loc
-        places = self._places(method, given, low, high)
-        outside = [p for p, known in zip(places, facts.inside, strict=True) if not known]
-        k = np.floor(given)
-        if outside:
-            k = np.where(either([place for place, _ in outside]), low, k)
-        value = formula(k, *shapes)
-        for place, constant in outside:
-            value = np.where(place, constant, value)
-        return choose(both(valid, np.logical_not(np.isnan(given))), value, math.nan)
-
-    def _places(self, method: str, given: Any, low: Any, high: Any) -> list[tuple[Any, float]]:
-        """Return where an argument is no number of the support, and the values there."""
-        below, above = BEYOND[method]
-        k = np.floor(given)
-        if method in ("pmf", "logpmf"):
-            return [(k < low, below), (k > high, above), (k != given, below)]
-        return [(k < low, below), (k >= high, above)]

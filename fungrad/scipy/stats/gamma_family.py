@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Continuous, certain, choose
+from fungrad.scipy.stats.choices import certain, choose
+from fungrad.scipy.stats.continuous import Continuous
 from fungrad.scipy.stats.location_scale import POSITIVE, REAL, bounded_power, log_gaussian
 
 __all__ = ["beta", "chi2", "f", "gamma", "gennorm", "invgamma", "t"]

@@ -12,7 +12,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
-from fungrad.scipy.stats.distribution import double
+from fungrad.scipy.stats.choices import double
 
 __all__ = ["gaussian_kde"]
 

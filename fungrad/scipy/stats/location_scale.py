@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.scipy import special
-from fungrad.scipy.stats.distribution import Continuous
+from fungrad.scipy.stats.continuous import Continuous
 
 __all__ = [
     "cauchy", "expon", "gumbel_l", "gumbel_r", "halfnorm", "laplace", "logistic", "lognorm",

@@ -12,7 +12,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
-from fungrad.scipy.stats.distribution import Mirror, certain, choose, double, held, traced_method
+from fungrad.scipy.stats.choices import certain, choose, double, held
+from fungrad.scipy.stats.distribution import Mirror, traced_method
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]
 
