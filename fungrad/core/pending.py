@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.core.backend import as_result, on_host
 from fungrad.core.config import settings
 from fungrad.core.errors import Source
-from fungrad.core.expr import Calling
+from fungrad.core.expr import Calling, Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.primitive import Primitive, bind, note_place
 from fungrad.core.recording import Recording
@@ -45,16 +45,41 @@ def _run_plain(trace: Recording) -> None:
     """Do what `run_pending` does, as far as nothing but NumPy's functions is to be run: in half the time."""
     values = trace.values
     assert values is not None
+    given = [*trace.captures.values(), *map(values.__getitem__, trace.inputs)]
+    if Tracer in map(type, given) or not on_host(given):
+        return
     while (number := len(trace.known)) < len(trace.equations):
         primitive, inputs, outputs = trace.equations[number]
         source = trace.sources[number]
-        operands = [values[v] for v in inputs]
-        if source is None or isinstance(primitive, Calling) or not _is_plain(primitive, operands):
+        if source is None or not _computes(primitive):
             return
-        known = _run(primitive, operands, source)
-        for v, x in zip(outputs, known, strict=True):
+        operands = [values[v] for v in inputs]
+        if not isinstance(primitive, Calling):
+            known = results = _run(primitive, operands, source)
+            count = 1
+        else:
+            program = primitive.callee
+            if not all([_computes(e.primitive) for e in program.equations]):
+                return
+            known, results = _run_program(program, operands, source)
+            count = len(program.equations)
+        for v, x in zip(outputs, results, strict=True):
             values[v] = x
-        trace.known[number : number + 1] = ((1, known),)
+        trace.known[number : number + 1] = ((count, known),)
+
+
+def _run_program(
+    program: Expr, operands: Sequence[Any], of_call: Source
+) -> tuple[list[Any], list[Any]]:
+    """Run a program of plain primitives on arrays of NumPy; return all that it computes, and its results."""
+    own = dict(zip(program.inputs, operands, strict=True))
+    own.update(program.constants)
+    known: list[Any] = []
+    for (primitive, inputs, outputs), source in program.located():
+        found = _run(primitive, [own[v] for v in inputs], source or of_call)
+        own.update(zip(outputs, found, strict=True))
+        known += found
+    return known, [own[v] for v in program.outputs]
 
 
 def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
@@ -94,11 +119,14 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
     return 1 if program is None else len(program.equations), known
 
 
+def _computes(primitive: Primitive) -> bool:
+    """Whether a primitive does nothing but compute results, and its derivative needs nothing but these."""
+    return not (primitive.pushes or primitive.effect or primitive.axis_names)
+
+
 def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:
     """Whether nothing but computing is to be done, with NumPy."""
-    if primitive.pushes or primitive.effect or primitive.axis_names:
-        return False
-    return Tracer not in map(type, operands) and on_host(operands)
+    return _computes(primitive) and Tracer not in map(type, operands) and on_host(operands)
 
 
 def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[Any]:

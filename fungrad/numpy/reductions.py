@@ -267,7 +267,7 @@ def divided(total: Tracer, number: Any) -> Tracer:
     wide = _DIVIDED_IN.get(total.dtype)
     if wide is not None:
         return cast(divided(cast(total, wide), number), total.dtype)  # type: ignore[no-any-return]
-    return cast(apply(e.div, (total, number)), total.dtype)  # type: ignore[no-any-return]
+    return cast(total / number, total.dtype)  # type: ignore[no-any-return]
 
 
 def is_exact(dtype: DType) -> bool:
