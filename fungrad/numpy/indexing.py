@@ -54,6 +54,37 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     return _run(plan.after, gather(_region(plan, trace.lift(x)), *indices))
 
 
+def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
+    """Return what gives ``x[key]`` if the key is all of integers, slices of integers, None and an ellipsis; else nothing."""
+    if type(key) is int:  # by far the most frequent index
+        return _steps(x.type.shape, (key,))
+    items: list[Item] = []
+    for item in key if type(key) is tuple else (key,):
+        if type(item) is slice:
+            bounds = (item.start, item.stop, item.step)
+            if not _BOUNDS.issuperset(map(type, bounds)):
+                return ()
+            items.append(bounds)
+        elif type(item) is int or item is None or item is Ellipsis:
+            items.append(item)
+        else:
+            return ()
+    return _steps(x.type.shape, tuple(items))
+
+
+_BOUNDS = frozenset([int, type(None)])
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _steps(shape: Shape, items: tuple[Item, ...]) -> tuple[Primitive, ...]:
+    """Return the steps of a key without arrays; none where NumPy refuses it."""
+    try:
+        plan = plan_of(shape, items, ())
+    except (IndexError, ValueError):
+        return ()
+    return plan.arrange if plan.region is None else (plan.region, *plan.arrange)
+
+
 def setitem_functional(
     x: Any, key: Any, values: Any, kind: str = "set", unique: bool = False
 ) -> Any:

@@ -127,15 +127,16 @@ TURNING = frozenset(
 
 def settle(name: str, result: Any, operands: tuple[Any, ...], lies: bool = False) -> None:
     """Say of arrays that a function has made how their elements lie, where NumPy does not lay them out in C order."""
-    if isinstance(result, (list, tuple)):
-        for part in result:
-            settle(name, part, operands, lies)
+    if type(result) is not Tracer:
+        if isinstance(result, (list, tuple)):
+            for part in result:
+                settle(name, part, operands, lies)
         return
-    name = name.lstrip("_")
-    if type(result) is not Tracer or len(result.type.shape) < 2 or name in ELEMENTWISE:
+    if len(result.type.shape) < 2:
         return
     memory = result.memory
-    if type(memory) is View or (lies and memory is not None):
+    name = name.lstrip("_")
+    if type(memory) is View or (lies and memory is not None) or name in ELEMENTWISE:
         return
     dense = name in DENSE or (name in STACKED and len(result.type.shape) < 4)
     if name in TURNING or not (dense or all_in_order(operands)):

@@ -18,7 +18,8 @@ from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
 from fungrad.numpy.in_place import put
-from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.elements import element, region
+from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
 from fungrad.numpy.operators import is_operand
@@ -27,14 +28,14 @@ from fungrad.numpy.rules import describe_failure, rule_of
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
     copied,
-    element,
     flat_of,
     in_order,
     of_kind,
     same_array,
+    view_of,
 )
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Reshape
+from fungrad.primitives.shaping import Reshape, permuted
 
 FUNCTIONS = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
@@ -124,7 +125,9 @@ class Methods:
     @property
     def T(self: Any) -> Any:
         """The array with its axes reversed."""
-        return np.transpose(self)
+        if len(self.type.shape) < 2:
+            return np.transpose(self)
+        return view_of(self, permuted(self, range(len(self.type.shape))[::-1]))
 
     @property
     def mT(self: Any) -> Any:
@@ -178,8 +181,9 @@ class Methods:
 
     def __getitem__(self: Any, key: Any) -> Any:
         try:
-            result = getitem(self, key)
-            return element(self, key, result)
+            steps = static_steps(self, key)
+            result = region(self, steps, key) if steps else None
+            return element(self, key, getitem(self, key)) if result is None else result
         except ConcretizationError as error:
             hide_internals(error)
             return selection(self, key, error)

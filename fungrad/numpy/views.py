@@ -83,19 +83,25 @@ def view_of(
     steps = _steps(x, result)
     if steps is None:
         return result
-    shown = _shown(x.type.shape, layout_of(x), steps, "C" if contiguous else None)
+    shown = shown_by(x.type.shape, layout_of(x), steps, "C" if contiguous else None)
     if not writable or always:  # NumPy never copies
-        shown = Shown(True, shown.layout if shown.view else None, False)
-    x.owner.reshaped |= shown.by_layout
+        shown = shown._replace(view=True, layout=shown.layout if shown.view else None, by_layout=False)
+    return as_shown(x, result, steps, shown, writable)
+
+
+def as_shown(x: Tracer, result: Tracer, steps: Steps, shown: Shown, writable: bool) -> Tracer:
+    """Make of `result`, to which `steps` lead from `x`, the view of `x` or the copy that NumPy gives."""
+    if shown.by_layout:
+        x.owner.reshaped = True
     if shown.view is False:
         if result.ndim > 1:
             result.memory = Views(shown.layout)
         return result
-    writable = writable and not any(isinstance(s, Broadcast) for s in steps)
-    return _made_view(x, result, steps, writable, shown.layout, shown.view is None)
+    writable = writable and not shown.repeated
+    return made_view(x, result, steps, writable, shown.layout, shown.view is None)
 
 
-def _made_view(
+def made_view(
     x: Tracer,
     result: Tracer,
     steps: Steps,
@@ -130,90 +136,17 @@ def flat_of(x: Tracer, result: Tracer) -> Tracer:
     return result
 
 
+def seen(x: Tracer, step: Step) -> Layout:
+    """Return the layout of what a step shows of `x`."""
+    return shown_by(x.type.shape, layout_of(x), (form(step),)).layout
+
+
 def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
     """Return sliding windows of `x`, a view that is read-only."""
     result = windows(x)
     if x.owner.rewriting or not x.type.shape:
         return result  # type: ignore[no-any-return]
-    return _made_view(x, result, (windows,), False, _seen(x, windows))
-
-
-def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
-    """Return `result`, the elements ``x[key]``, as what NumPy makes of them: a view, an array of its own or a scalar.
-
-    Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
-    an ellipsis in the key an array.
-    """
-    if not result.type.shape and type(key) is int:
-        return result
-    parts = key if type(key) is tuple else (key,)
-    memory = x.memory
-    ellipsis = traced = False
-    copies = type(memory) is View and memory.flat
-    for part in parts:
-        if part is Ellipsis:
-            ellipsis = True
-        elif type(part) is Tracer:
-            is_index = part.type.dtype.kind in "iu" and is_scalar(part)
-            traced, copies = traced or is_index, copies or not is_index
-        elif type(part) in (np.ndarray, list, tuple):
-            copies = True
-    if not result.type.shape and not ellipsis:
-        return scalar_of(result)
-    if copies:
-        result = same_array(result) if result is x else result
-        if result.ndim > 1 and not x.owner.rewriting:
-            layout = _of_taken(x, parts, result.shape)
-            result.memory = Views(layout)
-    elif not traced:
-        result = view_of(x, result)
-    elif not is_scalar(x) and not x.owner.rewriting:
-        step = at_index(parts)
-        result = _made_view(x, result, (step,), True, _seen(x, step))
-    return array_of(result)
-
-
-def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
-    """Return the layout of ``x[parts]`` where some of the parts are index arrays or masks.
-
-    The axes of the indices lie outermost, whereever they stand; then the others, as they lie in `x`.
-    """
-    layout = layout_of(x)
-    parts = tuple([np.asarray(part) if type(part) in (list, tuple) else part for part in parts])
-    arrays = [part for part in parts if type(part) is np.ndarray or type(part) is Tracer]
-    odd = any(isinstance(part, (bool, np.bool_)) for part in parts)
-    if layout is None or odd or not all(a.ndim and lies_in_order(a) for a in arrays):
-        return None
-    if layout == "C" and len(arrays) == len(parts):
-        return "C"  # the axes of the indices, and behind them those that are left
-    strides = list(fake(x.type.shape, layout).strides)
-    taken = [part.ndim if part.dtype == bool else 1 for part in arrays]
-    used = sum(taken) + sum(isinstance(part, (int, np.integer, slice)) for part in parts)
-    items: list[Any] = []
-    for part in parts:
-        items += [slice(None)] * (x.ndim - used) if part is Ellipsis else [part]
-    if not any(part is Ellipsis for part in parts):
-        items += [slice(None)] * (x.ndim - used)
-    rest: list[int] = []
-    places = []
-    for i, part in enumerate(items):
-        if part is None:
-            rest.append(0)
-        elif type(part) is slice:
-            rest.append(abs(strides.pop(0)) * abs(part.step or 1))
-        else:
-            places.append((i, len(rest)))
-            del strides[: taken.pop(0) if getattr(part, "ndim", 0) else 1]
-    together = places[-1][0] - places[0][0] == len(places) - 1
-    first, count = places[0][1] if together else 0, len(shape) - len(rest)
-    order = sorted(range(len(rest)), key=lambda i: -rest[i])
-    ahead = range(first, first + count)
-    return dense(shape, [*ahead, *[i if i < first else i + count for i in order]])
-
-
-def _seen(x: Tracer, step: Step) -> Layout:
-    """Return the layout of what a step shows of `x`."""
-    return _shown(x.type.shape, layout_of(x), (form(step),)).layout
+    return made_view(x, result, (windows,), False, seen(x, windows))
 
 
 def in_order(x: Tracer, order: Any) -> Tracer:
@@ -221,13 +154,13 @@ def in_order(x: Tracer, order: Any) -> Tracer:
     order = order.upper() if isinstance(order, str) else order
     if order not in ("C", "F") or is_scalar(x):
         return x
-    shown = _shown(x.type.shape, layout_of(x), (), order)
+    shown = shown_by(x.type.shape, layout_of(x), (), order)
     x.owner.reshaped |= shown.by_layout
     if shown.view:
         return x
     copy = same_array(x)
     if shown.view is None:
-        return _made_view(x, copy, (), True, None, True)
+        return made_view(x, copy, (), True, None, True)
     return laid_out_in(copy, order)
 
 
@@ -254,7 +187,7 @@ def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
         return copy
     if order != "A":
         return laid_out_in(copy, order)
-    straight, turned = [_shown(x.type.shape, layout_of(x), (), o).view for o in "CF"]
+    straight, turned = [shown_by(x.type.shape, layout_of(x), (), o).view for o in "CF"]
     if straight is None or turned is None:
         copy.memory = Views(None)
         return copy
@@ -264,7 +197,7 @@ def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
 def read_only(x: Tracer) -> Tracer:
     """Return the new array `x` as one that cannot be written to."""
     root = new_tracer(x.owner, x.variable, x.type)
-    return _made_view(root, x, (), False, layout_of(x))
+    return made_view(root, x, (), False, layout_of(x))
 
 
 def is_scalar(x: Tracer) -> bool:
@@ -350,36 +283,41 @@ class Shown(NamedTuple):
         How the elements of the view, or of the copy, lie.
     by_layout
         Whether with another layout of the array the answer might be another.
+    repeated
+        Whether elements stand in several places of it.
     """
 
     view: bool | None
     layout: Layout
     by_layout: bool
+    repeated: bool
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _shown(
+def shown_by(
     shape: Shape, layout: Layout, steps: Steps, order: Literal["C", "F"] | None = None
 ) -> Shown:
     """Say whether NumPy shows by `steps`, without a copy, an array of a layout.
 
     If there is to be an `order`, "C" or "F": and what they show lies without gaps, in that order.
     """
+    repeated = any(isinstance(step, Broadcast) for step in steps)
     if 0 in shape:
-        return Shown(True, "C", False)
+        return Shown(True, "C", False, repeated)
     by_layout = False
     if order is not None or any(isinstance(step, Reshape) for step in steps):
         possible = [dense(shape, o) for o in orders(len(shape))]
         answers = {_laid_out(fake(shape, lies), steps, order)[0] for lies in possible}
         by_layout = len(answers) > 1
         if layout is None and not by_layout:
-            return Shown(answers.pop(), None, False)
+            return Shown(answers.pop(), None, False, repeated)
     elif layout is None:
-        return Shown(True, None, False)
+        return Shown(True, None, False, repeated)
     if layout is None:
-        return Shown(None, None, True)
+        return Shown(None, None, True, repeated)
     view, found = _laid_out(fake(shape, layout), steps, order)
-    return Shown(view, "C" if found.flags.c_contiguous else found.strides, by_layout)
+    layout = "C" if found.flags.c_contiguous else found.strides
+    return Shown(view, layout, by_layout, repeated)
 
 
 def _laid_out(array: Any, steps: Steps, order: Literal["C", "F"] | None) -> tuple[bool, Any]:
