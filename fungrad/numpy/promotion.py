@@ -260,6 +260,15 @@ def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -
     return trace.lift(x)
 
 
+def brought_to(
+    trace: Recorder, x: Any, dtype: np.dtype[Any], shape: Shape, weak: bool = False
+) -> Tracer:
+    """Return any operand as a tracer of `trace` with `dtype`, broadcast to `shape`."""
+    if type(x) is not Tracer or x.type.dtype != dtype or x.type.weak != weak:
+        x = convert(trace, x, dtype, weak)
+    return x if x.type.shape == shape else broadcast_to(x, shape)  # type: ignore[no-any-return]
+
+
 def _comparable(x: Any, y: Any) -> list[Any]:
     """Return the operands of a comparison; a Python integer beyond the range of the other is infinite."""
     for number, other in ((x, y), (y, x)):
@@ -300,7 +309,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     result = bind(
         primitive,
         [
-            broadcast_to(convert(trace, x, d, weak), shape)
+            brought_to(trace, x, d, shape, weak)
             for x, d in zip(operands, dtypes, strict=True)
         ],
     )
@@ -320,9 +329,7 @@ def ufunc_operands(
     shape = broadcast_shapes(ufunc.__name__, types)
     trace = trace_of(operands)
     assert trace is not None
-    return [
-        broadcast_to(convert(trace, x, d), shape) for x, d in zip(operands, dtypes, strict=True)
-    ]
+    return [brought_to(trace, x, d, shape) for x, d in zip(operands, dtypes, strict=True)]
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
@@ -334,7 +341,7 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
     dtypes, type_ = _where_plan(*[type_of(z) for z in operands])
     trace = trace_of(operands)
     assert trace is not None
-    chosen = [_brought_to(trace, z, d, type_) for z, d in zip(operands, dtypes, strict=True)]
+    chosen = [_chosen(trace, z, d, type_) for z, d in zip(operands, dtypes, strict=True)]
     return like(bind(select, chosen), operands)
 
 
@@ -348,13 +355,13 @@ def _where_plan(
     return (np.dtype(bool), dtype, dtype), ArrayType(shape, dtype)
 
 
-def _brought_to(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> Tracer:
+def _chosen(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> Tracer:
     """Return an operand with `dtype`, in the shape of `type_`."""
     # As of operators, a number is a captured array that takes no memory: one equation less.
     number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc"
     if number and type_.shape and trace.on_host and trace.open:
         return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))
-    return broadcast_to(convert(trace, x, dtype), type_.shape)  # type: ignore[no-any-return]
+    return brought_to(trace, x, dtype, type_.shape)
 
 
 def promote(*operands: Any) -> list[Tracer]:
