@@ -1,0 +1,115 @@
+"""What ``x[key]`` of a traced array is: a view, an array of its own or a scalar, as what NumPy gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.layout import Layout, dense, fake, layout_of
+from fungrad.core.primitive import bind
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import Shape
+from fungrad.numpy.memory import View, Views, lies_in_order
+from fungrad.numpy.steps import Steps, at_index
+from fungrad.numpy.views import (
+    array_of,
+    as_shown,
+    is_scalar,
+    made_view,
+    same_array,
+    scalar_of,
+    seen,
+    shown_by,
+    view_of,
+)
+
+
+def region(x: Tracer, steps: Steps, key: Any) -> Tracer | None:
+    """Return the elements ``x[key]``, to which `steps` lead; None if it takes a look at what `x` is."""
+    if type(key) is int and len(x.type.shape) == 1:  # a scalar, in any case
+        return bind(steps[0], (x,))  # type: ignore[no-any-return]
+    trace, memory = x.owner, x.memory
+    if trace.rewriting or not x.type.shape or (type(memory) is View and memory.flat):
+        return None
+    result = x
+    for step in steps:
+        result = bind(step, (result,))
+    is_array = result.type.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)
+    if result.owner is trace and is_array:
+        shown = shown_by(x.type.shape, layout_of(x), steps)
+        as_shown(x, result, steps, shown, True)
+    return array_of(result) if is_array else result
+
+
+def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
+    """Return `result`, the elements ``x[key]``, as what NumPy makes of them: a view, an array of its own or a scalar.
+
+    Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
+    an ellipsis in the key an array.
+    """
+    if not result.type.shape and type(key) is int:
+        return result
+    parts = key if type(key) is tuple else (key,)
+    memory = x.memory
+    ellipsis = traced = False
+    copies = type(memory) is View and memory.flat
+    for part in parts:
+        if part is Ellipsis:
+            ellipsis = True
+        elif type(part) is Tracer:
+            is_index = part.type.dtype.kind in "iu" and is_scalar(part)
+            traced, copies = traced or is_index, copies or not is_index
+        elif type(part) in (np.ndarray, list, tuple):
+            copies = True
+    if not result.type.shape and not ellipsis:
+        return scalar_of(result)
+    if copies:
+        result = same_array(result) if result is x else result
+        if result.ndim > 1 and not x.owner.rewriting:
+            layout = _of_taken(x, parts, result.shape)
+            result.memory = Views(layout)
+    elif not traced:
+        result = view_of(x, result)
+    elif not is_scalar(x) and not x.owner.rewriting:
+        step = at_index(parts)
+        result = made_view(x, result, (step,), True, seen(x, step))
+    return array_of(result)
+
+
+def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
+    """Return the layout of ``x[parts]`` where some of the parts are index arrays or masks.
+
+    The axes of the indices lie outermost, whereever they stand; then the others, as they lie in `x`.
+    """
+    layout = layout_of(x)
+    parts = tuple([np.asarray(part) if type(part) in (list, tuple) else part for part in parts])
+    arrays = [part for part in parts if type(part) is np.ndarray or type(part) is Tracer]
+    odd = any(isinstance(part, (bool, np.bool_)) for part in parts)
+    if layout is None or odd or not all(a.ndim and lies_in_order(a) for a in arrays):
+        return None
+    if layout == "C" and len(arrays) == len(parts):
+        return "C"  # the axes of the indices, and behind them those that are left
+    strides = list(fake(x.type.shape, layout).strides)
+    taken = [part.ndim if part.dtype == bool else 1 for part in arrays]
+    used = sum(taken) + sum(isinstance(part, (int, np.integer, slice)) for part in parts)
+    items: list[Any] = []
+    for part in parts:
+        items += [slice(None)] * (x.ndim - used) if part is Ellipsis else [part]
+    if not any(part is Ellipsis for part in parts):
+        items += [slice(None)] * (x.ndim - used)
+    rest: list[int] = []
+    places = []
+    for i, part in enumerate(items):
+        if part is None:
+            rest.append(0)
+        elif type(part) is slice:
+            rest.append(abs(strides.pop(0)) * abs(part.step or 1))
+        else:
+            places.append((i, len(rest)))
+            del strides[: taken.pop(0) if getattr(part, "ndim", 0) else 1]
+    together = places[-1][0] - places[0][0] == len(places) - 1
+    first, count = places[0][1] if together else 0, len(shape) - len(rest)
+    order = sorted(range(len(rest)), key=lambda i: -rest[i])
+    ahead = range(first, first + count)
+    return dense(shape, [*ahead, *[i if i < first else i + count for i in order]])
