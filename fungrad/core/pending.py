@@ -59,7 +59,7 @@ def _run_plain(trace: Recording) -> None:
             count = 1
         else:
             program = primitive.callee
-            if not all([_computes(e.primitive) for e in program.equations]):
+            if not all(_computes(e.primitive) for e in program.equations):
                 return
             known, results = _run_program(program, operands, source)
             count = len(program.equations)

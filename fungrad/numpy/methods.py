@@ -17,8 +17,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
-from fungrad.numpy.in_place import put
 from fungrad.numpy.elements import element, region
+from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View

@@ -308,10 +308,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     dtypes, shape, weak = plan
     result = bind(
         primitive,
-        [
-            brought_to(trace, x, d, shape, weak)
-            for x, d in zip(operands, dtypes, strict=True)
-        ],
+        [brought_to(trace, x, d, shape, weak) for x, d in zip(operands, dtypes, strict=True)],
     )
     return like(result, operands)
 

@@ -32,12 +32,11 @@ from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise, 
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.core.types import Shape
-from fungrad.numpy.memory import View, Views, lies_in_order, like
+from fungrad.numpy.memory import View, Views, like
 from fungrad.numpy.steps import (
     SlidingWindows,
     Step,
     Steps,
-    at_index,
     form,
     laid_out,
 )
@@ -85,7 +84,9 @@ def view_of(
         return result
     shown = shown_by(x.type.shape, layout_of(x), steps, "C" if contiguous else None)
     if not writable or always:  # NumPy never copies
-        shown = shown._replace(view=True, layout=shown.layout if shown.view else None, by_layout=False)
+        shown = shown._replace(
+            view=True, layout=shown.layout if shown.view else None, by_layout=False
+        )
     return as_shown(x, result, steps, shown, writable)
 
 
