@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.layout import Layout, dense, fake, layout_of
-from fungrad.core.primitive import bind
+from fungrad.core.primitive import Primitive, bind
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, lies_in_order
-from fungrad.numpy.steps import Steps, at_index
+from fungrad.numpy.steps import at_index
 from fungrad.numpy.views import (
     array_of,
     as_shown,
@@ -25,7 +25,7 @@ from fungrad.numpy.views import (
 )
 
 
-def region(x: Tracer, steps: Steps, key: Any) -> Tracer | None:
+def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
     """Return the elements ``x[key]``, to which `steps` lead; None if it takes a look at what `x` is."""
     if type(key) is int and len(x.type.shape) == 1:  # a scalar, in any case
         return bind(steps[0], (x,))  # type: ignore[no-any-return]
