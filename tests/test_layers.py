@@ -51,7 +51,6 @@ BY_NAME = {
 
 LONG_FILES = {
     "fungrad.core.tracer",
-    "fungrad.programs.loops.loops",
     "fungrad.programs.rules.custom_jvp",
     "fungrad.programs.rules.custom_vjp",
 }

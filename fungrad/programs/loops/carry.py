@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import Closure, NotTraced, try_to_close
 from fungrad.transforms.call import argument_type, as_operand
+
+TypedTree: TypeAlias = tuple[tree.TreeDef, Sequence[ArrayType]]
+"""The structure of a pytree and the types of its leaves."""
 
 
 class Leaves(NamedTuple):
@@ -56,8 +59,8 @@ def have_values(leaves: Sequence[Any]) -> bool:
 def check_same(
     label: str,
     what: tuple[str, str],
-    first: tuple[tree.TreeDef, Sequence[ArrayType]],
-    second: tuple[tree.TreeDef, Sequence[ArrayType]],
+    first: TypedTree,
+    second: TypedTree,
     advice: str | None = None,
 ) -> None:
     """Raise a TypeError unless two results agree in structure, shapes and dtypes.
@@ -80,6 +83,12 @@ def check_same(
     raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice or advice_on_carries(first, second)}")
 
 
+def check_carry(label: str, takes: TypedTree, returns: TypedTree) -> None:
+    """Raise a TypeError unless a step returns the carry as it takes it."""
+    what = f"{label}: the carry must keep its structure, shapes and dtypes"
+    check_same(what, ("takes", "returns"), takes, returns)
+
+
 def _alike(x: ArrayType, y: ArrayType) -> bool:
     return (x.shape, x.dtype) == (y.shape, y.dtype)
 
@@ -100,21 +109,7 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     return returns.update(dtype=np.result_type(number, returns.dtype))
 
 
-def other_start(init: Leaves, result: Leaves) -> list[ArrayType] | None:
-    """Return the types to take the first step again with; None if those of `init` stay.
-
-    A Python number becomes what the loop makes of it, from its first step on.
-    """
-    if result.structure != init.structure:  # an error, which is not found here
-        return None
-    types = list(map(promoted, init.types, result.types))
-    return types if [t.dtype for t in types] != [t.dtype for t in init.types] else None
-
-
-def advice_on_carries(
-    first: tuple[tree.TreeDef, Sequence[ArrayType]],
-    second: tuple[tree.TreeDef, Sequence[ArrayType]],
-) -> str:
+def advice_on_carries(first: TypedTree, second: TypedTree) -> str:
     """Return what to do where a loop takes and returns different carries."""
     if first[0] != second[0]:
         return (
@@ -166,12 +161,7 @@ def close_loop(
         if next_types == types:
             break
         types = next_types
-    check_same(
-        f"{label}: the carry must keep its structure, shapes and dtypes",
-        ("takes", "returns"),
-        (carry.structure, types),
-        (structure, returned),
-    )
+    check_carry(label, (carry.structure, types), (structure, returned))
     return closure, types
 
 
@@ -215,6 +205,47 @@ def unshared(x: Any, type_: ArrayType) -> Any:
     if type_.shape:
         return x.copy()
     return np.asarray(x, type_.dtype)[()] if on_host((x,)) else x
+
+
+class PythonCarry:
+    """What a loop that Python runs hands from step to step.
+
+    Attributes
+    ----------
+    value
+        What the next step takes. Nothing can write to it.
+    types
+        The types of its leaves.
+    started
+        Whether a step has been run.
+    """
+
+    def __init__(self, label: str, init: Leaves) -> None:
+        self.label = label
+        self.init = init
+        self.types = init.types
+        self.value = init.rebuilt(list(map(protected, init.leaves)))
+        self.started = False
+
+    def take(self, returned: Leaves) -> bool:
+        """Take what a step returned; False if the first step is to be run once more: the carry is now of other types.
+
+        A Python number becomes what the loop makes of it, from its first step on.
+        """
+        if not self.started and returned.structure == self.init.structure:
+            self.started = True
+            types = list(map(promoted, self.types, returned.types))
+            if [t.dtype for t in types] != [t.dtype for t in self.types]:
+                self.types = types
+                self.value = self.init.rebuilt(operands_as(self.init.leaves, types))
+                return False
+        check_carry(self.label, (self.init.structure, self.types), returned[1:])
+        self.value = returned.rebuilt(list(map(protected, returned.leaves)))
+        return True
+
+    def result(self) -> Any:
+        """Return the last value, as arrays of its own."""
+        return self.init.rebuilt(list(map(unshared, tree.leaves(self.value), self.types)))
 
 
 class NeedsTracing(Exception):

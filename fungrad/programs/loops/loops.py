@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.backend import namespace
 from fungrad.core.config import jit_disabled
 from fungrad.core.errors import api_boundary, called_with, here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Reshape, expand
+from fungrad.primitives.shaping import Reshape
 from fungrad.primitives.slices import Concatenate, slice_axis
 from fungrad.programs.closing import NotTraced, record
+from fungrad.programs.loops.by_python import Step, scan_by_python
 from fungrad.programs.loops.carry import (
     Leaves,
     NeedsTracing,
     any_tracer,
     as_type,
-    check_same,
     close_loop,
     have_values,
     leaves_of,
     operands_as,
-    other_start,
-    protected,
-    unshared,
-    with_advice,
 )
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import while_loop
 from fungrad.transforms.call import argument_type, check_callable, name_of
 from fungrad.transforms.vmap import vmap
-
-Step = Callable[[Any, Any], tuple[Any, Any]]
 
 
 @api_boundary
@@ -177,7 +170,7 @@ def _run(
     disabled = jit_disabled.get()
     if disabled or not any_tracer([*init.leaves, *rows.leaves]):
         try:
-            result = _in_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
+            result = scan_by_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
         except NeedsTracing:
             result = None
         if result is not None:
@@ -188,7 +181,7 @@ def _run(
         if not have_values([*init.leaves, *rows.leaves, *closed.captured]):
             raise closed.error
         try:
-            result = _in_python(label, step, init, rows, n, reverse, only_arrays=False)
+            result = scan_by_python(label, step, init, rows, n, reverse, only_arrays=False)
         except NeedsTracing as error:
             raise error.reason from None
         assert result is not None  # it is None only where tracers appear in a loop of arrays
@@ -201,111 +194,6 @@ def _run(
     outputs = record(loop, operands)
     of_y = body.structure.children()[1]
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
-
-
-def _in_python(
-    label: str,
-    step: Step,
-    init: Leaves,
-    rows: Leaves,
-    n: int,
-    reverse: bool,
-    only_arrays: bool,
-) -> tuple[Any, Any] | None:
-    """Run a loop in Python, calling `step` with arrays or tracers as they are.
-
-    None if `only_arrays`, but a step gives tracers: then its function closes over some.
-    """
-    stacked = _Stacked(n)
-    carry = init.rebuilt([protected(x) for x in init.leaves])
-    types = init.types
-    order = range(n)
-    first = True
-    for i in reversed(order) if reverse else order:
-        x = rows.rebuilt([protected(leaf[i]) for leaf in rows.leaves])
-        with with_advice(label):
-            result, y = step(carry, x)
-        leaves = leaves_of(result, f"{label}: the carry")
-        if only_arrays and any_tracer([*leaves.leaves, *tree.leaves(y)]):
-            return None
-        if first:
-            first = False
-            promoted_types = other_start(init, leaves)
-            if promoted_types is not None:
-                types = promoted_types
-                carry = init.rebuilt(operands_as(init.leaves, types))
-                result, y = step(carry, x)
-                leaves = leaves_of(result, f"{label}: the carry")
-        _check_carry(label, init.structure, types, leaves)
-        stacked.add(i, y, label)
-        carry = leaves.rebuilt([protected(leaf) for leaf in leaves.leaves])
-    if first:  # no step has run: trace one for the types
-        closed = close_loop(
-            label,
-            step,
-            init,
-            rows.rebuilt([t.update(shape=t.shape[1:]) for t in rows.types]),
-            branch=True,
-        )
-        if isinstance(closed, NotTraced):
-            raise closed.error
-        body, types = closed
-        shapes = body.program.expr.output_types[len(types) :]
-        empty = [np.zeros((0, *t.shape), t.dtype) for t in shapes]
-        results = tree.unflatten(body.structure.children()[1], empty)
-    else:
-        results = stacked.result()
-    last = [unshared(leaf, t) for leaf, t in zip(tree.leaves(carry), types, strict=True)]
-    return init.rebuilt(last), results
-
-
-def _check_carry(
-    label: str, structure: tree.TreeDef, types: Sequence[ArrayType], carry: Leaves
-) -> None:
-    check_same(
-        f"{label}: the carry must keep its structure, shapes and dtypes",
-        ("takes", "returns"),
-        (structure, types),
-        (carry.structure, carry.types),
-    )
-
-
-class _Stacked:
-    """The results of the steps, as they come."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.first: Leaves | None = None
-        self.columns: list[list[Any]] = []
-
-    def add(self, i: int, y: Any, label: str) -> None:
-        """Take the result of step `i`."""
-        leaves = leaves_of(y, f"{label}: the result of a step")
-        if self.first is None:
-            self.first = leaves
-            self.columns = [[None] * self.n for _ in leaves.leaves]
-        check_same(
-            f"{label}: all steps must return results of one structure, shape and dtype",
-            ("first", "later"),
-            (self.first.structure, self.first.types),
-            (leaves.structure, leaves.types),
-            "Convert them to one type, with fungrad.numpy.asarray(..., dtype) say.",
-        )
-        for column, leaf in zip(self.columns, leaves.leaves, strict=True):
-            column[i] = protected(leaf)  # as it is now
-
-    def result(self) -> Any:
-        """Return the results, stacked; there has been a step."""
-        assert self.first is not None
-        return self.first.rebuilt([stack(column) for column in self.columns])
-
-
-def stack(rows: Sequence[Any]) -> Any:
-    """Return arrays or tracers, of one type, stacked along a new axis 0."""
-    if not any(type(x) is Tracer for x in rows):
-        xp = namespace(rows)
-        return xp.stack([xp.asarray(x) for x in rows])
-    return Concatenate(0)(*[expand(1, x, False) for x in rows])
 
 
 @api_boundary

@@ -9,12 +9,12 @@ from fungrad.compile.flow import Until, hoisted
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
-from fungrad.core.errors import MissingRuleError, api_boundary, here
+from fungrad.core.errors import MissingRuleError, api_boundary
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer
 from fungrad.core.tree import TreeDef
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand
@@ -39,18 +39,13 @@ from fungrad.programs.closing import (
     shared,
 )
 from fungrad.programs.effects import quiet
+from fungrad.programs.loops.by_python import check_condition, while_by_python
 from fungrad.programs.loops.carry import (
-    Leaves,
     NeedsTracing,
-    check_same,
     close_loop,
     have_values,
     leaves_of,
     operands_as,
-    other_start,
-    protected,
-    unshared,
-    with_advice,
 )
 from fungrad.programs.loops.lanes import along, is_total, lends, only
 from fungrad.programs.pushing import Pushed, by_series, grouped, through, with_series
@@ -295,7 +290,7 @@ def while_loop(
     init = leaves_of(init_val, f"{label}: init_val")
     if jit_disabled.get() or _run_by_python(init.leaves):
         try:
-            result = _in_python(label, cond_fun, body_fun, init)
+            result = while_by_python(label, cond_fun, body_fun, init)
         except NeedsTracing:
             result = None
         if result is not None:
@@ -306,7 +301,7 @@ def while_loop(
     body, types = closed
     condition = f"{label}: cond_fun"
     cond = close(condition, cond_fun, init.rebuilt(types))
-    _check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
+    check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
     operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
     outputs = record(loop, operands)
@@ -320,60 +315,6 @@ def _run_by_python(leaves: Sequence[Any]) -> bool:
     )
 
 
-def _in_python(
-    label: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Leaves
-) -> tuple[Any] | None:
-    """Run the loop in Python; None if it meets tracers that have no values."""
-    val = init.rebuilt([protected(x) for x in init.leaves])
-    types = list(init.types)
-    first = True
-    while True:
-        with with_advice(label):
-            go_on = cond_fun(val)
-        _check_condition(f"{label}: cond_fun", go_on)
-        if type(go_on) is Tracer:
-            go_on = known_value(go_on)
-            if go_on is None:
-                return None
-        if not go_on:
-            break
-        with with_advice(label):
-            result = leaves_of(body_fun(val), label)
-        if any(type(x) is Tracer and x.owner.values is None for x in result.leaves):
-            return None
-        if first:
-            first = False
-            promoted_types = other_start(init, result)
-            if promoted_types is not None:
-                types = promoted_types
-                val = init.rebuilt(operands_as(init.leaves, types))
-                continue
-        check_same(
-            f"{label}: body_fun must return the structure, shapes and dtypes it takes",
-            ("takes", "returns"),
-            (init.structure, types),
-            (result.structure, result.types),
-        )
-        val = result.rebuilt([protected(x) for x in result.leaves])
-    if first and any(t.weak for t in types):  # no step has run: trace one for the types
-        closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
-        types = types if isinstance(closed, NotTraced) else closed[1]
-    last = leaves_of(val, label)
-    return (init.rebuilt([unshared(x, t) for x, t in zip(last.leaves, types, strict=True)]),)
-
-
 def _result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:
     """Return the type of a result that is one array; the structure of any other."""
     return types[0] if len(types) == 1 and structure.num_nodes == 1 else structure
-
-
-def _check_condition(label: str, result: Any) -> None:
-    try:
-        type_ = type_of(result)
-    except TypeError:
-        type_ = None
-    if type_ is None or type_.shape or type_.dtype != bool:
-        raise TypeError(
-            f"at {here()}\n{label} must return a boolean scalar, got {type_ or result!r}. Write a comparison, "
-            "and fungrad.numpy.all or any for one of arrays."
-        )
