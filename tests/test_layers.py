@@ -51,8 +51,6 @@ BY_NAME = {
 
 LONG_FILES = {
     "fungrad.core.tracer",
-    "fungrad.programs.rules.custom_jvp",
-    "fungrad.programs.rules.custom_vjp",
 }
 """Modules of more than 400 lines, to be parted; none may join them."""
 

@@ -9,31 +9,21 @@ from typing import Any, NamedTuple
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
-from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.moving import may_move
 from fungrad.core.primitive import primitive
-from fungrad.core.tracer import Recorder
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.shaping import full
 from fungrad.programs.closing import (
     NotTraced,
+    Values,
     batched_program,
     close,
-    record,
-    shared,
     some_outputs,
     try_to_close,
 )
 from fungrad.programs.effects import quiet
-from fungrad.programs.rules.rule_tracing import (
-    Lazy,
-    Unusable,
-    check_not_running,
-    kept_with,
-    rule_at_call,
-    running_rule,
-    tracing_rule,
-)
+from fungrad.programs.pushing import Pushed
+from fungrad.programs.rules.custom_derivative import CustomDerivative
+from fungrad.programs.rules.rule_tracing import TracedRule, Unusable, tracing_rule
 from fungrad.programs.rules.rules import (
     OfFunction,
     Pushforward,
@@ -43,50 +33,24 @@ from fungrad.programs.rules.rules import (
     for_outputs,
     is_zero,
     pair,
-    record_at_values,
-    result_at_values_below,
     run_rule,
     shown_type,
-    trace_above,
-    values_below,
     without_tangents,
     zero_like,
 )
-from fungrad.programs.rules.sites import (
-    CustomFunction,
-    Site,
-    is_operand,
-    moved_by,
-    of_trace,
-    top_trace,
-)
+from fungrad.programs.rules.sites import Results, Site
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.call import check_callable
 from fungrad.transforms.stop import stop_gradient
 
 
 @primitive
 class CustomJVP(OfFunction):
-    """A call of a function whose derivative is that of the program `rule`.
-
-    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
-    and its arguments.
-    """
-
-    called: str
-    function: Program
-    rule: Any
-    counts: tuple[int, int]
+    """A call of a function whose derivative is that of the program `rule`."""
 
     name = "custom_jvp"
 
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
+    def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
         rule, given = self.rule, self.split(tangents)[2]
@@ -100,13 +64,6 @@ class CustomJVP(OfFunction):
         if known is None:
             known = computed[:n] if joint else rule.results(n, given, self.called)
         return known, for_outputs(computed[n:], types)
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self.split(batched)
-        function = batched_program(self.function, size, (*captured, *arguments))
-        rule = self.rule.of_batch(size, others, arguments)
-        call = shared(CustomJVP, self.called, function, rule, self.counts)
-        return call(*operands)  # type: ignore[no-any-return]
 
 
 class _Rule(NamedTuple):
@@ -134,7 +91,7 @@ class _Rule(NamedTuple):
         return _Rule(batched_program(self.program, size, flags), self.moving)
 
 
-class custom_jvp(CustomFunction):
+class custom_jvp(CustomDerivative):
     """Give a function a derivative rule of its own, in forward mode. Used as a decorator.
 
     Forward and reverse mode of any order follow from the rule: the tangents it returns are linear in those it is
@@ -177,9 +134,11 @@ class custom_jvp(CustomFunction):
 
     kind = "custom_jvp"
     rules = ("jvp", "symbolic_zeros")
+    definer = "defjvp"
+    primitive = CustomJVP
+    once = True
 
     jvp: Callable[..., Any] | None = None
-    symbolic_zeros = False
 
     @api_boundary
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
@@ -257,96 +216,23 @@ class custom_jvp(CustomFunction):
 
         self.defjvp(jvp, symbolic_zeros=True)
 
-    @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; where it is differentiated, by its rule."""
-        if self.jvp is None:
-            raise AttributeError(
-                f"{self.label} has no rule: define it with {name_of(self.fun)}.defjvp"
-            )
-        args = self.positional(args, kwargs)
-        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
-        args = tuple(
-            [stop_gradient(x) if i in self.nondiff_argnums else x for i, x in enumerate(args)]
-        )
-        if trace is None:
-            result = self.fun(*args)
-            enclosing = top_trace([result])
-            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
-            return result if enclosing is None else self._as_program(enclosing, args)
-        if trace.values is None:
-            return self._as_program(trace, args)
-        moving = any(map(moved_by(trace), tree.leaves(args)))
-        if moving and trace.order > 1:
-            return self._as_program(trace, args)
-        with at_users_lines():  # it is computed now
-            if moving:
-                return self._at_values(trace, args)
-            return result_at_values_below(self, trace, args)
+    def without_derivatives(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        fixed = self.nondiff_argnums
+        return tuple([stop_gradient(x) if i in fixed else x for i, x in enumerate(args)])
 
-    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
-        """Run the rule on the values that the arguments have in `trace`."""
-        check_not_running(self, trace)
-        site, operands = self.site(args, of_trace(trace), moved_by(trace))
-        primals = values_below(trace, operands)
-        structure: list[tree.TreeDef] = []
-        moving = self._moving(site)
+    def run_rule(self, site: Site, values: Values) -> tuple[Any, Values, Values, tree.TreeDef]:
+        moving, rule, structure = self._by_leaves(site)
         types = [tangent_type(site.types[i]) for i in moving]
-
-        def tangents_to_all(*tangents: Any) -> Any:
-            outs, t_outs, out_structure = self.apply(
-                site, primals, dict(zip(moving, tangents, strict=True))
-            )
-            structure.append(out_structure)
-            return outs, t_outs
-
-        with running_rule(self, trace):
-            closed = close(f"the rule of {self.label}", tangents_to_all, *types)
-        above = trace_above(trace, closed.captured)
-        if above is not None:
-            return self._as_program(above, args)
+        closed = close(f"the rule of {self.label}", functools.partial(rule, values), types)
         n = structure[0].num_leaves
         results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
         unread = without_tangents(results, len(closed.captured), f"the rule of {self.label}")
         outs = results(*closed.captured, *unread)
-        recorded = record_at_values(
-            trace, name_of(self.fun), Pushforward(tangents, moving), outs, closed.captured, operands
-        )
-        return tree.unflatten(structure[0], recorded)
+        return Pushforward(tangents, moving), outs, closed.captured, structure[0]
 
-    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
-        """Record the call with the function and its rule as programs."""
-        site, operands = self.site(args, is_operand, may_move)
-        closed = self.closed(site)
-        function = (closed.types, closed.structure)
-        rule: Any = Lazy(self, site, function, kept_with(trace))
-        captured: tuple[Any, ...] = ()
-        if rule_at_call(self, (self.jvp,), trace, operands):
-            with running_rule(self, trace):
-                rule, captured = self.trace_rule(site, function)
-        counts = (len(closed.captured), len(captured))
-        call = shared(CustomJVP, name_of(self.fun), closed.program, rule, counts)
-        outs = record(call, [*closed.captured, *captured, *operands])
-        return tree.unflatten(closed.structure, outs)
-
-    def trace_rule(
-        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """Trace the rule for a call; return it and what it closes over.
-
-        `function` says what the function returns; the results of the rule must be of these types.
-        """
-        structure: list[tree.TreeDef] = []
-        moving = self._moving(site)
-
-        def rule(primals: Any, tangents: Any) -> Any:
-            outs, t_outs, out_structure = self.apply(
-                site, primals, dict(zip(moving, tangents, strict=True))
-            )
-            structure.append(out_structure)
-            return outs, t_outs
-
+    def trace_rule(self, site: Site, function: Results) -> TracedRule:
+        moving, rule, structure = self._by_leaves(site)
         with tracing_rule():
             types = [tangent_type(site.types[i]) for i in moving]
             closure = try_to_close(f"the rule of {self.label}", rule, site.types, types)
@@ -355,6 +241,24 @@ class custom_jvp(CustomFunction):
         n = structure[0].num_leaves
         check_results(closure.types[:n], structure[0], *function, f"the rule of {self.label}")
         return _Rule(closure.program, moving), closure.captured
+
+    def _by_leaves(
+        self, site: Site
+    ) -> tuple[tuple[int, ...], Callable[..., Any], list[tree.TreeDef]]:
+        """Return which operands move, the rule of the leaves of primals and tangents, and a list for what it returns.
+
+        To that list the rule appends the structure of the result.
+        """
+        moving = self._moving(site)
+        structure: list[tree.TreeDef] = []
+
+        def rule(primals: Values, tangents: Values) -> tuple[Values, Values]:
+            tangent_of = dict(zip(moving, tangents, strict=True))
+            outs, t_outs, out_structure = self.apply(site, primals, tangent_of)
+            structure.append(out_structure)
+            return outs, t_outs
+
+        return moving, rule, structure
 
     def _moving(self, site: Site) -> tuple[int, ...]:
         """Return the operands whose tangents the rule is given as arrays."""

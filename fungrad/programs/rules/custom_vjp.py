@@ -12,43 +12,18 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, called_with
-from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.moving import may_move
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.programs.closing import NotTraced, batched_program, record, shared, try_to_close
+from fungrad.programs.closing import NotTraced, Values, batched_program, shared, try_to_close
+from fungrad.programs.pushing import Pushed
 from fungrad.programs.rules.backward import Backward, TracedBackward, trace_backward
-from fungrad.programs.rules.rule_tracing import (
-    Lazy,
-    Unusable,
-    check_not_running,
-    kept_with,
-    rule_at_call,
-    running_rule,
-    tracing_rule,
-)
-from fungrad.programs.rules.rules import (
-    OfFunction,
-    check_results,
-    for_outputs,
-    pair,
-    record_at_values,
-    result_at_values_below,
-    run_rule,
-    trace_above,
-    values_below,
-)
-from fungrad.programs.rules.sites import (
-    CustomFunction,
-    Site,
-    is_operand,
-    moved_by,
-    of_trace,
-    top_trace,
-)
+from fungrad.programs.rules.custom_derivative import CustomDerivative
+from fungrad.programs.rules.rule_tracing import TracedRule, Unusable, tracing_rule
+from fungrad.programs.rules.rules import OfFunction, check_results, for_outputs, pair, run_rule
+from fungrad.programs.rules.sites import Results, Site
 from fungrad.transforms.call import Call, check_callable, name_of
 
 
@@ -95,16 +70,7 @@ class _Rule(NamedTuple):
 
 @primitive
 class CustomVJP(OfFunction):
-    """A call of a function whose derivative in reverse mode is that of `rule`.
-
-    The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
-    and its arguments.
-    """
-
-    called: str
-    function: Program
-    rule: Any
-    counts: tuple[int, int]
+    """A call of a function whose derivative in reverse mode is that of `rule`."""
 
     name = "custom_vjp"
 
@@ -127,13 +93,7 @@ class CustomVJP(OfFunction):
             return None
         return Call(self.called, _saving(self.function, rule, self.counts, captured))
 
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
+    def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
         _, captured, arguments = self.split(operands)
         self.check_closed(tangents)
         rule, computed, given = self.rule, known, self.split(tangents)[2]
@@ -148,13 +108,6 @@ class CustomVJP(OfFunction):
         moved = rule.backward.tangents([*captured[n:], *residuals], given, ())
         types = self.function.expr.output_types
         return outs if known is None else known[: rule.results], for_outputs(moved, types)
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self.split(batched)
-        function = batched_program(self.function, size, (*captured, *arguments))
-        rule = self.rule.of_batch(size, others, arguments)
-        call = shared(CustomVJP, self.called, function, rule, self.counts)
-        return call(*operands)  # type: ignore[no-any-return]
 
 
 def _saving(
@@ -181,7 +134,7 @@ def _saving(
     return Program(record_expr("custom_vjp", forward, every))
 
 
-class custom_vjp(CustomFunction):
+class custom_vjp(CustomDerivative):
     """Give a function a derivative rule of its own, in reverse mode. Used as a decorator.
 
     The rule is a forward pass, which computes the result and keeps what the backward pass needs, and a backward
@@ -225,10 +178,12 @@ class custom_vjp(CustomFunction):
 
     kind = "custom_vjp"
     rules = ("fwd", "bwd", "symbolic_zeros")
+    definer = "defvjp"
+    primitive = CustomVJP
+    once = False
 
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
-    symbolic_zeros = False
 
     @api_boundary
     def defvjp(
@@ -273,71 +228,22 @@ class custom_vjp(CustomFunction):
         self.bwd = bwd
         self.symbolic_zeros = bool(symbolic_zeros)
 
-    @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; where it is differentiated, by its rule."""
-        if self.fwd is None:
-            raise AttributeError(
-                f"{self.label} has no rule: define it with {name_of(self.fun)}.defvjp"
-            )
-        args = self.positional(args, kwargs)
+    def without_derivatives(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for i in sorted(self.nondiff_argnums & {*range(len(args))}):
             if any(type(x) is Tracer for x in tree.leaves(args[i])):
                 raise TypeError(
                     f"{self.label}: the argument {self.argument_name(i)} is in nondiff_argnums, and traced arrays "
                     "cannot be. Leave it out of nondiff_argnums and let bwd return None as its cotangent."
                 )
-        trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
-        if trace is None:
-            result = self.fun(*args)
-            enclosing = top_trace([result])
-            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
-            return result if enclosing is None else self._as_program(enclosing, args)
-        if trace.values is None:
-            return self._as_program(trace, args)
-        with at_users_lines():  # it is computed now
-            if any(map(moved_by(trace), tree.leaves(args))):
-                return self._at_values(trace, args)
-            return result_at_values_below(self, trace, args)
+        return args
 
-    def _at_values(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
-        """Run the forward pass on the values that the arguments have in `trace`."""
-        check_not_running(self, trace)
-        site, operands = self.site(args, of_trace(trace), moved_by(trace))
-        name = name_of(self.fun)
-        with running_rule(self, trace):
-            outs, residuals, structures = self.forward(site, values_below(trace, operands))
-            types = tuple([type_of(x) for x in outs])
-            rule = self.backward(site, types, structures)
-            backward, captured = trace_backward(name, rule, residuals)
-        above = trace_above(trace, [*outs, *residuals, *captured])
-        if above is not None:
-            return self._as_program(above, args)
-        recorded = record_at_values(trace, name, backward, outs, [*captured, *residuals], operands)
-        return tree.unflatten(structures[0], recorded)
+    def run_rule(self, site: Site, values: Values) -> tuple[Any, Values, Values, tree.TreeDef]:
+        outs, residuals, structures = self.forward(site, values)
+        rule = self.backward(site, tuple(map(type_of, outs)), structures)
+        backward, captured = trace_backward(name_of(self.fun), rule, residuals)
+        return backward, outs, [*captured, *residuals], structures[0]
 
-    def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
-        """Record the call with the function and its rule as programs."""
-        site, operands = self.site(args, is_operand, may_move)
-        closed = self.closed(site)
-        function = (closed.types, closed.structure)
-        rule: Any = Lazy(self, site, function, kept_with(trace))
-        captured: tuple[Any, ...] = ()
-        if rule_at_call(self, (self.fwd, self.bwd), trace, operands):
-            with running_rule(self, trace):
-                rule, captured = self.trace_rule(site, function)
-        counts = (len(closed.captured), len(captured))
-        call = shared(CustomVJP, name_of(self.fun), closed.program, rule, counts)
-        outs = record(call, [*closed.captured, *captured, *operands])
-        return tree.unflatten(closed.structure, outs)
-
-    def trace_rule(
-        self, site: Site, function: tuple[tuple[ArrayType, ...], tree.TreeDef]
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """Trace the rule for a call; return it and what it closes over.
-
-        `function` says what the function returns; the results of the rule must be of these types.
-        """
+    def trace_rule(self, site: Site, function: Results) -> TracedRule:
         parts: list[tuple[tree.TreeDef, tree.TreeDef]] = []
 
         def forward(*values: Any) -> Any:

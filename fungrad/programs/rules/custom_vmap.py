@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.moving import may_move
@@ -14,8 +13,9 @@ from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import expand
-from fungrad.programs.closing import close, record
+from fungrad.programs.closing import Values, close, record
 from fungrad.programs.loops.loops import map as loop
+from fungrad.programs.pushing import Pushed
 from fungrad.programs.rules.rules import OfFunction, pair, shown_type
 from fungrad.programs.rules.sites import CustomFunction, Site, is_operand, top_trace
 from fungrad.rewrite.linearize import push_forward
@@ -80,18 +80,7 @@ class CustomVmap(OfFunction):
     The rule gets the arguments alone.
     """
 
-    called: str
-    function: Program
-    rule: _Rule
-    counts: tuple[int, int]
-
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
+    def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
         outs, moved = push_forward(self.function.expr, operands, tangents)
         return (outs if known is None else known), moved
 
@@ -142,6 +131,7 @@ class custom_vmap(CustomFunction):
 
     kind = "custom_vmap"
     rules = ("vmap_rule",)
+    definer = "def_vmap"
 
     vmap_rule: Callable[..., Any] | None = None
 
@@ -182,16 +172,13 @@ class custom_vmap(CustomFunction):
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; under `vmap`, by its rule."""
-        if self.vmap_rule is None:
-            raise AttributeError(
-                f"{self.label} has no rule: define it with {name_of(self.fun)}.def_vmap"
-            )
         args = self.positional(args, kwargs)
         trace = top_trace(args)
         if trace is None or trace.values is not None:
             return self.fun(*args)
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
+        assert self.vmap_rule is not None
         rule = _Rule(self.vmap_rule, f"the vmap rule of {self.label}", site, closed.structure)
         call = CustomVmap(name_of(self.fun), closed.program, rule, (len(closed.captured), 0))
         return tree.unflatten(closed.structure, record(call, [*closed.captured, *operands]))

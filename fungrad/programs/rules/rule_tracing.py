@@ -13,11 +13,10 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fungrad.core import tree
 from fungrad.core.axes import open_axes
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ConcretizationError, LeakedTracerError, here
@@ -25,9 +24,11 @@ from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Recorder, Tracer
-from fungrad.core.types import ArrayType
-from fungrad.programs.rules.sites import Site
+from fungrad.programs.rules.sites import Results, Site
 from fungrad.transforms.call import name_of
+
+TracedRule: TypeAlias = tuple[Any, tuple[Any, ...]]
+"""A rule, and what it closes over."""
 
 _depth = state_variable("depth", 0)
 
@@ -162,15 +163,15 @@ class Lazy:
 
     owner: Any
     site: Site
-    function: tuple[tuple[ArrayType, ...], tree.TreeDef]
+    function: Results
     trace: int
     maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
 
     @cached_property
-    def _rules(self) -> dict[tuple[bool, ...], tuple[Any, tuple[Any, ...]]]:
+    def _rules(self) -> dict[tuple[bool, ...], TracedRule]:
         return {}
 
-    def rule_for(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
+    def rule_for(self, perturbed: Sequence[bool]) -> TracedRule:
         """Return the rule, for tangents of the operands in `perturbed`, and the arrays that it closes over."""
         if not self.owner.symbolic_zeros:  # then it does not want to know
             perturbed = [True] * len(perturbed)
@@ -180,7 +181,7 @@ class Lazy:
             rule = self._rules[key] = self._trace_rule(key)
         return rule
 
-    def _trace_rule(self, perturbed: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
+    def _trace_rule(self, perturbed: tuple[bool, ...]) -> TracedRule:
         site = dataclasses.replace(self.site, perturbed=perturbed)
         rule, captured = self.owner.trace_rule(site, self.function)
         if isinstance(rule, Unusable):
@@ -202,7 +203,7 @@ class Unusable(NamedTuple):
 
     message: str
 
-    def rule_for(self, perturbed: Sequence[bool]) -> tuple[Any, tuple[Any, ...]]:
+    def rule_for(self, perturbed: Sequence[bool]) -> TracedRule:
         """Raise the error: now the rule is needed."""
         raise ConcretizationError(self.message)
 

@@ -1,14 +1,4 @@
-"""How a rule is applied: what functions with rules of their own share.
-
-Where the arguments have values (under `grad`, `vjp`, `jvp`), the rule is run at the call, on the values one
-level down: these are arrays, or tracers of an enclosing transform. So rules may look at values like any
-Python, and every order of derivative is a call of the function one level further down. What comes of it is
-recorded as one equation, `AtValues`: results that are known, and a tangent that is linear.
-
-Where they have none (under `jit` and `vmap`, in the body of a loop), the function is traced at the call to a
-program, with what it closes over as operands. Its rule is left `Lazy`, to be traced when a tangent is asked for, unless that
-would be too late: see `rule_tracing.py`.
-"""
+"""What rules of one's own are given and return, and the primitive of a call that has one."""
 
 from __future__ import annotations
 
@@ -20,19 +10,15 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.backend import as_result, namespace
-from fungrad.core.config import settings
 from fungrad.core.expr import Expr
-from fungrad.core.nesting import trace_of
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, family
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import Recorder, Tracer
 from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.programs.analysis import batched_outputs, reaches
-from fungrad.programs.closing import OfPrograms, batched_program, memoized, shared
+from fungrad.programs.closing import OfPrograms, batched_program, memoized
 from fungrad.programs.rules.rule_tracing import closed_over
-from fungrad.programs.rules.sites import moved_by, of_trace
 from fungrad.rewrite.linearize import or_zeros, push_forward
 from fungrad.rewrite.transpose import pull_back
 from fungrad.transforms.call import as_operand
@@ -82,32 +68,6 @@ class SymbolicZero:
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval})"
-
-
-def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
-    """Return what tracers of `trace`, which has values, stand for one level down.
-
-    Arrays become read-only: the trace itself goes on with them.
-    """
-    trace.evaluate()
-    known: Any = trace.values
-    values = [known[x.variable] for x in operands]
-    for value in values:
-        if type(value) is np.ndarray:
-            value.flags.writeable = False
-    return values
-
-
-def result_at_values_below(owner: Any, trace: Recorder, args: tuple[Any, ...]) -> Any:
-    """Return the result of a call that `trace` does not differentiate: that of what its arguments stand for."""
-    site, operands = owner.site(args, of_trace(trace), moved_by(trace))
-    result = owner(*site.call(site.arguments(values_below(trace, operands))))
-    return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
-
-
-def trace_above(trace: Recorder, values: Iterable[Any]) -> Recorder | None:
-    """Return the innermost trace of `values` if it is within `trace`; what closes over its tracers belongs there."""
-    return trace_of([x for x in values if type(x) is Tracer and x.owner.level > trace.level])
 
 
 def zero_like(x: Any, symbolic: bool) -> Any:
@@ -174,6 +134,7 @@ def check_results(
         )
 
 
+@family
 class OfFunction(OfPrograms):
     """A call of a function that has a rule: everything but what the rule is for.
 
@@ -183,6 +144,7 @@ class OfFunction(OfPrograms):
 
     called: str
     function: Program
+    rule: Any
     counts: tuple[int, int]
 
     pushes = True
@@ -212,6 +174,12 @@ class OfFunction(OfPrograms):
         given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
         cts = iter(pull_back(self.function.expr, given, ct))
         return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        captured, others, arguments = self.split(batched)
+        function = batched_program(self.function, size, (*captured, *arguments))
+        rule = self.rule.of_batch(size, others, arguments)
+        return self.replaced(function=function, rule=rule)(*operands)  # type: ignore[no-any-return]
 
     def check_closed(self, tangents: Sequence[Any]) -> None:
         """Raise a TypeError if what the function or its rule closes over has a tangent."""
@@ -246,88 +214,6 @@ class Pushforward(NamedTuple):
         """Return the tangents of the inexact outputs."""
         given = [or_zeros(tangents[i], tangent_type(types[i])) for i in self.moving]
         return run_rule(self.program.expr, [*consts, *given])
-
-
-@primitive
-class OfRule(Primitive):
-    """A value that a rule has computed at its call: the operand. Where NaNs are looked for, it is seen to be one."""
-
-    called: str
-
-    linear = (0,)
-    relays = True
-
-    def abstract_eval(self, x: ArrayType) -> ArrayType:
-        return x
-
-    def impl(self, xp: Any, x: Any) -> Any:
-        return xp.array(x)
-
-    def transpose(self, ct: Any, x: Any) -> tuple[Any, ...]:
-        return (ct,)
-
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return self(x)
-
-
-@primitive
-class AtValues(OfPrograms):
-    """Results of a function that its rule has computed from values, with tangents that are linear.
-
-    The operands are the results, then what `rule` holds on to, then the arguments of the function.
-    Its results are known when it is recorded, so only its tangents are ever computed.
-    """
-
-    called: str
-    rule: Any
-    outs: int
-    consts: int
-    watched: bool
-
-    pushes = True
-    effect = False  # what the rule prints of tangents, it prints where these are computed
-    can_fail = False  # and it fails there
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple(map(tangent_type, types[: self.outs]))
-
-    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        return operands[: self.outs]
-
-    def push(
-        self,
-        tangents: tuple[Any, ...],
-        operands: tuple[Any, ...],
-        known: Sequence[Any] | None,
-        joint: bool,
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        n = self.outs + self.consts
-        if any(t is not None for t in tangents[:n]):
-            raise TypeError(closed_over(self.called))
-        outs = operands[: self.outs] if known is None else known[: self.outs]
-        types = [type_of(x) for x in operands[n:]]
-        consts = operands[self.outs : n]
-        if self.watched:  # else a NaN among them would be one that the user has given
-            consts = tuple([OfRule(f"rule of {self.called}")(x) for x in consts])
-        pushed = self.rule.tangents(consts, tangents[n:], types)
-        return outs, for_outputs(pushed, [type_of(x) for x in outs])
-
-
-def record_at_values(
-    trace: Recorder,
-    name: str,
-    rule: Any,
-    outs: Sequence[Any],
-    consts: Sequence[Any],
-    operands: Sequence[Any],
-) -> Sequence[Any]:
-    """Record `AtValues` in a trace with values; return its results."""
-    trace.evaluate()
-    applied = shared(AtValues, name, rule, len(outs), len(consts), settings.get().watched)
-    results: Sequence[Any] = trace.record(applied, [*outs, *consts, *operands])
-    # Nothing is to be computed, and in an enclosing trace this would be no equation at all.
-    trace.settle(len(operands))
-    return results
 
 
 def batched_and_summed(

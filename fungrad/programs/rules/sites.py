@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 from fungrad.compile.keeping import Keeper
 from fungrad.core import tree
@@ -20,6 +20,9 @@ from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_typ
 from fungrad.programs.closing import Closure, close
 from fungrad.transforms.argnums import exactly, names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
+
+Results: TypeAlias = tuple[tuple[ArrayType, ...], tree.TreeDef]
+"""What a function returns: the types of the leaves and the structure."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +104,14 @@ class Site:
 class CustomFunction(Portable, Keeper, abc.ABC):
     """Base of the decorators that give a function rules of its own."""
 
-    kind: str
+    kind: ClassVar[str]
+    """What the decorator is called."""
+
+    rules: ClassVar[tuple[str, ...]]
+    """The names of the attributes that hold what has been defined; the first is None until then."""
+
+    definer: ClassVar[str]
+    """The method that defines it."""
 
     @api_boundary
     def __init__(
@@ -122,9 +132,6 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         parameters = self._signature.parameters.values() if self._signature else ()
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._plain = len(parameters) if all(p.kind in by_position for p in parameters) else -1
-
-    rules: tuple[str, ...] = ()
-    """The names of the attributes that hold what has been defined."""
 
     origin: tuple[Callable[..., Any], Callable[..., Any]] | None = None
     """The function that made this, and of what, if it was not the class itself."""
@@ -167,7 +174,11 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         return frozenset(numbers)
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments by position, with the defaults of those that are left out."""
+        """Return the arguments of a call by position, with the defaults of those that are left out."""
+        if getattr(self, self.rules[0]) is None:
+            raise AttributeError(
+                f"{self.label} has no rule: define it with {name_of(self.fun)}.{self.definer}"
+            )
         if len(args) == self._plain and not kwargs:
             return args  # the commonest call: binding takes longer than some functions do
         if self._signature is None:
@@ -262,16 +273,6 @@ def _with_rules(
 def top_trace(args: Any) -> Recorder | None:
     """Return the innermost trace that leaves of `args` belong to; None if there is none."""
     return trace_of(tree.leaves(args))
-
-
-def of_trace(trace: Recorder) -> Callable[[Any], bool]:
-    """Return the test for tracers of `trace`."""
-    return lambda x: type(x) is Tracer and x.owner is trace
-
-
-def moved_by(trace: Recorder) -> Callable[[Any], bool]:
-    """Return the test for what `trace` itself may differentiate by."""
-    return lambda x: type(x) is Tracer and x.owner is trace and trace.moves(x.variable, True)
 
 
 def is_operand(x: Any) -> bool:
