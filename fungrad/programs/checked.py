@@ -12,9 +12,10 @@ from fungrad.core.checks import collecting
 from fungrad.core.config import setting, settings
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType, array_type, tangent_type
-from fungrad.programs.closing import OfPrograms, tangent
+from fungrad.programs.analysis import placed
+from fungrad.programs.closing import tangent
 from fungrad.programs.effects import quiet
-from fungrad.programs.one_by_one import one_by_one
+from fungrad.programs.one_by_one import Iterative
 
 LENGTH = 512
 """Bytes of a message: an array has a length that is known beforehand."""
@@ -34,7 +35,7 @@ def decoded(text: np.ndarray[Any, Any]) -> str:
 
 
 @primitive
-class Checked(OfPrograms):
+class Checked(Iterative):
     """Run `program`, collecting failures of `kinds`; the results are the first one's message and the outputs.
 
     Where an index out of bounds has ended the run, the outputs are zeros.
@@ -68,12 +69,9 @@ class Checked(OfPrograms):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         moving = [i for i, t in enumerate(tangents) if t is not None]
         derivative = quiet(tangent(self.program, moving))
-        pushed = iter(derivative(*operands, *[tangents[i] for i in moving]))
-        outputs = self.program.expr.output_types
-        return (None, *[next(pushed) if t.inexact else None for t in outputs])
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
+        pushed = derivative(*operands, *[tangents[i] for i in moving])
+        types = self.program.expr.output_types
+        return (None, *placed(pushed, [i for i, t in enumerate(types) if t.inexact], len(types)))
 
 
 def _text(failure: Exception) -> str:

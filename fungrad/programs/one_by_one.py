@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import ReduceSum, zeros_like
-from fungrad.programs.closing import OfPrograms, shared
+from fungrad.programs.analysis import placed
+from fungrad.programs.closing import OfPrograms, Values, shared
 from fungrad.rewrite.batch import batch_expr
 
 
@@ -24,8 +25,15 @@ def one_by_one(
     return shared(OneByOne, inner, size, batched)(*operands)  # type: ignore[no-any-return]
 
 
+class Iterative(OfPrograms):
+    """A primitive that runs a batch one call after the other."""
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        return one_by_one(self, size, batched, operands)
+
+
 @primitive
-class OneByOne(OfPrograms):
+class OneByOne(Iterative):
     """Run `inner`, which has several results, in a loop over axis 0 of the operands in `batched`.
 
     Every rule is the batch of the rule of `inner`.
@@ -39,10 +47,12 @@ class OneByOne(OfPrograms):
         of_one = self.inner.infer(self._unbatched(types))
         return tuple(t.update(shape=(self.size, *t.shape)) for t in of_one)
 
-    def _unbatched(self, types: Sequence[ArrayType]) -> tuple[ArrayType, ...]:
+    def _unbatched(
+        self, types: Sequence[ArrayType], batched: Sequence[bool] = ()
+    ) -> tuple[ArrayType, ...]:
+        flags = batched or self.batched
         return tuple(
-            t.update(shape=t.shape[1:]) if b else t
-            for t, b in zip(types, self.batched, strict=True)
+            [t.update(shape=t.shape[1:]) if b else t for t, b in zip(types, flags, strict=True)]
         )
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
@@ -59,62 +69,51 @@ class OneByOne(OfPrograms):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         moving = [i for i, t in enumerate(tangents) if t is not None]
-        n = len(operands)
-        alive: list[int] = []
+        n, m = len(operands), len(operands) + len(out)
 
-        def rule(*arguments: Any) -> list[Any]:
-            given: list[Any] = [None] * n
-            for i, t in zip(moving, arguments[n + len(out) :], strict=True):
-                given[i] = t
-            t_outs = self.inner.jvp(tuple(given), arguments[n : n + len(out)], *arguments[:n])
-            alive.extend([i for i, t in enumerate(t_outs) if t is not None])
-            return [t for t in t_outs if t is not None]
+        def rule(*arguments: Any) -> Values:
+            given = tuple(placed(arguments[m:], moving, n))
+            return self.inner.jvp(given, arguments[n:m], *arguments[:n])  # type: ignore[no-any-return]
 
-        types = self._unbatched([type_of(x) for x in operands])
-        results = self.inner.infer(types)
-        expr = record_expr(
-            "jvp", rule, [*types, *results, *[tangent_type(types[i]) for i in moving]]
-        )
+        values = [*operands, *out, *[tangents[i] for i in moving]]
         flags = [*self.batched, *[True] * len(out), *[self.batched[i] for i in moving]]
-        axes = [0 if b else None for b in flags]
-        program = Program(batch_expr(expr, self.size, axes, [0] * len(alive)))
-        pushed = program(*operands, *out, *[tangents[i] for i in moving])
-        t_out: list[Any] = [None] * len(out)
-        for i, t in zip(alive, pushed, strict=True):
-            t_out[i] = t
-        return tuple(t_out)
+        return tuple(self._mapped("jvp", rule, values, flags))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         known = [i for i, x in enumerate(operands) if not isinstance(x, Linear)]
         types = self._unbatched([x.type if isinstance(x, Linear) else type_of(x) for x in operands])
         present = [i for i, c in enumerate(ct) if c is not None]
-        alive: list[int] = []
 
-        def rule(*arguments: Any) -> list[Any]:
-            given: list[Any] = [Linear(t) for t in types]
-            for i, x in zip(known, arguments[: len(known)], strict=True):
+        def rule(*arguments: Any) -> Values:
+            given: list[Any] = list(map(Linear, types))
+            for i, x in zip(known, arguments):
                 given[i] = x
-            cts: list[Any] = [None] * len(ct)
-            for i, c in zip(present, arguments[len(known) :], strict=True):
-                cts[i] = c
-            pulled = self.inner.transpose(tuple(cts), *given)
-            alive.extend([i for i, x in enumerate(pulled) if x is not None])
-            return [x for x in pulled if x is not None]
+            cts = placed(arguments[len(known) :], present, len(ct))
+            return self.inner.transpose(tuple(cts), *given)
 
-        results = self.inner.infer(types)
-        of_ct = [tangent_type(results[i]) for i in present]
-        expr = record_expr("transpose", rule, [*[types[i] for i in known], *of_ct])
+        values = [*[operands[i] for i in known], *[ct[i] for i in present]]
         flags = [*[self.batched[i] for i in known], *[True] * len(present)]
-        axes = [0 if b else None for b in flags]
-        program = Program(batch_expr(expr, self.size, axes, [0] * len(alive)))
-        pulled = program(*[operands[i] for i in known], *[ct[i] for i in present])
-        cts: list[Any] = [None] * len(operands)
-        for i, x in zip(alive, pulled, strict=True):
-            cts[i] = x if self.batched[i] else ReduceSum((0,))(x)
-        return tuple(cts)
+        pulled = self._mapped("transpose", rule, values, flags)
+        return tuple(
+            [x if x is None or b else ReduceSum((0,))(x) for x, b in zip(pulled, self.batched)]
+        )
 
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
+    def _mapped(
+        self, label: str, rule: Callable[..., Values], values: Values, batched: Sequence[bool]
+    ) -> list[Any]:
+        """Return the results of a rule for a batch, in `values` that are `batched`; None where the rule returns that."""
+        found: list[Any] = []
+
+        def present(*arguments: Any) -> list[Any]:
+            found.extend(rule(*arguments))
+            return [x for x in found if x is not None]
+
+        types = self._unbatched([type_of(x) for x in values], batched)
+        expr = record_expr(label, present, types)
+        axes = [0 if b else None for b in batched]
+        program = Program(batch_expr(expr, self.size, axes, [0] * len(expr.outputs)))
+        results = iter(program(*values))
+        return [None if x is None else next(results) for x in found]
 
 
 def or_zero(ct: Any, like: Any) -> Any:

@@ -18,8 +18,9 @@ from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, tangent_type, type_of
 from fungrad.primitives.shaping import expand
+from fungrad.programs.analysis import placed
 from fungrad.programs.closing import NotTraced, OfPrograms, memoized, shared, try_to_close
-from fungrad.programs.one_by_one import one_by_one
+from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.programs.rules.rules import (
     SymbolicZero,
@@ -198,10 +199,7 @@ class SparseBackward:
         types = self.backward.cotangents
 
         def sparse(res: Any, cts: Any) -> Any:
-            given: list[Any] = [None] * len(types)
-            for i, c in zip(present, cts, strict=True):
-                given[i] = c
-            return self.backward(res, given)
+            return self.backward(res, placed(cts, present, len(types)))
 
         given, closure = _trace(sparse, self.backward, self.residuals, [types[i] for i in present])
         if isinstance(closure, NotTraced):
@@ -281,7 +279,7 @@ class CustomTangent(OfPrograms):
             captured = self.consts - len(rule.sparse_rule.residuals)
             pulled = rule.sparse_rule.pulled(consts[captured:], ct)
         else:
-            cts = [or_zeros(c, t) for c, t in zip(ct, self.abstract_eval(), strict=True)]
+            cts = map(or_zeros, ct, self.abstract_eval())
             pulled = dict(zip(rule.given, rule.program(*consts, *cts), strict=True))
         linear_cts = [pulled.get(i) for i in self.moving]
         back = [
@@ -294,7 +292,7 @@ class CustomTangent(OfPrograms):
         tangents = [expand(size, x, b) for x, b in zip(operands[n:], batched[n:], strict=True)]
         none = (False,) * (1 + max((*self.rule.given, -1)))
         rule = self.rule.of_batch(size, batched[:n], none, len(self.abstract_eval()))
-        return shared(CustomTangent, rule, self.moving, n)(*operands[:n], *tangents)  # type: ignore[no-any-return]
+        return self.replaced(rule=rule)(*operands[:n], *tangents)  # type: ignore[no-any-return]
 
 
 _NO_FORWARD = (
@@ -305,7 +303,7 @@ _NO_FORWARD = (
 
 
 @primitive
-class BackwardOnValues(OfPrograms):
+class BackwardOnValues(Iterative):
     """A backward rule that could not be traced; called with arrays when the program runs."""
 
     called: str
@@ -337,9 +335,6 @@ class BackwardOnValues(OfPrograms):
             "derivative itself. Write it without asking for values (with fungrad.numpy.where, say) to "
             "differentiate it once more."
         )
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
 
 
 _ENCLOSED = (

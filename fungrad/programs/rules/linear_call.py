@@ -12,6 +12,7 @@ from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand
+from fungrad.programs.analysis import placed
 from fungrad.programs.closing import OfPrograms, batched_program, close, record, shared, tangent
 from fungrad.rewrite.linearize import or_zeros
 from fungrad.transforms.call import as_operand, name_of
@@ -47,17 +48,14 @@ class LinearCall(OfPrograms):
         n = sum(self.counts)
         consts, _, linear = self._split(operands)
         moved, _, t_linear = self._split(tangents)
-        inexact = [i for i, t in enumerate(self.abstract_eval()) if t.inexact]
+        types = self.abstract_eval()
         t_outs: list[Any] = [None] * len(out)
         moving = [i for i, t in enumerate(moved) if t is not None]
         if moving:
             pushed = tangent(self.function, moving)(*consts, *linear, *[moved[i] for i in moving])
-            for i, t in zip(inexact, pushed, strict=True):
-                t_outs[i] = t
+            t_outs = placed(pushed, [i for i, t in enumerate(types) if t.inexact], len(out))
         if any(t is not None for t in t_linear):
-            given = [
-                or_zeros(t, tangent_type(type_of(x))) for t, x in zip(t_linear, linear, strict=True)
-            ]
+            given = [or_zeros(t, tangent_type(type_of(x))) for t, x in zip(t_linear, linear)]
             for i, t in enumerate(self(*operands[:n], *given)):
                 t_outs[i] = t if t_outs[i] is None else add(t_outs[i], t)
         return tuple(t_outs)
@@ -67,10 +65,9 @@ class LinearCall(OfPrograms):
         if any(isinstance(x, Linear) for x in operands[:n]):
             raise self.missing("transpose")
         f, t, r = self.counts
-        cts = [or_zeros(c, type_) for c, type_ in zip(ct, self.abstract_eval(), strict=True)]
         backward = shared(LinearCall, self.transposed, self.function, (t, f, r))
         consts = (*operands[f : f + t], *operands[:f], *operands[f + t : n])
-        pulled = backward(*consts, *cts)
+        pulled = backward(*consts, *map(or_zeros, ct, self.abstract_eval()))
         back = [x if isinstance(o, Linear) else None for x, o in zip(pulled, operands[n:])]
         return (*[None] * n, *back)
 
@@ -82,7 +79,7 @@ class LinearCall(OfPrograms):
         function = batched_program(self.function, size, (*consts, *(True,) * len(linear)))
         count = len(self.function.expr.outputs)
         transposed = batched_program(self.transposed, size, (*others, *(True,) * count))
-        call = shared(LinearCall, function, transposed, self.counts)
+        call = self.replaced(function=function, transposed=transposed)
         return call(*operands[:n], *linear)  # type: ignore[no-any-return]
 
 

@@ -74,10 +74,10 @@ class LinearSolve(OfPrograms):
             rhs = [or_zero(t, x) for t, x in zip(t_b, b, strict=True)]
         solve, constants = for_tangents(self.solve, constants)
         back_solve, others = for_tangents(self.transpose_solve, others)
-        operands = (*matrix, *constants, *others)
         counts = (len(matrix), len(constants), len(others))
-        system = shared(LinearSolve, self.matvec, solve, back_solve, counts, self.symmetric)
-        return (*system(*operands, *rhs)[:n], *[None] * (len(out) - n))
+        system = self.replaced(solve=solve, transpose_solve=back_solve, counts=counts)
+        solved = system(*matrix, *constants, *others, *rhs)
+        return (*solved[:n], *[None] * (len(out) - n))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         matrix, constants, others, b = self._split(operands)
@@ -89,13 +89,15 @@ class LinearSolve(OfPrograms):
                 "transpose_solve, or symmetric=True if the matrix is symmetric"
             )
         matvec = self.matvec if self.symmetric else transposed(self.matvec, len(matrix))
-        counts = (len(matrix), len(others), len(constants))
-        system = shared(
-            LinearSolve, matvec, self.transpose_solve, self.solve, counts, self.symmetric
+        system = self.replaced(
+            matvec=matvec,
+            solve=self.transpose_solve,
+            transpose_solve=self.solve,
+            counts=(len(matrix), len(others), len(constants)),
         )
         rhs = [or_zero(c, x) for c, x in zip(ct, b, strict=False)]
         solved = system(*matrix, *others, *constants, *rhs)
-        return (*[None] * sum(counts), *solved[: len(b)])
+        return (*[None] * sum(self.counts), *solved[: len(b)])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         solvers = (self.solve, self.transpose_solve)
@@ -108,7 +110,7 @@ class LinearSolve(OfPrograms):
             batched_program(p, size, (*f, *every)) if isinstance(p, Program) else None
             for p, f in zip((self.matvec, *solvers), flags, strict=True)
         ]
-        system = shared(LinearSolve, matvec, solve, back_solve, self.counts, self.symmetric)
+        system = self.replaced(matvec=matvec, solve=solve, transpose_solve=back_solve)
         rhs = [expand(size, x, f) for x, f in zip(b, of_b, strict=True)]
         return system(*[x for group in captured for x in group], *rhs)  # type: ignore[no-any-return]
 

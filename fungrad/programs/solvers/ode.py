@@ -24,8 +24,8 @@ from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
 from fungrad.primitives.shaping import Broadcast, full, zeros_like
 from fungrad.primitives.slices import Concatenate, Reverse, index_axis, slice_axis
-from fungrad.programs.closing import OfPrograms, batched_program, memoized, shared
-from fungrad.programs.one_by_one import one_by_one, or_zero
+from fungrad.programs.closing import batched_program, memoized, shared
+from fungrad.programs.one_by_one import Iterative, or_zero
 from fungrad.programs.solvers.initial_value import Options, integrate
 from fungrad.programs.solvers.layout import as_reals, from_reals
 from fungrad.rewrite.linearize import jvp_expr, linearize_expr, or_zeros
@@ -44,7 +44,7 @@ TRANSPOSED = {INITIAL: FINAL, JUMP: ALL, RESET: ALL}
 
 
 @primitive
-class Flow(OfPrograms):
+class Flow(Iterative):
     """Integrate the equation ``z' = rhs(*captured, *z, t)`` over a grid of at least two times.
 
     The operands are the `captured` first arrays that `rhs` takes, the times, and an input for each state
@@ -117,8 +117,7 @@ class Flow(OfPrograms):
         """Return the same flow with all states read at all times."""
         if all(out == ALL for out in self.outs):
             return self
-        outs = (ALL,) * len(self.outs)
-        return shared(Flow, self.rhs, self.captured, self.ins, outs, self.options)
+        return self.replaced(outs=(ALL,) * len(self.outs))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         t_captured, t_times, t_inputs = self.split(tangents)
@@ -187,12 +186,9 @@ class Flow(OfPrograms):
             inputs.append(u)
         return tuple(ins), inputs
 
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
-
 
 @primitive
-class FlowTangent(OfPrograms):
+class FlowTangent(Iterative):
     """The derivative of a `Flow`: tangents of its states.
 
     The operands are those of the flow; then tangents of what `rhs` captures, at the positions `moving`; then
@@ -244,7 +240,7 @@ class FlowTangent(OfPrograms):
         reverse = Reverse((0,))
         # Backwards, the states start each interval from what they had been there.
         resets = [reverse(x) for x in flow.reading_all()(*given)]
-        cts = [full(t, 0) if c is None else c for c, t in zip(ct, types, strict=True)]
+        cts = map(or_zeros, ct, types)
         of_adjoints = [
             reverse(c) if out == ALL else c for c, out in zip(cts, flow.outs, strict=True)
         ]
@@ -271,9 +267,6 @@ class FlowTangent(OfPrograms):
             reverse(x) if out == ALL else x for x, out in zip(pulled[:k], outs, strict=True)
         ]
         return (*[None] * len(given), *pulled[k:], *of_inputs)
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
 
 
 @memoized

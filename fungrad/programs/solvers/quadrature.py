@@ -13,10 +13,11 @@ from fungrad.core.backend import to_device, to_host
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, array_type, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg
-from fungrad.primitives.shaping import Broadcast, full
-from fungrad.programs.closing import OfPrograms, memoized, shared, tangent, transposed
-from fungrad.programs.one_by_one import one_by_one
+from fungrad.primitives.shaping import Broadcast
+from fungrad.programs.closing import memoized, shared, tangent, transposed
+from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.solvers.layout import as_reals, from_reals
+from fungrad.rewrite.linearize import or_zeros
 
 ERROR = array_type((), np.dtype(float))
 
@@ -31,7 +32,7 @@ class Options:
 
 
 @primitive
-class Integral(OfPrograms):
+class Integral(Iterative):
     """Integrate ``integrand(*captured, x)`` over `x` from `a` to `b`.
 
     The operands are the `captured` first arrays that the integrand takes, then `a` and `b`. The results
@@ -83,12 +84,9 @@ class Integral(OfPrograms):
                 t_outs = [y if x is None else add(x, y) for x, y in zip(t_outs, edge, strict=True)]
         return (*t_outs, None)
 
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
-
 
 @primitive
-class IntegralTangent(OfPrograms):
+class IntegralTangent(Iterative):
     """The derivative of an `Integral` by what its integrand captures at the positions `moving`.
 
     The operands are those of the integral, then tangents, in which it is linear. The results are the
@@ -124,16 +122,11 @@ class IntegralTangent(OfPrograms):
         given = operands[: n + 2]
         if any(isinstance(x, Linear) for x in given):
             raise self.missing("transpose")
-        cts = [
-            full(t, 0) if c is None else c for c, t in zip(ct, self.abstract_eval(), strict=True)
-        ]
+        cts = list(map(or_zeros, ct, self.abstract_eval()))
         program = _of_cotangents(self.integral.integrand, n, self.moving)
         whole = shared(Integral, program, n + len(cts), self.integral.options)
         *pulled, _ = whole(*given[:n], *cts, *given[n:])
         return (*[None] * len(given), *pulled)
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        return one_by_one(self, size, batched, operands)
 
 
 @memoized

@@ -98,7 +98,8 @@ class Root(OfPrograms):
         f = batched_program(self.f, size, (*of_f, *x))
         solve = batched_program(self.solve, size, of_solve)
         tangent_solve = batched_program(self.tangent_solve, size, (*of_tangent, *of_f, *x, *x))
-        return shared(Root, f, solve, tangent_solve, self.counts)(*operands)  # type: ignore[no-any-return]
+        system = self.replaced(f=f, solve=solve, tangent_solve=tangent_solve)
+        return system(*operands)  # type: ignore[no-any-return]
 
 
 def root(
