@@ -6,14 +6,12 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from fungrad.core import tree
-from fungrad.core.glossary import Glossary
+from fungrad.core.glossary import COMMON
 from fungrad.core.nesting import trace_of, without_values
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
 from fungrad.transforms.call import as_operand, check_callable
-
-_GLOSSARY = Glossary({"sharding": "Accepted for JAX's sake; must be None."})
 
 
 def split_arguments(
@@ -53,7 +51,7 @@ def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...
     return tuple(types), structure
 
 
-@_GLOSSARY.public
+@COMMON.public
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -96,8 +94,6 @@ def pure_callback(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> def count(x):
     ...     return np.asarray(np.unique(x).size)
     >>> shape = fg.ShapeDtypeStruct((), np.int64)
@@ -120,7 +116,7 @@ def pure_callback(
     return tree.unflatten(out, found)
 
 
-@_GLOSSARY.public_like(pure_callback)
+@COMMON.public_like(pure_callback)
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -153,8 +149,6 @@ def io_callback(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> numbers = iter([3.0, 4.0])
     >>> def draw():
     ...     return np.float64(next(numbers))

@@ -12,6 +12,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result, to_host
 from fungrad.core.errors import api_boundary, here
+from fungrad.core.glossary import COMMON
 from fungrad.core.state import chosen
 from fungrad.core.tracer import Tracer, current_trace, known_value
 from fungrad.core.transformed import transformed
@@ -40,7 +41,7 @@ def effects_barrier() -> None:
     """
 
 
-@api_boundary
+@COMMON.public
 def device_get(x: Any) -> Any:
     """Return a pytree with its arrays as those of NumPy.
 
@@ -61,7 +62,6 @@ def device_get(x: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> device_get({"w": np.ones(2)})
     {'w': array([1., 1.])}
     """
@@ -145,6 +145,7 @@ def _named_call(fun: Callable[..., Any], name: str | None) -> Callable[..., Any]
     return named_call(fun, name=name)
 
 
+@COMMON.documented
 def ensure_compile_time_eval() -> AbstractContextManager[None]:
     """Context in which what is computed of arrays alone is computed at once, also in traced functions.
 
@@ -153,8 +154,6 @@ def ensure_compile_time_eval() -> AbstractContextManager[None]:
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> @fg.jit
     ... def f(x):
     ...     with ensure_compile_time_eval():

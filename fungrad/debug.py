@@ -18,8 +18,8 @@ from typing import Any
 
 from fungrad.callback import split_arguments
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
 from fungrad.core.frames import is_internal
+from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace, resolve
 from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
@@ -86,7 +86,7 @@ def act(
     DebugCallback(action, arguments)(*[resolve(x) for x in operands])
 
 
-@api_boundary
+@COMMON.public
 def print(
     fmt: str | None = None,
     *args: Any,
@@ -118,8 +118,6 @@ def print(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import debug
     >>> @fg.jit
     ... def f(x):
     ...     debug.print("x = {}", x)
@@ -136,7 +134,7 @@ def print(
     return None
 
 
-@api_boundary
+@COMMON.public
 def callback(
     callback: Callable[..., Any] | None = None,
     *args: Any,
@@ -159,8 +157,6 @@ def callback(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import debug
     >>> seen = []
     >>> @fg.jit
     ... def f(x):
@@ -222,6 +218,7 @@ def _open(debugger: Callable[[FrameType], Any] | None, frame: FrameType) -> None
     debugger(frame)
 
 
+@COMMON.documented
 def breakpoint(
     *,
     backend: Callable[[FrameType], Any] | None = None,
@@ -247,8 +244,6 @@ def breakpoint(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import debug
     >>> seen = []
     >>> @fg.jit
     ... def f(x):

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.errors import MissingRuleError, api_boundary
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
 from fungrad.numpy.ufuncs import ufunc as _public
@@ -63,7 +64,7 @@ class _OfUfunc:
         return self.ufunc(*operands)
 
 
-@api_boundary
+@COMMON.public
 def elementwise(
     ufunc: np.ufunc, *partials: Callable[..., Any] | None, name: str | None = None
 ) -> Any:
@@ -99,9 +100,7 @@ def elementwise(
     --------
     Sine and cosine of degrees. Each is the derivative of the other, so those of all orders follow:
 
-    >>> import numpy as np
     >>> import scipy.special
-    >>> import fungrad as fg
     >>> from fungrad.extend import elementwise
     >>> sindg = elementwise(scipy.special.sindg, lambda t, out, x: t * np.pi / 180 * cosdg(x))
     >>> cosdg = elementwise(scipy.special.cosdg, lambda t, out, x: t * -np.pi / 180 * sindg(x))

@@ -15,6 +15,7 @@ from typing import Any
 
 from fungrad.core.config import process_settings, setting, settings
 from fungrad.core.errors import LeakedTracerError
+from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 
@@ -120,6 +121,7 @@ def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
     return setting(jit_disabled=disable)
 
 
+@COMMON.documented
 def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which a program that computes a NaN raises FloatingPointError.
 
@@ -130,9 +132,6 @@ def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> with debug_nans(), np.errstate(invalid="ignore"):
     ...     try:
     ...         fg.jit(fnp.log)(np.array([1.0, -1.0]))
@@ -143,6 +142,7 @@ def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
     return setting(nans_checked=new_val)
 
 
+@COMMON.documented
 def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which a program that computes an infinity raises FloatingPointError.
 
@@ -150,9 +150,6 @@ def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> with debug_infs(), np.errstate(over="ignore"):
     ...     try:
     ...         fg.jit(fnp.exp)(1000.0)
@@ -181,6 +178,7 @@ def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
     return setting(compiles_logged=new_val)
 
 
+@COMMON.documented
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which `jit` logs why it traces: in what a call differs from the nearest known one.
 
@@ -189,8 +187,6 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     Examples
     --------
     >>> import logging
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> logging.getLogger("fungrad").addFilter(lambda r: print(r.getMessage()))
     >>> f = fg.jit(lambda x: x + 1)
     >>> with explain_cache_misses():

@@ -97,13 +97,36 @@ PYTREES = Glossary(
 )
 
 
+_FUNCTION = "A function of arrays, numbers and pytrees of them."
+
+COMMON = Glossary(
+    {
+        "f": _FUNCTION,
+        "fun": _FUNCTION,
+        "init_val": "An array, a number or a pytree of them.",
+        "new_val": "Whether it is on.",
+        "sharding": "Accepted for JAX's sake; must be None.",
+        "unroll": "Accepted for JAX's sake: steps are not unrolled, since programs here have no cost of dispatch\n"
+        "    that unrolling would save.",
+    },
+    imports={
+        "np": "import numpy as np",
+        "fg": "import fungrad as fg",
+        "fnp": "import fungrad.numpy as fnp",
+        "lax": "from fungrad import lax",
+        "debug": "from fungrad import debug",
+    },
+)
+"""What functions that are used with any function and any array have in common."""
+
+
 def _parameters_of(function: Callable[..., Any]) -> list[str]:
     stars: dict[Any, str] = {
         inspect.Parameter.VAR_POSITIONAL: "*",
         inspect.Parameter.VAR_KEYWORD: "**",
     }
     found = inspect.signature(function).parameters.values()
-    return [stars.get(p.kind, "") + p.name for p in found]
+    return [stars.get(p.kind, "") + p.name for p in found if p.name != "self"]
 
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:

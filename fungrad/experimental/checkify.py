@@ -17,6 +17,7 @@ from fungrad.core.backend import to_host
 from fungrad.core.checks import CheckError as CheckError
 from fungrad.core.checks import is_collected, report
 from fungrad.core.errors import api_boundary, here
+from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array, type_of
@@ -72,7 +73,7 @@ class _Check:
             report("user", CheckError(f"{message} (`check` failed), at {self.place}"))
 
 
-@api_boundary
+@COMMON.public
 def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
     """Raise `CheckError` if `pred` is false, also in compiled functions; within `checkify` note it.
 
@@ -96,8 +97,6 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> @fg.jit
     ... def log(x):
     ...     check(x > 0, "the logarithm of {x}", x=x)
@@ -204,7 +203,7 @@ def check_error(error: Error) -> None:
     act("check_error", _throw, (error._text,), {})
 
 
-@api_boundary
+@COMMON.public
 def checkify(
     f: Callable[..., Any], errors: Iterable[str] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
@@ -214,8 +213,6 @@ def checkify(
 
     Parameters
     ----------
-    f
-        A function of arrays, numbers and pytrees of them.
     errors
         What to notice: `user_checks`, `nan_checks`, `div_checks`, `index_checks` or a union of these, such as
         `all_checks`. What is not named is raised as always.
@@ -232,7 +229,6 @@ def checkify(
 
     Examples
     --------
-    >>> import fungrad.numpy as fnp
     >>> def log(x):
     ...     check(x > 0, "the logarithm of {}", x)
     ...     return fnp.log(abs(x))

@@ -10,7 +10,8 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary, called_with
+from fungrad.core.errors import called_with
+from fungrad.core.glossary import COMMON
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, tangent_type, type_of
@@ -25,7 +26,7 @@ from fungrad.transforms.call import argument_type, as_operand, check_callable, n
 _NO_OPERAND = object()
 
 
-@api_boundary
+@COMMON.public
 def cond(
     pred: Any,
     true_fun: Callable[..., Any],
@@ -64,9 +65,6 @@ def cond(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
-    >>> from fungrad import lax
     >>> f = fg.jit(lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0 * x, x))
     >>> print(f(4.0), f(-4.0), fg.grad(f)(4.0))
     2.0 -0.0 0.25
@@ -90,7 +88,7 @@ def cond(
     return _choose("cond", which, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
 
 
-@api_boundary
+@COMMON.public_like(cond)
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND
 ) -> Any:
@@ -103,15 +101,6 @@ def switch(
     branches
         Functions of `operands`. Where `index` has no value, they must return the same structure, shapes and
         dtypes.
-    *operands
-        Arrays, numbers and pytrees of them.
-    operand
-        Another way to give one operand.
-
-    Returns
-    -------
-    pytree
-        What the function returns.
 
     Raises
     ------
@@ -122,8 +111,6 @@ def switch(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> f = fg.jit(lambda i, x: lax.switch(i, [lambda x: x, lambda x: x * x, lambda x: x ** 3], x))
     >>> print(f(1, 2.0), f(7, 2.0))
     4.0 8.0

@@ -10,7 +10,8 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.config import jit_disabled
-from fungrad.core.errors import api_boundary, called_with, here
+from fungrad.core.errors import called_with, here
+from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
@@ -34,7 +35,7 @@ from fungrad.transforms.call import argument_type, check_callable, name_of
 from fungrad.transforms.vmap import vmap
 
 
-@api_boundary
+@COMMON.public
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -60,9 +61,6 @@ def scan(
         The number of steps.
     reverse
         Whether to begin with the last row.
-    unroll
-        Accepted for JAX's sake: steps are not unrolled, since programs here have no cost of dispatch
-        that unrolling would save.
     _split_transpose
         Accepted for JAX's sake: what a step backwards computes apart from its chain is vectorised anyway.
 
@@ -87,9 +85,6 @@ def scan(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0.0, np.array([1.0, 2.0, 3.0]))
     >>> print(total, sums)
     6.0 [1. 3. 6.]
@@ -196,7 +191,7 @@ def _run(
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
 
 
-@api_boundary
+@COMMON.public
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -214,10 +209,6 @@ def fori_loop(
         no reverse mode.
     body_fun
         ``body_fun(i, val)`` returns what it takes as `val`: the same structure, shapes and dtypes.
-    init_val
-        An array, a number or a pytree of them.
-    unroll
-        Accepted for JAX's sake, see `scan`.
 
     Returns
     -------
@@ -231,8 +222,6 @@ def fori_loop(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> power = lambda x: lax.fori_loop(0, 5, lambda i, y: y * x, 1.0)
     >>> print(power(2.0), fg.grad(power)(2.0))
     32.0 80.0
@@ -278,7 +267,7 @@ def _of_one_dtype(x: Any, y: Any) -> tuple[Any, Any]:
     return as_type(x, type_), as_type(y, type_)
 
 
-@api_boundary
+@COMMON.public
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply a function to each row of arrays, one after the other, and stack the results.
 
@@ -305,8 +294,6 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fungrad import lax
     >>> lax.map(lambda x: x @ x, np.arange(6.0).reshape(3, 2))
     array([ 1., 13., 41.])
     """

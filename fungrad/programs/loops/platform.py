@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.backend import namespace, target_of
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
@@ -58,7 +58,7 @@ def index_of(platform: str, platforms: tuple[str, ...], required: bool) -> int:
     return platforms.index(platform) if platform in platforms else len(platforms)
 
 
-@api_boundary
+@COMMON.public
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
@@ -89,7 +89,6 @@ def platform_dependent(
 
     Examples
     --------
-    >>> from fungrad import lax
     >>> lax.platform_dependent(3.0, cpu=lambda x: x + 1, default=lambda x: x)
     4.0
     """

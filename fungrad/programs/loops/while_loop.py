@@ -9,7 +9,8 @@ from fungrad.compile.flow import Until, hoisted
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
-from fungrad.core.errors import MissingRuleError, api_boundary
+from fungrad.core.errors import MissingRuleError
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
@@ -242,7 +243,7 @@ def _while_any(
     )
 
 
-@api_boundary
+@COMMON.public
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
@@ -254,8 +255,6 @@ def while_loop(
         Takes `val`; returns a boolean scalar.
     body_fun
         Takes `val` and returns the next: the same structure, shapes and dtypes.
-    init_val
-        An array, a number or a pytree of them.
 
     Returns
     -------
@@ -277,8 +276,6 @@ def while_loop(
 
     Examples
     --------
-    >>> import fungrad as fg
-    >>> from fungrad import lax
     >>> def newton(a):
     ...     return lax.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
     >>> print(round(fg.jit(newton)(2.0), 6))

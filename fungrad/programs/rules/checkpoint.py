@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.config import jit_disabled
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import transformed
 from fungrad.primitives.naming import Named
@@ -22,7 +22,7 @@ from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
 
 
-@api_boundary
+@COMMON.public
 def checkpoint(
     fun: Callable[..., Any],
     *,
@@ -39,8 +39,6 @@ def checkpoint(
 
     Parameters
     ----------
-    fun
-        A function of arrays, numbers and pytrees of them.
     prevent_cse
         Accepted for JAX's sake. The second run is never joined with the first.
     policy
@@ -73,9 +71,6 @@ def checkpoint(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.ad_checkpoint import checkpoint, saved_residuals
     >>> def layer(x):
     ...     return fnp.sin(fnp.sin(fnp.sin(x)))
@@ -155,7 +150,7 @@ def _record(
     return tree.unflatten(closure.structure, results)
 
 
-@api_boundary
+@COMMON.public
 def checkpoint_name(x: Any, name: str) -> Any:
     """Return `x` with a name, by which policies of `checkpoint` can tell it from other values.
 
@@ -173,7 +168,6 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> checkpoint_name(np.ones(2), "h")
     array([1., 1.])
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import looks_like, resemble, transformed
 from fungrad.core.types import type_list, type_of
@@ -16,7 +16,7 @@ from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.transforms.call import as_operand, check_callable, name_of
 
 
-@api_boundary
+@COMMON.public
 def closure_convert(
     fun: Callable[..., Any], *example_args: Any
 ) -> tuple[Callable[..., Any], list[Any]]:
@@ -46,7 +46,6 @@ def closure_convert(
 
     Examples
     --------
-    >>> import fungrad as fg
     >>> from fungrad.custom_derivatives import closure_convert
     >>> def f(a):
     ...     converted, arrays = closure_convert(lambda x: a * x, 1.0)
@@ -116,7 +115,7 @@ tree.register_node(
 )
 
 
-@api_boundary
+@COMMON.public
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function a gradient of its own, which it returns itself. Used as a decorator.
 
@@ -134,7 +133,6 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> import fungrad as fg
     >>> from fungrad.custom_derivatives import custom_gradient
     >>> @custom_gradient
     ... def square(x):

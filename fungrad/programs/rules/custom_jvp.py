@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import primitive
 from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.shaping import full
@@ -91,6 +91,7 @@ class _Rule(NamedTuple):
         return _Rule(batched_program(self.program, size, flags), self.moving)
 
 
+@COMMON.documented
 class custom_jvp(CustomDerivative):
     """Give a function a derivative rule of its own, in forward mode. Used as a decorator.
 
@@ -99,8 +100,6 @@ class custom_jvp(CustomDerivative):
 
     Parameters
     ----------
-    fun
-        A function of arrays, numbers and pytrees of them.
     nondiff_argnums
         The positions of arguments that have no derivative: functions, strings, settings. Rules get them
         first, before primals and tangents.
@@ -118,8 +117,6 @@ class custom_jvp(CustomDerivative):
     --------
     ``log(1 + exp(x))``, whose derivative is made of two infinite parts for large x:
 
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.custom_derivatives import custom_jvp
     >>> @custom_jvp
     ... def log1pexp(x):
@@ -140,7 +137,7 @@ class custom_jvp(CustomDerivative):
 
     jvp: Callable[..., Any] | None = None
 
-    @api_boundary
+    @COMMON.public
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Define the rule. Usable as a decorator.
 
@@ -162,7 +159,6 @@ class custom_jvp(CustomDerivative):
 
         Examples
         --------
-        >>> import fungrad as fg
         >>> from fungrad.custom_derivatives import custom_jvp
         >>> double = custom_jvp(lambda x: 2 * x)
         >>> _ = double.defjvp(lambda primals, tangents: (double(*primals), 20 * tangents[0]))

@@ -11,7 +11,8 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
-from fungrad.core.errors import api_boundary, called_with
+from fungrad.core.errors import called_with
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
@@ -134,6 +135,7 @@ def _saving(
     return Program(record_expr("custom_vjp", forward, every))
 
 
+@COMMON.documented
 class custom_vjp(CustomDerivative):
     """Give a function a derivative rule of its own, in reverse mode. Used as a decorator.
 
@@ -143,8 +145,6 @@ class custom_vjp(CustomDerivative):
 
     Parameters
     ----------
-    fun
-        A function of arrays, numbers and pytrees of them.
     nondiff_argnums
         The positions of arguments that have no derivative: functions, strings, settings. They cannot be traced
         arrays; for those return None as the cotangent instead.
@@ -162,8 +162,6 @@ class custom_vjp(CustomDerivative):
     --------
     A function that clips its gradient:
 
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.custom_derivatives import custom_vjp
     >>> @custom_vjp
     ... def clipped(x, bound):
@@ -185,7 +183,7 @@ class custom_vjp(CustomDerivative):
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
 
-    @api_boundary
+    @COMMON.public
     def defvjp(
         self,
         fwd: Callable[..., Any],
@@ -215,7 +213,6 @@ class custom_vjp(CustomDerivative):
 
         Examples
         --------
-        >>> import fungrad as fg
         >>> from fungrad.custom_derivatives import custom_vjp
         >>> product = custom_vjp(lambda x, y: x * y)
         >>> product.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: (res[1] * g, res[0] * g))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.tracer import Tracer
@@ -94,13 +95,9 @@ class CustomVmap(OfFunction):
         return tuple(self.rule(size, flags, self.split(operands)[2], self.abstract_eval()))
 
 
+@COMMON.documented
 class custom_vmap(CustomFunction):
     """Give a function a rule of its own for `vmap`. Used as a decorator.
-
-    Parameters
-    ----------
-    fun
-        A function of arrays, numbers and pytrees of them.
 
     Notes
     -----
@@ -113,9 +110,6 @@ class custom_vmap(CustomFunction):
     --------
     A sum of squares that is one product for the whole batch:
 
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.custom_batching import custom_vmap
     >>> @custom_vmap
     ... def apply(a, x):
@@ -138,7 +132,7 @@ class custom_vmap(CustomFunction):
     def __init__(self, fun: Callable[..., Any]) -> None:
         super().__init__(fun)
 
-    @api_boundary
+    @COMMON.public
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Define the rule. Usable as a decorator.
 
@@ -157,8 +151,6 @@ class custom_vmap(CustomFunction):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import fungrad as fg
         >>> from fungrad.custom_batching import custom_vmap
         >>> one = custom_vmap(lambda x: x + 1)
         >>> _ = one.def_vmap(lambda axis_size, in_batched, x: (x + 100, True))
@@ -184,14 +176,9 @@ class custom_vmap(CustomFunction):
         return tree.unflatten(closed.structure, record(call, [*closed.captured, *operands]))
 
 
-@api_boundary
+@COMMON.public
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """Give a function the `vmap` rule that calls it once for each element, one after the other.
-
-    Parameters
-    ----------
-    f
-        A function of arrays, numbers and pytrees of them.
 
     Returns
     -------
@@ -200,9 +187,6 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.custom_batching import sequential_vmap
     >>> f = sequential_vmap(lambda a, b: fnp.linalg.solve(a, b))
     >>> fg.vmap(f, (None, 0))(2 * np.eye(3), np.ones((4, 3))).shape

@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import add
@@ -83,7 +83,7 @@ class LinearCall(OfPrograms):
         return call(*operands[:n], *linear)  # type: ignore[no-any-return]
 
 
-@api_boundary
+@COMMON.public
 def linear_call(
     fun: Callable[[Any, Any], Any],
     fun_transpose: Callable[[Any, Any], Any],
@@ -116,7 +116,6 @@ def linear_call(
 
     Examples
     --------
-    >>> import fungrad as fg
     >>> from fungrad.custom_derivatives import linear_call
     >>> def f(x):
     ...     return linear_call(lambda r, x: x / r, lambda r, ct: 100 * ct / r, 2.0, x)

@@ -11,9 +11,10 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.annotations import signature
-from fungrad.core.errors import Source, api_boundary, describe_source
+from fungrad.core.errors import Source, describe_source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.naming import Named
@@ -126,7 +127,7 @@ def _residual(expr: Expr, v: int, names: Sequence[str], tables: dict[Expr, _Tabl
         return Residual(type_, f"{what}, from {describe_source(source)}", False)
 
 
-@api_boundary
+@COMMON.public
 def saved_residuals(
     f: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> list[tuple[ArrayType, str]]:
@@ -146,8 +147,6 @@ def saved_residuals(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad.numpy as fnp
     >>> for type_, source in saved_residuals(lambda x: x * x, np.ones(3)):
     ...     print(type_, source)
     float64[3] from the argument x
@@ -156,16 +155,9 @@ def saved_residuals(
     return [(r.type, r.source) for r in _residuals(f, args, kwargs)]
 
 
-@api_boundary
+@COMMON.public_like(saved_residuals)
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what is kept between the forward and the backward pass of `f`, why, and how much it is.
-
-    Parameters
-    ----------
-    f
-        A function of arrays, numbers and pytrees of them, differentiated by all of its arguments.
-    *args, **kwargs
-        Its arguments.
 
     Notes
     -----
@@ -173,8 +165,6 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad.numpy as fnp
     >>> from fungrad.ad_checkpoint import checkpoint, print_saved_residuals
     >>> print_saved_residuals(checkpoint(lambda x: fnp.sin(fnp.sin(x))), np.ones(3))
     float64[3] from the argument x

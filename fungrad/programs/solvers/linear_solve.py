@@ -8,7 +8,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import neg, sub
@@ -156,7 +156,7 @@ def check_square(
             raise TypeError(f"{label} must return an array of the type it takes, {t}; got {result}")
 
 
-@api_boundary
+@COMMON.public
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,
@@ -208,8 +208,6 @@ def custom_linear_solve(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import fungrad as fg
     >>> from fungrad.programs.solvers.linear_solve import custom_linear_solve
     >>> def solve(matvec, b):  # Jacobi's method
     ...     x = b

@@ -7,7 +7,7 @@ from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import neg
@@ -115,7 +115,7 @@ def root(
     return record(system, [*f.captured, *constants, *others])  # type: ignore[no-any-return]
 
 
-@api_boundary
+@COMMON.public
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,
@@ -165,7 +165,6 @@ def custom_root(
 
     Examples
     --------
-    >>> import fungrad as fg
     >>> from fungrad.programs.solvers.root import custom_root
     >>> def newton(f, x):
     ...     while abs(f(x)) > 1e-12:
