@@ -12,6 +12,8 @@ import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
+import numpy as np
+
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -21,8 +23,11 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import (
     ConcretizationError,
     InDerivative,
+    LeakedTracerError,
     LostDerivativeError,
     Source,
+    here,
+    line_in,
     resolve_source,
 )
 from fungrad.core.expr import Expr
@@ -31,7 +36,8 @@ from fungrad.core.nesting import stage, trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
+from fungrad.primitives.elementwise import Cast
 from fungrad.rewrite.batch import batch_expr
 from fungrad.rewrite.linearize import jvp_expr
 from fungrad.rewrite.transpose import transpose_expr
@@ -53,6 +59,17 @@ class OfPrograms(Primitive):
     multiple_results = True
     holds_programs = True
     interned = False
+
+    counts: tuple[int, ...] = ()
+    """How many operands there are of each kind, but for the last."""
+
+    def split(self, operands: Values) -> list[Any]:
+        """Return operands, or what belongs to them, by kind."""
+        groups, start = [], 0
+        for count in self.counts:
+            groups.append(operands[start : start + count])
+            start += count
+        return [*groups, operands[start:]]
 
     @cached_property
     def effect(self) -> bool:
@@ -151,6 +168,42 @@ class NotTraced(NamedTuple):
 
     error: TypeError
     captured: tuple[Tracer, ...]
+
+
+def on_arrays(label: str, advice: str, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    """Return the leaves that a function of the user's gives, which could not be traced and is called with arrays."""
+    try:
+        leaves = function()
+    except LeakedTracerError as error:  # the trace of what it closes over is closed by now
+        raise enclosed(label, advice, line_in(error)) from None
+    if any(type(x) is Tracer for x in leaves):
+        raise enclosed(label, advice, here())
+    return leaves
+
+
+def enclosed(label: str, advice: str, place: str) -> ConcretizationError:
+    """Return the error for a function that asks for values and closes over traced arrays."""
+    return ConcretizationError(
+        f"at {place}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
+        f"arrays it closes over have no values. {advice}"
+    )
+
+
+def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
+    """Return a leaf as an array of exactly `type_`; None if it is none.
+
+    With `cast` it may be of another dtype, unless that would lose an imaginary part.
+    """
+    if not is_array(x):
+        return None
+    given = type_of(x)
+    if given.shape != type_.shape:
+        return None
+    if given.dtype == type_.dtype:
+        return as_operand(x)
+    if (given.weak or cast) and np.can_cast(given.dtype, type_.dtype, "same_kind"):
+        return Cast(type_.dtype)(as_operand(x))
+    return None
 
 
 def close(

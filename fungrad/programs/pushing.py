@@ -19,35 +19,34 @@ from fungrad.rewrite.taylor import jet_expr
 Pushed: TypeAlias = tuple[Values, Values]
 """Results and their tangents."""
 
+Moved: TypeAlias = tuple[list[int], list[int]]
+"""Which inputs of the programs, and which results, have tangents."""
+
 
 class Pushing(OfPrograms):
     """A primitive whose results have the tangents that its programs give them."""
 
     pushes = True
 
-    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
-        """Return which inputs of the programs, and which results, have tangents if the operands `perturbed` have."""
+    def moved(self, perturbed: Sequence[bool]) -> Moved:
+        """Return which inputs and which results have tangents if the operands in `perturbed` have."""
         raise NotImplementedError
 
     def push_apart(
-        self,
-        operands: Values,
-        tangents: Values,
-        known: Values | None,
-        moving: list[int],
-        alive: list[int],
+        self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
-        """Return what `push` does, computed apart, but of the tangents those of the results in `alive` alone."""
+        """Return what `push` does, computed apart, but tangents of the results that have one alone."""
         raise NotImplementedError
 
     def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
-        moving, alive = self.moved([t is not None for t in tangents])
+        moved = self.moved([t is not None for t in tangents])
+        alive = moved[1]
         n = len(self.abstract_eval())
         if not alive:
             return self(*operands) if known is None else known[:n], [None] * n
         if joint and known is None:
             return by_series(self, operands, tangents)
-        results, t_alive = self.push_apart(operands, tangents, known, moving, alive)
+        results, t_alive = self.push_apart(operands, tangents, known, moved)
         return results, placed(t_alive, alive, n)
 
     def moves(self, perturbed: Sequence[bool]) -> list[bool]:

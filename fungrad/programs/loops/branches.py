@@ -28,6 +28,7 @@ from fungrad.programs.analysis import (
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
 from fungrad.programs.loops.lanes import along, lends, only
 from fungrad.programs.pushing import (
+    Moved,
     Pushed,
     Pushing,
     derivative,
@@ -57,19 +58,15 @@ class Cond(Pushing):
     def impl(self, xp: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
         return tuple(self.branches[int(which)](*operands))
 
-    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
+    def moved(self, perturbed: Sequence[bool]) -> Moved:
         flags = perturbed[1:]
         moving = [i for i, flag in enumerate(flags) if flag]
         return moving, any_of([moves(branch.expr, flags) for branch in self.branches])
 
     def push_apart(
-        self,
-        operands: Values,
-        tangents: Values,
-        known: Values | None,
-        moving: list[int],
-        alive: list[int],
+        self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
+        moving, alive = moved
         which, *others = operands
         given = [tangents[1 + i] for i in moving]
         n = len(self.branches[0].expr.outputs)

@@ -29,7 +29,15 @@ from fungrad.programs.analysis import (
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
 from fungrad.programs.loops.steps import Parts, split_step, transposed_step
-from fungrad.programs.pushing import Pushed, Pushing, derivative, grouped, through, with_series
+from fungrad.programs.pushing import (
+    Moved,
+    Pushed,
+    Pushing,
+    derivative,
+    grouped,
+    through,
+    with_series,
+)
 from fungrad.rewrite.linearize import or_zeros
 
 
@@ -62,11 +70,6 @@ class Scan(Pushing):
         flags = [name for name in ("reverse", "tangent", "stepwise") if getattr(self, name)]
         return f"scan[{', '.join([f'length={self.length}', *flags])}]"
 
-    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Return what belongs to the constants, the carries and the stacked arrays."""
-        c, k = self.counts
-        return operands[:c], operands[c : c + k], operands[c + k :]
-
     @property
     def _carries(self) -> slice:
         """Where the carries are among the inputs of `body`."""
@@ -89,7 +92,7 @@ class Scan(Pushing):
         )
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        consts, carries, xs = self._split(to_device(xp, operands))
+        consts, carries, xs = self.split(to_device(xp, operands))
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         stacked = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[self.counts[1] :]]
@@ -102,7 +105,7 @@ class Scan(Pushing):
             carries = loop.steps(xp, rows.rounds)(consts, carries, taken, filled, rows.rounds)
         return (*carries, *stacked)
 
-    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
+    def moved(self, perturbed: Sequence[bool]) -> Moved:
         expr = self.body.expr
         flags = fixpoint(expr, perturbed, self._carries, derivatives=True)
         moving = [i for i, flag in enumerate(flags) if flag]
@@ -112,15 +115,10 @@ class Scan(Pushing):
         return moving, sorted({*alive, *[i - c for i in moving if c <= i < c + k]})
 
     def push_apart(
-        self,
-        operands: Values,
-        tangents: Values,
-        known: Values | None,
-        moving: list[int],
-        alive: list[int],
+        self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
-        parts = self._forward(operands, moving, alive, known)
-        return parts.results, self._derivative(tangents, moving, alive, parts)
+        parts = self._forward(operands, known, *moved)
+        return parts.results, self._derivative(tangents, parts, *moved)
 
     def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
         moving, alive = self.moved([len(path) > 1 for path in paths])
@@ -139,11 +137,7 @@ class Scan(Pushing):
         return through(run, paths, order, moving, alive)
 
     def _forward(
-        self,
-        operands: Sequence[Any],
-        moving: list[int],
-        alive: list[int],
-        known: Values | None,
+        self, operands: Values, known: Values | None, moving: list[int], alive: list[int]
     ) -> Parts:
         """Return the results, and the derivative of a step with what it needs of the primals."""
         n = len(self.body.expr.outputs)
@@ -154,7 +148,7 @@ class Scan(Pushing):
         step = derivative(body, moving, alive)
         inputs = len(body.expr.inputs)
         needed = [i for i, read in enumerate(reads(step.expr)[:inputs]) if read]
-        consts, _, xs = [[i for i in needed if i in part] for part in self._split(range(inputs))]
+        consts, _, xs = [[i for i in needed if i in part] for part in self.split(range(inputs))]
         c, k = self.counts
         old = [i for i in needed if c <= i < c + k]
         computed = self._returning(old)(*operands) if known is None else known
@@ -176,9 +170,7 @@ class Scan(Pushing):
         c, k = self.counts
         return self._returning(range(c, c + k))
 
-    def _residuals(
-        self, operands: Sequence[Any], moving: list[int], alive: list[int]
-    ) -> Parts | None:
+    def _residuals(self, operands: Values, moving: list[int], alive: list[int]) -> Parts | None:
         """Run a loop that stacks the residuals of each step; None if they are too large."""
         c, k = self.counts
         if not self.length:  # nothing of the body may be computed, not even of the constants alone
@@ -200,7 +192,7 @@ class Scan(Pushing):
         )
 
     def _derivative(
-        self, tangents: Values, moving: Sequence[int], alive: Sequence[int], parts: Parts
+        self, tangents: Values, parts: Parts, moving: list[int], alive: list[int]
     ) -> Values:
         """Run the loop over tangents alone."""
         c, k = self.counts
@@ -288,7 +280,7 @@ class Scan(Pushing):
         flags, out = self._with_batch(batched)
         c, k = self.counts
         body = batched_program(self.body, size, flags, out)
-        consts, carries, xs = self._split(operands)
+        consts, carries, xs = self.split(operands)
         carries = [
             expand(size, x, was) if now else x
             for x, was, now in zip(carries, batched[c : c + k], flags[c : c + k], strict=True)

@@ -30,7 +30,6 @@ from fungrad.programs.analysis import (
 )
 from fungrad.programs.closing import (
     NotTraced,
-    OfPrograms,
     Pruned,
     Values,
     batched_program,
@@ -49,12 +48,20 @@ from fungrad.programs.loops.carry import (
     operands_as,
 )
 from fungrad.programs.loops.lanes import along, is_total, lends, only
-from fungrad.programs.pushing import Pushed, by_series, grouped, through, with_series
+from fungrad.programs.pushing import (
+    Moved,
+    Pushed,
+    Pushing,
+    by_series,
+    grouped,
+    through,
+    with_series,
+)
 from fungrad.transforms.call import check_callable, name_of
 
 
 @primitive
-class While(OfPrograms):
+class While(Pushing):
     """Run `body` on the carries for as long as `cond` is true of them.
 
     The operands are the constants of `cond` and of `body`, as many as `counts` says, then the carries.
@@ -64,15 +71,8 @@ class While(OfPrograms):
     body: Program
     counts: tuple[int, int]
 
-    pushes = True
-
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.body.expr.output_types))
-
-    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Return what belongs to the condition, to the body, and the carries."""
-        c, b = self.counts
-        return operands[:c], operands[c : c + b], operands[c + b :]
 
     @property
     def _carries(self) -> slice:
@@ -84,7 +84,7 @@ class While(OfPrograms):
         return Until(self.counts, self.cond.expr, self.body.expr)
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        of_cond, of_body, carries = self._split(to_device(xp, operands))
+        of_cond, of_body, carries = self.split(to_device(xp, operands))
         # The carries are the loop's own: copied once, then each step may write into them.
         carries = [as_result(xp.array(x)) for x in carries]
         test = _at_once(self.cond, 0, 0).compiled(xp)
@@ -98,22 +98,24 @@ class While(OfPrograms):
             going = test(*of_cond, *carries)[0]
         return tuple(carries)
 
-    def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
+    def moved(self, perturbed: Sequence[bool]) -> Moved:
+        c, b = self.counts
+        flags = fixpoint(self.body.expr, perturbed[c:], self._carries, derivatives=True)
+        moving = [i for i, flag in enumerate(flags) if flag]
+        return moving, [i - b for i in moving if i >= b]
+
+    def push_apart(
+        self, operands: Values, tangents: Values, known: Values | None, moved: Moved
+    ) -> Pushed:
         # There is no telling how many steps there are, so nothing can be kept of them: the tangents
         # come from a loop that computes the primals along.
-        if not any(self.moves([t is not None for t in tangents])):
-            return self(*operands) if known is None else known, [None] * len(self.abstract_eval())
-        results, t_out = by_series(self, operands, tangents, known is not None or not joint)
-        if joint:
-            return results, t_out
-        return self(*operands) if known is None else known, t_out
+        t_out = by_series(self, operands, tangents, rerun=True)[1]
+        return self(*operands) if known is None else known, [t_out[i] for i in moved[1]]
 
     def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
         c, b = self.counts
-        flags = self._moving([len(path) > 1 for path in paths])
-        n = len(flags)
-        moving = [i for i, flag in enumerate(flags) if flag]
-        alive = [i - b for i in moving if i >= b]  # the carries that move
+        moving, alive = self.moved([len(path) > 1 for path in paths])
+        n = len(self.body.expr.inputs)
         of_body, carries = grouped([range(b), range(b, n)], moving, order)
         body = with_series(self.body, moving, alive, order, rerun)
         body = rearranged(body, [*of_body, *carries], range(len(carries)))
@@ -151,14 +153,6 @@ class While(OfPrograms):
         operands = [*of_cond, *[c + i for i in of_body], *[c + b + i for i in carries]]
         return shared(While, cond, body, (len(of_cond), len(of_body))), operands, carries
 
-    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
-        return self._moving(perturbed)[self._carries]
-
-    def _moving(self, perturbed: Sequence[bool]) -> list[bool]:
-        """Return which inputs of `body` come to have a tangent, if the operands in `perturbed` have one."""
-        given = perturbed[self.counts[0] :]
-        return fixpoint(self.body.expr, given, self._carries, derivatives=True)
-
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]
 
@@ -166,7 +160,7 @@ class While(OfPrograms):
         self, batched: Sequence[bool], exactly: bool = False
     ) -> tuple[bool, list[bool]]:
         """Return whether the condition has a batch, and which carries, if the operands `batched` have."""
-        b_cond, b_body, b_carries = self._split(batched)
+        b_cond, b_body, b_carries = self.split(batched)
         given = [*b_body, *b_carries]
         flags = batched_carries(self.body.expr, given, self._carries, exactly)
         now = flags[self._carries]
@@ -174,8 +168,8 @@ class While(OfPrograms):
         return varies, [varies or flag for flag in now]
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        of_cond, of_body, carries = self._split(operands)
-        b_cond, b_body, b_carries = self._split(batched)
+        of_cond, of_body, carries = self.split(operands)
+        b_cond, b_body, b_carries = self.split(batched)
         varies, now = self._with_batch(batched)
         cond = batched_program(self.cond, size, [*b_cond, *now], [varies])
         body = batched_program(self.body, size, [*b_body, *now], now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import optree
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import ConcretizationError, LeakedTracerError, here, line_in
+from fungrad.core.errors import here
 from fungrad.core.paths import NAMESPACE
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
@@ -19,13 +20,21 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0, tangent_type, type_of
 from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import placed
-from fungrad.programs.closing import NotTraced, OfPrograms, memoized, shared, try_to_close
+from fungrad.programs.closing import (
+    NotTraced,
+    OfPrograms,
+    enclosed,
+    fitting,
+    memoized,
+    on_arrays,
+    shared,
+    try_to_close,
+)
 from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.programs.rules.rules import (
     SymbolicZero,
     batched_and_summed,
-    fitting,
     shown_type,
 )
 from fungrad.programs.rules.sites import Site
@@ -220,9 +229,7 @@ def trace_backward(
     if not isinstance(closure, NotTraced):
         return TracedBackward(name, closure.program, given, sparse_rule), closure.captured
     if closure.captured:
-        raise ConcretizationError(
-            _ENCLOSED.format(here=here(), label=backward.label)
-        ) from closure.error
+        raise enclosed(backward.label, _ADVICE, here()) from closure.error
     program = _on_values(name, backward, types)
     return TracedBackward(name, program, backward.site.moving, None), ()
 
@@ -314,20 +321,14 @@ class BackwardOnValues(Iterative):
         return self.rule.site.tangents
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        try:
-            cts = self.rule(operands[: self.residuals], operands[self.residuals :])
-        except LeakedTracerError as error:  # the trace of what it closes over is closed by now
-            raise self._enclosed(line_in(error)) from None
-        if any(type(x) is Tracer for x in cts):
-            raise self._enclosed(here())
+        n = self.residuals
+        run = functools.partial(self.rule, operands[:n], operands[n:])
+        cts = on_arrays(self.rule.label, _ADVICE, run)
         # Copied: what a function returns may be what it was given.
         return tuple(
             xp.zeros(t.shape, t.dtype) if x is None else xp.array(x, t.dtype)
             for x, t in zip(cts, self.rule.site.tangents, strict=True)
         )
-
-    def _enclosed(self, where: str) -> ConcretizationError:
-        return ConcretizationError(_ENCLOSED.format(here=where, label=self.rule.label))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         raise TypeError(
@@ -337,10 +338,7 @@ class BackwardOnValues(Iterative):
         )
 
 
-_ENCLOSED = (
-    "at {here}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
-    "arrays it closes over have no values. Make them residuals, or write it without asking for values."
-)
+_ADVICE = "Make them residuals, or write it without asking for values."
 
 
 @memoized

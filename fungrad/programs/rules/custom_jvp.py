@@ -17,6 +17,7 @@ from fungrad.programs.closing import (
     Values,
     batched_program,
     close,
+    fitting,
     some_outputs,
     try_to_close,
 )
@@ -29,7 +30,6 @@ from fungrad.programs.rules.rules import (
     Pushforward,
     SymbolicZero,
     check_results,
-    fitting,
     for_outputs,
     is_zero,
     pair,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fungrad.compile.lower import Program
@@ -13,7 +13,15 @@ from fungrad.core.types import ArrayType, tangent_type, type_list, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import placed
-from fungrad.programs.closing import OfPrograms, batched_program, close, record, shared, tangent
+from fungrad.programs.closing import (
+    OfPrograms,
+    Values,
+    batched_program,
+    close,
+    record,
+    shared,
+    tangent,
+)
 from fungrad.rewrite.linearize import or_zeros
 from fungrad.transforms.call import as_operand, name_of
 
@@ -33,21 +41,19 @@ class LinearCall(OfPrograms):
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.function.expr.output_types))
 
-    def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+    def _by_program(self, operands: Values) -> tuple[Values, Values, Values]:
         """Return what the function takes first, what its transpose takes first, what is linear."""
-        f, t, r = self.counts
-        residuals = operands[f + t : f + t + r]
-        captured, others = operands[:f], operands[f : f + t]
-        return (*captured, *residuals), (*others, *residuals), operands[f + t + r :]
+        captured, others, residuals, linear = self.split(operands)
+        return (*captured, *residuals), (*others, *residuals), linear
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        consts, _, linear = self._split(operands)
+        consts, _, linear = self._by_program(operands)
         return tuple(self.function(*consts, *linear))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         n = sum(self.counts)
-        consts, _, linear = self._split(operands)
-        moved, _, t_linear = self._split(tangents)
+        consts, _, linear = self._by_program(operands)
+        moved, _, t_linear = self._by_program(tangents)
         types = self.abstract_eval()
         t_outs: list[Any] = [None] * len(out)
         moving = [i for i, t in enumerate(moved) if t is not None]
@@ -64,16 +70,17 @@ class LinearCall(OfPrograms):
         n = sum(self.counts)
         if any(isinstance(x, Linear) for x in operands[:n]):
             raise self.missing("transpose")
-        f, t, r = self.counts
-        backward = shared(LinearCall, self.transposed, self.function, (t, f, r))
-        consts = (*operands[f : f + t], *operands[:f], *operands[f + t : n])
-        pulled = backward(*consts, *map(or_zeros, ct, self.abstract_eval()))
+        captured, others, residuals, _ = self.split(operands)
+        counts = (len(others), len(captured), len(residuals))
+        backward = shared(LinearCall, self.transposed, self.function, counts)
+        cts = map(or_zeros, ct, self.abstract_eval())
+        pulled = backward(*others, *captured, *residuals, *cts)
         back = [x if isinstance(o, Linear) else None for x, o in zip(pulled, operands[n:])]
         return (*[None] * n, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         n = sum(self.counts)
-        consts, others, _ = self._split(batched)
+        consts, others, _ = self._by_program(batched)
         # All linear operands and results get a batch axis, so that each program is the other's transpose.
         linear = [expand(size, x, b) for x, b in zip(operands[n:], batched[n:], strict=True)]
         function = batched_program(self.function, size, (*consts, *(True,) * len(linear)))

@@ -26,6 +26,7 @@ from fungrad.programs.analysis import (
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
 from fungrad.programs.pushing import (
+    Moved,
     Pushed,
     Pushing,
     derivative,
@@ -55,18 +56,14 @@ class Checkpoint(Pushing):
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         return tuple(self.program(*operands))
 
-    def moved(self, perturbed: Sequence[bool]) -> tuple[list[int], list[int]]:
+    def moved(self, perturbed: Sequence[bool]) -> Moved:
         moving = [i for i, flag in enumerate(perturbed) if flag]
         return moving, [i for i, flag in enumerate(moves(self.program.expr, perturbed)) if flag]
 
     def push_apart(
-        self,
-        operands: Values,
-        tangents: Values,
-        known: Values | None,
-        moving: list[int],
-        alive: list[int],
+        self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
+        moving, alive = moved
         n = len(self.program.expr.outputs)
         given = [tangents[i] for i in moving]
         if known is not None and self.saving is None:  # there are the results alone

@@ -14,14 +14,12 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, family
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
-from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.programs.analysis import batched_outputs, reaches
 from fungrad.programs.closing import OfPrograms, batched_program, memoized
 from fungrad.programs.rules.rule_tracing import closed_over
 from fungrad.rewrite.linearize import or_zeros, push_forward
 from fungrad.rewrite.transpose import pull_back
-from fungrad.transforms.call import as_operand
 
 
 class SymbolicZero:
@@ -87,23 +85,6 @@ def is_zero(x: Any) -> bool:
     return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
-def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
-    """Return a tangent as one of exactly `type_`; None if it is none.
-
-    With `cast` it may be of another dtype, unless that would lose an imaginary part.
-    """
-    if not is_array(x):
-        return None
-    given = type_of(x)
-    if given.shape != type_.shape:
-        return None
-    if given.dtype == type_.dtype:
-        return as_operand(x)
-    if (given.weak or cast) and np.can_cast(given.dtype, type_.dtype, "same_kind"):
-        return Cast(type_.dtype)(as_operand(x))
-    return None
-
-
 def shown_type(x: Any) -> str:
     """Return the type of a leaf for a message, or what it is if it has none."""
     return str(type_of(x)) if is_array(x) else f"{x!r} of type {type(x).__name__}"
@@ -157,11 +138,6 @@ class OfFunction(OfPrograms):
             return None
         captured, _, arguments = self.split(batched)
         return batched_outputs(self.function.expr, (*captured, *arguments), exactly)
-
-    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], ...]:
-        """Return what the function closes over, what its rule does, and the arguments."""
-        f, r = self.counts
-        return operands[:f], operands[f : f + r], operands[f + r :]
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         captured, _, arguments = self.split(operands)

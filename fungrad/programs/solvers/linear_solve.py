@@ -48,21 +48,16 @@ class LinearSolve(OfPrograms):
         b = types[sum(self.counts) :]
         return (*map(tangent_type, b), *map(tangent_type, aux_types(self.solve, len(b))))
 
-    def _split(self, operands: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
-        """Return what belongs to the matrix, to each solver, and the right-hand side."""
-        m, s, t = self.counts
-        return operands[:m], operands[m : m + s], operands[m + s : m + s + t], operands[m + s + t :]
-
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        matrix, constants, _, b = self._split(operands)
+        matrix, constants, _, b = self.split(operands)
         if isinstance(self.solve, Program):
             return tuple(self.solve(*constants, *b))
         return tuple(self.solve(xp, lambda x: self.matvec(*matrix, *x), constants, b))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         # A x = b  =>  A dx = db - dA x.
-        matrix, constants, others, b = self._split(operands)
-        t_matrix, _, _, t_b = self._split(tangents)
+        matrix, constants, others, b = self.split(operands)
+        t_matrix, _, _, t_b = self.split(tangents)
         moving = [i for i, t in enumerate(t_matrix) if t is not None]
         n = len(b)
         if not moving and all(t is None for t in t_b):
@@ -80,7 +75,7 @@ class LinearSolve(OfPrograms):
         return (*solved[:n], *[None] * (len(out) - n))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        matrix, constants, others, b = self._split(operands)
+        matrix, constants, others, b = self.split(operands)
         if any(isinstance(x, Linear) for x in (*matrix, *constants, *others)):
             raise self.missing("transpose")
         if self.transpose_solve is None:
@@ -103,8 +98,8 @@ class LinearSolve(OfPrograms):
         solvers = (self.solve, self.transpose_solve)
         if not all(p is None or isinstance(p, Program) for p in solvers):
             return one_by_one(self, size, batched, operands)
-        *captured, b = self._split(operands)
-        *flags, of_b = self._split(batched)
+        *captured, b = self.split(operands)
+        *flags, of_b = self.split(batched)
         every = (True,) * len(b)
         matvec, solve, back_solve = [
             batched_program(p, size, (*f, *every)) if isinstance(p, Program) else None

@@ -59,21 +59,16 @@ class Root(OfPrograms):
     def _x_types(self) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.f.expr.input_types[self.counts[0] :]))
 
-    def _split(self, operands: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
-        """Return what belongs to the function and to each solver."""
-        f, s, _ = self.counts
-        return operands[:f], operands[f : f + s], operands[f + s :]
-
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, constants, _ = self._split(operands)
+        captured, constants, *_ = self.split(operands)
         if isinstance(self.solve, Program):
             return tuple(self.solve(*constants))
         return tuple(self.solve(xp, lambda x: self.f(*captured, *x), constants, ()))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         # f(x, p) = 0  =>  (df/dx) dx = -(df/dp) dp. Where the search starts makes no difference.
-        captured, _, constants = self._split(operands)
-        moved = self._split(tangents)[0]
+        captured, _, constants, _ = self.split(operands)
+        moved = self.split(tangents)[0]
         moving = [i for i, t in enumerate(moved) if t is not None]
         if not moving:
             return (None,) * len(out)
@@ -93,7 +88,7 @@ class Root(OfPrograms):
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         if not (isinstance(self.solve, Program) and isinstance(self.tangent_solve, Program)):
             return one_by_one(self, size, batched, operands)
-        of_f, of_solve, of_tangent = self._split(batched)
+        of_f, of_solve, of_tangent, _ = self.split(batched)
         x = (True,) * len(self._x_types)
         f = batched_program(self.f, size, (*of_f, *x))
         solve = batched_program(self.solve, size, of_solve)

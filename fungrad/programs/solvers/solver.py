@@ -12,17 +12,20 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.errors import ConcretizationError, LeakedTracerError, here, line_in
-from fungrad.core.tracer import Tracer
+from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.types import ArrayType, is_array, type_of
-from fungrad.primitives.elementwise import Cast
-from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
+from fungrad.programs.closing import (
+    Closure,
+    NotTraced,
+    enclosed,
+    fitting,
+    on_arrays,
+    shared,
+    try_to_close,
+)
 from fungrad.transforms.auxiliary import split_aux
-from fungrad.transforms.call import as_operand
 
 Apply = Callable[[Sequence[Any]], list[Any]]
 """The function of a system, from leaves to leaves."""
@@ -82,24 +85,17 @@ class OnValues(HostSolver):
     ) -> list[Any]:
         of_trees = on_trees(apply, self.structure, self.types, self.label)
         start = tree.unflatten(self.structure, [*constants, *b])
-        try:
-            solution = self.function(of_trees, start)
-        except LeakedTracerError as error:  # the trace of what it closes over is closed by now
-            enclosed = _ENCLOSED.format(here=line_in(error), label=self.label)
-            raise ConcretizationError(enclosed) from None
-        leaves = solution_leaves(solution, self.structure, self.types, self.label)
-        for x in leaves:
-            if type(x) is Tracer:
-                raise ConcretizationError(_ENCLOSED.format(here=here(), label=self.label))
+
+        def solution() -> list[Any]:
+            found = self.function(of_trees, start)
+            return solution_leaves(found, self.structure, self.types, self.label)
+
+        leaves = on_arrays(self.label, _ADVICE, solution)
         # Copied: what a function returns may be what it was given.
         return [xp.array(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
 
 
-_ENCLOSED = (
-    "at {here}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
-    "arrays it closes over have no values. Use only its arguments in it, or write it without asking for "
-    "values."
-)
+_ADVICE = "Use only its arguments in it, or write it without asking for values."
 
 
 def solver_of(
@@ -139,7 +135,7 @@ def on_values(
 ) -> OnValues:
     """Return the solver that calls `function` with arrays."""
     if why.captured:
-        raise ConcretizationError(_ENCLOSED.format(here=here(), label=label)) from why.error
+        raise enclosed(label, _ADVICE, here()) from why.error
     return shared(OnValues, function, label, structure, types)
 
 
@@ -150,7 +146,7 @@ def on_trees(
 
     def function(x: Any) -> Any:
         leaves, given = tree.flatten(x)
-        fitted = [_fitted(leaf, t) for leaf, t in zip(leaves, types, strict=False)]
+        fitted = [fitting(leaf, t, cast=True) for leaf, t in zip(leaves, types, strict=False)]
         if given != structure or any(leaf is None for leaf in fitted):
             shown = [type_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
             raise TypeError(
@@ -160,16 +156,6 @@ def on_trees(
         return tree.unflatten(structure, apply(fitted))
 
     return function
-
-
-def _fitted(x: Any, type_: ArrayType) -> Any:
-    """Return an array in the dtype of `type_`; None if it has another shape, or values of another kind."""
-    if not is_array(x):
-        return None
-    given = type_of(x)
-    if given.shape != type_.shape or not np.can_cast(given.dtype, type_.dtype, "same_kind"):
-        return None
-    return as_operand(x) if given.dtype == type_.dtype else Cast(type_.dtype)(as_operand(x))
 
 
 def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
