@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.primitive import Linear, Primitive, family, primitive
+from fungrad.core.primitive import Linear, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import (
     add,
@@ -23,12 +23,12 @@ from fungrad.primitives.elementwise import (
     select,
     sigmoid,
 )
-from fungrad.primitives.shaping import expand, zeros_like
+from fungrad.primitives.shaping import AlongAxes, zeros_like
 from fungrad.primitives.slices import shift
 
 
 @family
-class Cumulative(Primitive):
+class Cumulative(AlongAxes):
     """What the cumulative operations along `axis` have in common; `reverse` starts at the end."""
 
     axis: int
@@ -51,12 +51,9 @@ class Cumulative(Primitive):
         """Return the recurrence that runs in the same direction."""
         return LinearRecurrence(self.axis, self.reverse)
 
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(self.axis + 1, self.reverse)(x)
-
 
 @primitive
-class LinearRecurrence(Primitive):
+class LinearRecurrence(AlongAxes):
     """Solve ``h[i] = a[i] * h[i-1] + b[i]`` along `axis`; `reverse` runs from the end.
 
     The first element of ``a`` is not used. Linear in b, and transposes to itself in the other
@@ -94,10 +91,6 @@ class LinearRecurrence(Primitive):
         coefficients = shift(a, self.axis, 1 if self.reverse else -1)
         return None, LinearRecurrence(self.axis, not self.reverse)(coefficients, ct)
 
-    def batch(self, size: int, batched: tuple[bool, ...], a: Any, b: Any) -> Any:
-        a, b = expand(size, a, batched[0]), expand(size, b, batched[1])
-        return LinearRecurrence(self.axis + 1, self.reverse)(a, b)
-
 
 def _solve_recurrence(a: Any, h: Any) -> None:
     """Turn `h`, which holds b, into the solution along axis 0, in place.
@@ -114,34 +107,34 @@ def _solve_recurrence(a: Any, h: Any) -> None:
     h[2::2] += a[2::2] * h[1 : n - 1 : 2]
 
 
-@primitive
-class CumSum(Cumulative):
-    """Cumulative sum, in the operand's dtype. Transposes to itself in the other direction."""
+class Accumulation(Cumulative):
+    """What cumulative sum and product have in common: a method of arrays, in the operand's dtype."""
 
-    name = "cumsum"
-    linear = (0,)
+    method: ClassVar[str]
 
     def impl(self, xp: Any, x: Any) -> Any:
-        return self.flipped(self.flipped(x).cumsum(self.axis, x.dtype))
+        return self.flipped(getattr(self.flipped(x), self.method)(self.axis, x.dtype))
 
     def expression(self, x: str) -> str | None:
-        return None if self.reverse else f"{x}.cumsum({self.axis}, {x}.dtype)"
+        return None if self.reverse else f"{x}.{self.method}({self.axis}, {x}.dtype)"
+
+
+@primitive
+class CumSum(Accumulation):
+    """Cumulative sum. Transposes to itself in the other direction."""
+
+    name = method = "cumsum"
+    linear = (0,)
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         return (CumSum(self.axis, not self.reverse)(ct),)
 
 
 @primitive
-class CumProd(Cumulative):
-    """Cumulative product, in the operand's dtype. Differentiable at zeros."""
+class CumProd(Accumulation):
+    """Cumulative product. Differentiable at zeros."""
 
-    name = "cumprod"
-
-    def impl(self, xp: Any, x: Any) -> Any:
-        return self.flipped(self.flipped(x).cumprod(self.axis, x.dtype))
-
-    def expression(self, x: str) -> str | None:
-        return None if self.reverse else f"{x}.cumprod({self.axis}, {x}.dtype)"
+    name = method = "cumprod"
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
         # out[i] = out[i-1] x[i]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import conj, is_complex, mul, real
-from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.shaping import AlongAxes, Broadcast
 
 SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The `norm` with which the transform in the other direction has the same factor."""
@@ -35,7 +35,7 @@ def _check(transform: Any, x: ArrayType, kinds: str, *axes: int) -> None:
 
 
 @primitive
-class FFT(Primitive):
+class FFT(AlongAxes):
     """Discrete Fourier transform over `axes`, of real or complex numbers.
 
     Its matrix is symmetric, so it is its own transpose; for a real operand, the real part of it.
@@ -69,12 +69,9 @@ class FFT(Primitive):
         ct = self(ct)
         return (ct if is_complex(x) else real(ct),)
 
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return FFT(tuple(a + 1 for a in self.axes), self.inverse, self.norm)(x)
-
 
 @primitive
-class RealFFT(Primitive):
+class RealFFT(AlongAxes):
     """Discrete Fourier transform of real numbers along `axis`: the n // 2 + 1 frequencies from 0 on.
 
     Those left out are conjugates of others. The transpose, to Re sum_k c_k exp(-2 pi i jk / n), is the
@@ -104,12 +101,9 @@ class RealFFT(Primitive):
         ct = mul(conj(ct), _pairs(ct, self.axis, n, 0.5))
         return (InverseRealFFT(self.axis, n, SWAPPED[self.norm])(ct),)
 
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return RealFFT(self.axis + 1, self.norm)(x)
-
 
 @primitive
-class InverseRealFFT(Primitive):
+class InverseRealFFT(AlongAxes):
     """The `n` real numbers of which the operand is the `RealFFT` along `axis`.
 
     Imaginary parts of frequencies that are their own conjugates are ignored. The transpose is that of
@@ -141,9 +135,6 @@ class InverseRealFFT(Primitive):
         found = conj(RealFFT(self.axis, SWAPPED[self.norm])(ct))
         return (mul(found, _pairs(found, self.axis, self.n, 2.0)),)
 
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return InverseRealFFT(self.axis + 1, self.n, self.norm)(x)
-
 
 def _pairs(like: Any, axis: int, n: int, weight: float) -> Any:
     """Return `weight` for the frequencies of `n` real numbers that stand for two, 1 for the others."""
@@ -156,7 +147,7 @@ def _pairs(like: Any, axis: int, n: int, weight: float) -> Any:
 
 
 @primitive
-class CosineTransform(Primitive):
+class CosineTransform(AlongAxes):
     """Orthonormal discrete cosine (or, if `sine`, sine) transform of a `type` from 1 to 4 along `axis`.
 
     The transpose of an orthogonal matrix is its inverse: the types 2 and 3 are each other's, 1 and 4
@@ -189,6 +180,3 @@ class CosineTransform(Primitive):
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         inverse = {1: 1, 2: 3, 3: 2, 4: 4}[self.type]
         return (CosineTransform(self.axis, inverse, self.sine)(ct),)
-
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return CosineTransform(self.axis + 1, self.type, self.sine)(x)

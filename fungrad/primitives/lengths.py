@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import div, keep_dtype, mul, neg, nonzero, select
-from fungrad.primitives.shaping import Broadcast, ReduceSum, expand, without_axes, zeros_like
+from fungrad.primitives.shaping import AlongAxes, Broadcast, ReduceSum, without_axes, zeros_like
 from fungrad.primitives.ufunc import Function, elementwise, total
 
 
@@ -42,7 +42,7 @@ over_length: Function = elementwise(
 
 
 @primitive
-class RootMeanSquare(Primitive):
+class RootMeanSquare(AlongAxes):
     """The root of a sum of squares over `axes` and over the operands, divided by `number`."""
 
     axes: tuple[int, ...]
@@ -64,7 +64,3 @@ class RootMeanSquare(Primitive):
         moved = zip(tangents, parts, strict=True)
         slopes = [mul(t, over_length(u, n)) for t, u in moved if t is not None]
         return ReduceSum(self.axes)(total(slopes))
-
-    def batch(self, size: int, batched: tuple[bool, ...], *parts: Any) -> Any:
-        moved = [expand(size, u, b) for u, b in zip(parts, batched, strict=True)]
-        return RootMeanSquare(tuple(a + 1 for a in self.axes), self.number)(*moved)

@@ -10,25 +10,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.primitive import Primitive, family, primitive
+from fungrad.core.primitive import family, primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.cumulative import CumProd, ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
-from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape, without_axes
+from fungrad.primitives.shaping import (
+    AlongAxes,
+    Broadcast,
+    Permute,
+    ReduceSum,
+    Reshape,
+    without_axes,
+)
 from fungrad.primitives.slices import shift
 
 
 @family
-class Reduction(Primitive):
+class Reduction(AlongAxes):
     """What the reductions over `axes` have in common; the result lacks the axes."""
 
     axes: tuple[int, ...]
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x.update(shape=without_axes(self, x))
-
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(tuple(a + 1 for a in self.axes))(x)
 
     def method_call(self, x: str, method: str) -> str:
         """Return the source that calls a method with the axes; for one axis, as a plain number."""
@@ -108,7 +112,9 @@ class ReduceMin(Extremum):
 
 
 class Logical(Reduction):
-    """What the reductions of booleans have in common."""
+    """What the reductions of booleans have in common; `function` is the name of NumPy's."""
+
+    function: ClassVar[str]
 
     differentiable = False
     total = True
@@ -118,27 +124,25 @@ class Logical(Reduction):
             raise TypeError(f"{self.name} takes booleans, got {x}: compare with 0 first")
         return super().abstract_eval(x)
 
+    def impl(self, xp: Any, x: Any) -> Any:
+        return getattr(xp, self.function)(x, axis=self.axes)
+
+    def expression(self, x: str) -> str | None:
+        return self.method_call(x, self.function)
+
 
 @primitive
 class ReduceAnd(Logical):
     """Whether all are true along `axes`."""
 
-    def impl(self, xp: Any, x: Any) -> Any:
-        return xp.all(x, axis=self.axes)
-
-    def expression(self, x: str) -> str:
-        return self.method_call(x, "all")
+    function = "all"
 
 
 @primitive
 class ReduceOr(Logical):
     """Whether any is true along `axes`."""
 
-    def impl(self, xp: Any, x: Any) -> Any:
-        return xp.any(x, axis=self.axes)
-
-    def expression(self, x: str) -> str:
-        return self.method_call(x, "any")
+    function = "any"
 
 
 @primitive
@@ -148,9 +152,12 @@ class ReduceXor(Logical):
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.sum(x, axis=self.axes) % 2 == 1
 
+    def expression(self, x: str) -> str | None:
+        return None
+
 
 @family
-class Position(Primitive):
+class Position(AlongAxes):
     """What the positions of extrema have in common: the first one along `axis`, as int64.
 
     A NaN counts as the extremum.
@@ -174,9 +181,6 @@ class Position(Primitive):
 
     def expression(self, x: str) -> str:
         return f"{x}.{self.function}({self.axis})"
-
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return type(self)(self.axis + 1)(x)
 
 
 @primitive

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -90,8 +92,24 @@ class Broadcast(Rearrangement):
         return Broadcast((size, *self.shape), tuple(a + 1 for a in self.axes))(x)
 
 
+class AlongAxes(Primitive):
+    """Works along the axes that its field `axis`, or `axes`, counts in all operands: a batch is one more before them."""
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        moved = [expand(size, x, b) for x, b in zip(operands, batched, strict=True)]
+        return one_axis_on(self)(*moved)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def one_axis_on(along: Any) -> Any:
+    """Return the primitive that works along the next axes."""
+    if hasattr(along, "axis"):
+        return dataclasses.replace(along, axis=along.axis + 1)
+    return dataclasses.replace(along, axes=tuple([a + 1 for a in along.axes]))
+
+
 @primitive
-class ReduceSum(Primitive):
+class ReduceSum(AlongAxes):
     """Sum over `axes`, which the result lacks, in the operand's dtype.
 
     Transposes to `Broadcast`.
@@ -115,9 +133,6 @@ class ReduceSum(Primitive):
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         return (Broadcast(x.shape, self.axes)(ct),)
-
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return ReduceSum(tuple(a + 1 for a in self.axes))(x)
 
 
 def without_axes(reduction: Any, x: ArrayType) -> Shape:

@@ -13,6 +13,7 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.primitives.shaping import (
+    AlongAxes,
     Rearrangement,
     ReduceSum,
     Reshape,
@@ -24,7 +25,7 @@ from fungrad.primitives.shaping import (
 
 
 @primitive
-class Reverse(Rearrangement):
+class Reverse(Rearrangement, AlongAxes):
     """Reverse the order of the elements along `axes`."""
 
     axes: tuple[int, ...]
@@ -48,12 +49,9 @@ class Reverse(Rearrangement):
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         return (self(ct),)
 
-    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
-        return Reverse(tuple(a + 1 for a in self.axes))(x)
-
 
 @primitive
-class Concatenate(Primitive):
+class Concatenate(AlongAxes):
     """Join arrays along an axis they have. Transposes to a `Slice` for each."""
 
     axis: int
@@ -100,11 +98,6 @@ class Concatenate(Primitive):
             cts.append(slice_axis(ct, self.axis, start, stop) if isinstance(x, Linear) else None)
             start = stop
         return tuple(cts)
-
-    def batch(self, size: int, batched: tuple[bool, ...], *xs: Any) -> Any:
-        return Concatenate(self.axis + 1)(
-            *[expand(size, x, b) for x, b in zip(xs, batched, strict=True)]
-        )
 
 
 @primitive

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType, array_type
 from fungrad.primitives.indexing import take_along_axis
-from fungrad.primitives.shaping import expand
+from fungrad.primitives.shaping import AlongAxes
 
 
 @primitive
-class Sort(Primitive):
+class Sort(AlongAxes):
     """Sort all operands along `axis` by the first `num_keys` of them, the first the primary key.
 
     NaNs come last; complex numbers are ordered by real part, then imaginary part. Without
@@ -48,14 +48,9 @@ class Sort(Primitive):
             for t in tangents
         )
 
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
-        return Sort(self.axis + 1, self.num_keys, self.stable)(
-            *[expand(size, x, b) for x, b in zip(operands, batched, strict=True)]
-        )
-
 
 @primitive
-class ArgSort(Primitive):
+class ArgSort(AlongAxes):
     """Positions, as int64, that put the keys in the order of `Sort`; all operands are keys."""
 
     axis: int
@@ -73,11 +68,6 @@ class ArgSort(Primitive):
 
     def expression(self, *keys: str) -> str | None:
         return None if self.stable or len(keys) > 1 else f"{keys[0]}.argsort({self.axis})"
-
-    def batch(self, size: int, batched: tuple[bool, ...], *keys: Any) -> Any:
-        return ArgSort(self.axis + 1, self.stable)(
-            *[expand(size, x, b) for x, b in zip(keys, batched, strict=True)]
-        )
 
 
 def argsort(x: Any, axis: int, stable: bool = True) -> Any:

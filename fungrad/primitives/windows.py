@@ -6,18 +6,17 @@ So a window of n by n elements costs 2 n operations and not n * n.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fungrad.core.backend import target_of
-from fungrad.core.primitive import Linear, Primitive, family, primitive
+from fungrad.core.primitive import Linear, family, primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.convolution import fitting
-from fungrad.primitives.shaping import expand
+from fungrad.primitives.shaping import AlongAxes
 from fungrad.primitives.slices import pad, slice_axis
 
 Arrays = Sequence[Any]
@@ -76,7 +75,7 @@ def kept(xp: Any, mask: Any, x: Any) -> Any:
 
 
 @family
-class Windows(Primitive):
+class Windows(AlongAxes):
     """What operations on windows have in common.
 
     A window has `length` elements along `axis`, `dilation` apart; the next begins `stride` later. There
@@ -102,11 +101,6 @@ class Windows(Primitive):
         """Return as views the first element of each window, the second, ..."""
         starts = range(0, self.length * self.dilation, self.dilation)
         return [every(x, self.axis, start, count, self.stride) for start in starts]
-
-    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
-        return dataclasses.replace(self, axis=self.axis + 1)(  # type: ignore[type-var]
-            *[expand(size, x, b) for x, b in zip(operands, batched, strict=True)]
-        )
 
 
 class Reducing(Windows):
@@ -154,6 +148,11 @@ class WindowSum(Reducing):
 class Extremum(Reducing):
     """What maxima and minima have in common. The first of equal elements has the derivative."""
 
+    ufunc: ClassVar[str]
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        return self.reduced(x, getattr(xp, self.ufunc))
+
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
         fields = (self.axis, self.length, self.stride, self.dilation)
         return PickInWindow(*fields)(tangents[0], FindInWindow(*fields)(x, out))
@@ -163,16 +162,14 @@ class Extremum(Reducing):
 class WindowMax(Extremum):
     """The maximum of each window; NaN if there is one."""
 
-    def impl(self, xp: Any, x: Any) -> Any:
-        return self.reduced(x, xp.maximum)
+    ufunc = "maximum"
 
 
 @primitive
 class WindowMin(Extremum):
     """The minimum of each window; NaN if there is one."""
 
-    def impl(self, xp: Any, x: Any) -> Any:
-        return self.reduced(x, xp.minimum)
+    ufunc = "minimum"
 
 
 @primitive
