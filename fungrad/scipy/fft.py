@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.fft
@@ -26,41 +26,6 @@ from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
 from fungrad.scipy.mirrors import mirrors
 from fungrad.scipy.names import mirror_of
-
-__all__ = [
-    "dct",
-    "dctn",
-    "dst",
-    "dstn",
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "idct",
-    "idctn",
-    "idst",
-    "idstn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "next_fast_len",
-    "prev_fast_len",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
 
 next_fast_len, prev_fast_len = scipy.fft.next_fast_len, scipy.fft.prev_fast_len
 
@@ -235,4 +200,6 @@ dst, idst = _along("dst", True, False), _along("idst", True, True)
 dctn, idctn = _over("dctn", False, False), _over("idctn", False, True)
 dstn, idstn = _over("dstn", True, False), _over("idstn", True, True)
 
-__dir__, __getattr__ = mirror_of(scipy.fft, __all__)
+if not TYPE_CHECKING:  # type checkers know all names by the definitions
+    __all__ = [name for name in scipy.fft.__all__ if name in globals()]
+    __dir__, __getattr__ = mirror_of(scipy.fft, __all__)

@@ -23,7 +23,7 @@ from fungrad.scipy.interpolate.shape_preserving import *
 from fungrad.scipy.interpolate.splines import *
 from fungrad.scipy.names import mirror_of
 
-_NAMES = [*grids.__all__, *piecewise.__all__, *shape_preserving.__all__, *splines.__all__]
+_NAMES = sorted([*grids.__all__, *piecewise.__all__, *shape_preserving.__all__, *splines.__all__])
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 

@@ -68,14 +68,6 @@ class RegularGridInterpolator(Interpolant):
     arrays = ("grid", "values", "knots", "coefficients", "fill_value")
     settings = ("method", "bounds_error")
 
-    grid: tuple[Any, ...]
-    values: Any
-    knots: Any
-    coefficients: Any
-    fill_value: Any
-    method: str
-    bounds_error: bool
-
     def __init__(
         self,
         points: Sequence[Any],
@@ -109,7 +101,8 @@ class RegularGridInterpolator(Interpolant):
         falling = tuple(i for i, p in enumerate(grid) if len(p) > 1 and p[0] > p[-1])
         self.grid = tuple(p[::-1] if i in falling else p for i, p in enumerate(grid))
         self.values = np.flip(values, falling) if falling else values
-        self.knots = self.coefficients = None
+        self.knots: Any = None
+        self.coefficients: Any = None
         if method in DEGREES:
             self._solve(DEGREES[method])
         if method == "pchip" and type(values) is Tracer:
@@ -273,15 +266,6 @@ class interp1d(Interpolant):
 
     arrays = ("x", "y", "fill_value", "spline")
     settings = ("kind", "axis", "bounds_error", "extrapolate")
-
-    x: Any
-    y: Any
-    fill_value: Any
-    spline: Any
-    kind: Any
-    axis: int
-    bounds_error: bool
-    extrapolate: bool
 
     def __init__(
         self,

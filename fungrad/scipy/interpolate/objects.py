@@ -10,6 +10,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import has_tracer
+from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import documented
 
 C = TypeVar("C", bound="type[Interpolant]")
@@ -36,6 +37,45 @@ class Interpolant:
     def is_plain(self, *others: Any) -> bool:
         """Whether no tracer is among the arrays of the object and `others`."""
         return not has_tracer([*(getattr(self, name) for name in self.arrays), *others])
+
+
+class Spline(Interpolant):
+    """A piecewise polynomial of one variable, in whatever form."""
+
+    extrapolate: Any
+    axis: int
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return the spline, or its derivative of order `nu`, at places of any shape."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x = double(x)
+        if self.is_plain(x):
+            return self.of_scipy()(x, nu, extrapolate)
+        low, high = self.bounds()
+        if extrapolate == "periodic":
+            x = low + np.mod(x - low, high - low)
+        found = self.at(x, nu)
+        if not extrapolate:
+            inside = (x >= low) & (x <= high)
+            found = np.where(spread(inside, found) if x.ndim else inside, found, np.nan)
+        return at_axis(found, x.ndim, self.axis)
+
+    def of_scipy(self) -> Any:
+        """Return SciPy's object, of plain arrays."""
+        raise NotImplementedError
+
+    def bounds(self) -> tuple[Any, Any]:
+        """Return the ends of the interval beyond which the spline is extrapolated."""
+        raise NotImplementedError
+
+    def at(self, x: Any, nu: int) -> Any:
+        """Return the derivative of order `nu` at places, with their axes in front."""
+        raise NotImplementedError
+
+    @property
+    def extrapolate_integral(self) -> Any:
+        """The `extrapolate` of the antiderivative, which is not periodic."""
+        return self.extrapolate != "periodic" and self.extrapolate
 
 
 def registered(cls: C) -> C:
@@ -70,17 +110,6 @@ def at_axis(found: Any, ndim: int, axis: int) -> Any:
 def spread(x: Any, like: Any) -> Any:
     """Append axes of length 1 to `x`, for broadcasting with `like`."""
     return x[(..., *(np.newaxis,) * (np.ndim(like) - np.ndim(x)))]
-
-
-def within(x: Any, low: Any, high: Any, found: Any, ndim: int) -> Any:
-    """Return what was found for places between bounds, and NaN for others."""
-    good = spread((x >= low) & (x <= high), found) if ndim else (x >= low) & (x <= high)
-    return np.where(good, found, np.nan)
-
-
-def wrapped(x: Any, low: Any, high: Any) -> Any:
-    """Bring places into the first period."""
-    return low + np.mod(x - low, high - low)
 
 
 def unit_responses(solve: Callable[[Any], Any], n: int, periodic: bool) -> Any:

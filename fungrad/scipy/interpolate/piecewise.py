@@ -12,15 +12,12 @@ from fungrad.core.tracer import known_value
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.arguments import double
 from fungrad.scipy.interpolate.objects import (
-    Interpolant,
-    at_axis,
+    Spline,
     check_period,
     fixed,
     registered,
     spread,
     unit_responses,
-    within,
-    wrapped,
 )
 from fungrad.scipy.interpolate.splines import integral
 
@@ -28,7 +25,7 @@ __all__ = ["CubicHermiteSpline", "CubicSpline", "PPoly"]
 
 
 @registered
-class PPoly(Interpolant):
+class PPoly(Spline):
     """A piecewise polynomial. Differentiable in the places, coefficients and breakpoints.
 
     Parameters
@@ -56,8 +53,6 @@ class PPoly(Interpolant):
 
     c: Any
     x: Any
-    extrapolate: Any
-    axis: int
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
         self.c, self.x = double(c), double(x)
@@ -71,17 +66,14 @@ class PPoly(Interpolant):
         self.axis = axis
         self.extrapolate = extrapolation(extrapolate)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """Return the polynomial, or its derivative of order `nu`, at places of any shape."""
-        extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        x = double(x)
-        if self.is_plain(x):
-            own = scipy.interpolate.PPoly.construct_fast(self.c, self.x, True, self.axis)
-            return own(x, nu, extrapolate)
+    def bounds(self) -> tuple[Any, Any]:
+        return self.x[0], self.x[-1]
+
+    def of_scipy(self) -> Any:
+        return scipy.interpolate.PPoly.construct_fast(self.c, self.x, True, self.axis)
+
+    def at(self, x: Any, nu: int) -> Any:
         breaks: Any = as_tracer(self.x)
-        low, high = breaks[0], breaks[-1]
-        if extrapolate == "periodic":
-            x = wrapped(x, low, high)
         piece = np.searchsorted(breaks, x, side="right") - 1
         piece = np.clip(piece, 0, breaks.shape[0] - 2)
         pieces: Any = as_tracer(_differentiated(self.c, nu))
@@ -90,9 +82,7 @@ class PPoly(Interpolant):
         found = c[0] + 0 * h  # NaN at NaN
         for coefficient in c[1:]:
             found = found * h + coefficient
-        if not extrapolate:
-            found = within(x, low, high, found, x.ndim)
-        return at_axis(found, x.ndim, self.axis)
+        return found
 
     def derivative(self, nu: int = 1) -> PPoly:
         """Return the piecewise polynomial that is the derivative of order `nu`."""
@@ -115,8 +105,7 @@ class PPoly(Interpolant):
                 areas = (areas + coefficient) * h
             starts = np.cumsum(areas, 0) - areas
             c = np.concatenate([c, starts[np.newaxis]])
-        extrapolate = self.extrapolate != "periodic" and self.extrapolate
-        return PPoly.of((c, self.x), (extrapolate, self.axis))
+        return PPoly.of((c, self.x), (self.extrapolate_integral, self.axis))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from `a` to `b`; NaN if one is outside and `extrapolate` is False."""
@@ -124,8 +113,7 @@ class PPoly(Interpolant):
         whole = self.antiderivative()
         a, b = double(a), double(b)
         if extrapolate == "periodic":
-            ends = self.x[0], self.x[-1]
-            return integral(lambda x: whole(x, 0, True), a, b, *ends, extrapolate)
+            return integral(lambda x: whole(x, 0, True), a, b, *self.bounds(), extrapolate)
         return whole(b, 0, bool(extrapolate)) - whole(a, 0, bool(extrapolate))
 
 

@@ -14,15 +14,12 @@ from fungrad.numpy.promotion import as_tracer
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public
 from fungrad.scipy.interpolate.objects import (
-    Interpolant,
-    at_axis,
+    Spline,
     check_period,
     fixed,
     registered,
     spread,
     unit_responses,
-    within,
-    wrapped,
 )
 
 __all__ = ["BSpline", "make_interp_spline", "make_lsq_spline"]
@@ -57,7 +54,7 @@ def basis(t: Any, k: int, x: Any) -> tuple[Any, Any]:
 
 
 @registered
-class BSpline(Interpolant):
+class BSpline(Spline):
     """A univariate spline: a sum of B-splines. Differentiable in the places, coefficients and knots.
 
     Parameters
@@ -90,8 +87,6 @@ class BSpline(Interpolant):
     t: Any
     c: Any
     k: int
-    extrapolate: Any
-    axis: int
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t, self.c, self.k = double(t), double(c), operator.index(k)
@@ -107,31 +102,21 @@ class BSpline(Interpolant):
         """Knots, coefficients and degree."""
         return self.t, self.c, self.k
 
-    def _bounds(self) -> tuple[Any, Any]:
+    def bounds(self) -> tuple[Any, Any]:
         return self.t[self.k], self.t[self.t.shape[0] - self.k - 1]
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """Return the spline, or its derivative of order `nu`, at places of any shape."""
-        extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        x = double(x)
-        if self.is_plain(x):
-            own = scipy.interpolate.BSpline.construct_fast(self.t, self.c, self.k, axis=self.axis)
-            return own(x, nu, extrapolate)
+    def of_scipy(self) -> Any:
+        return scipy.interpolate.BSpline.construct_fast(self.t, self.c, self.k, axis=self.axis)
+
+    def at(self, x: Any, nu: int) -> Any:
+        if nu > self.k:
+            return BSpline.of((self.t, 0 * self.c), (self.k, True, 0)).at(x, 0)
         if nu:
-            if nu > self.k:
-                zero = BSpline.of((self.t, 0 * self.c), (self.k, self.extrapolate, self.axis))
-                return zero(x, 0, extrapolate)
-            return self.derivative(nu)(x, 0, extrapolate)
-        low, high = self._bounds()
-        if extrapolate == "periodic":
-            x = wrapped(x, low, high)
+            return self.derivative(nu).at(x, 0)
         first, values = basis(self.t, self.k, x)
         c: Any = as_tracer(self.c)
         terms = c[first[..., np.newaxis] + np.arange(self.k + 1)]
-        found = np.sum(terms * spread(values, terms), x.ndim)
-        if not extrapolate:
-            found = within(x, low, high, found, x.ndim)
-        return at_axis(found, x.ndim, self.axis)
+        return np.sum(terms * spread(values, terms), x.ndim)
 
     def derivative(self, nu: int = 1) -> BSpline:
         """Return the spline that is the derivative of order `nu`, at most `k` (de Boor 1972, (12))."""
@@ -161,14 +146,13 @@ class BSpline(Interpolant):
             c = np.concatenate([np.zeros_like(sums[:1]), sums])
             t = np.concatenate([t[:1], t, t[-1:]])
             k += 1
-        extrapolate = self.extrapolate != "periodic" and self.extrapolate
-        return BSpline.of((t, c), (k, extrapolate, self.axis))
+        return BSpline.of((t, c), (k, self.extrapolate_integral, self.axis))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from `a` to `b`; outside of the base interval the spline is as `extrapolate` says, or 0."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
-        low, high = self._bounds()
+        low, high = self.bounds()
         return integral(lambda x: whole(x, 0, True), double(a), double(b), low, high, extrapolate)
 
 

@@ -3,55 +3,30 @@
 What is not here (linear programs, global optimization without derivatives, ...) is SciPy's own.
 """
 
+from typing import TYPE_CHECKING
+
 import scipy.optimize
-from scipy.optimize import (
-    BFGS,
-    SR1,
-    Bounds,
-    HessianUpdateStrategy,
-    LinearConstraint,
-    NonlinearConstraint,
-    OptimizeResult,
-    OptimizeWarning,
-)
+from scipy.optimize import BFGS as BFGS
+from scipy.optimize import SR1 as SR1
+from scipy.optimize import Bounds as Bounds
+from scipy.optimize import HessianUpdateStrategy as HessianUpdateStrategy
+from scipy.optimize import LinearConstraint as LinearConstraint
+from scipy.optimize import NonlinearConstraint as NonlinearConstraint
+from scipy.optimize import OptimizeResult as OptimizeResult
+from scipy.optimize import OptimizeWarning as OptimizeWarning
 
-from fungrad.scipy.optimize.fitting import curve_fit, least_squares
-from fungrad.scipy.optimize.minimization import minimize, minimize_scalar
-from fungrad.scipy.optimize.roots import root
-from fungrad.scipy.optimize.scalar_roots import (
-    bisect,
-    brenth,
-    brentq,
-    fixed_point,
-    newton,
-    ridder,
-    root_scalar,
-    toms748,
-)
+from fungrad.scipy.optimize import fitting, minimization, roots, scalar_roots
+from fungrad.scipy.optimize.fitting import *
+from fungrad.scipy.optimize.minimization import *
+from fungrad.scipy.optimize.roots import *
+from fungrad.scipy.optimize.scalar_roots import *
 
-__all__ = [
-    "BFGS",
-    "SR1",
-    "Bounds",
-    "HessianUpdateStrategy",
-    "LinearConstraint",
-    "NonlinearConstraint",
-    "OptimizeResult",
-    "OptimizeWarning",
-    "bisect",
-    "brenth",
-    "brentq",
-    "curve_fit",
-    "fixed_point",
-    "least_squares",
-    "minimize",
-    "minimize_scalar",
-    "newton",
-    "ridder",
-    "root",
-    "root_scalar",
-    "toms748",
-]
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = [
+        *("BFGS", "SR1", "Bounds", "HessianUpdateStrategy", "LinearConstraint"),
+        *("NonlinearConstraint", "OptimizeResult", "OptimizeWarning"),
+        *(*fitting.__all__, *minimization.__all__, *roots.__all__, *scalar_roots.__all__),
+    ]
 
 
 def __getattr__(name: str) -> object:

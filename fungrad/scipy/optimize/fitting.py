@@ -20,6 +20,8 @@ from fungrad.transforms.call import name_of
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import jacfwd
 
+__all__ = ["curve_fit", "least_squares"]
+
 
 @public
 def least_squares(

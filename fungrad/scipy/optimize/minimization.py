@@ -35,6 +35,8 @@ from fungrad.transforms.call import name_of
 from fungrad.transforms.grad import grad, value_and_grad
 from fungrad.transforms.jacobian import hessian, hvp, jacrev
 
+__all__ = ["minimize", "minimize_scalar"]
+
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")

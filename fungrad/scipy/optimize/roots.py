@@ -23,6 +23,8 @@ from fungrad.scipy.optimize.variables import Compiled, Variables, on_arrays, vec
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jacobian import jacfwd
 
+__all__ = ["root"]
+
 WITH_JACOBIAN = ("hybr", "lm")
 
 

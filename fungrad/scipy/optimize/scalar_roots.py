@@ -28,6 +28,17 @@ from fungrad.transforms.autodiff import jvp
 from fungrad.transforms.call import name_of
 from fungrad.transforms.grad import grad
 
+__all__ = [
+    "bisect",
+    "brenth",
+    "brentq",
+    "fixed_point",
+    "newton",
+    "ridder",
+    "root_scalar",
+    "toms748",
+]
+
 
 def _number(x: Any, what: str) -> Any:
     x = operand(x)

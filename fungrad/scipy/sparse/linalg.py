@@ -31,6 +31,8 @@ from fungrad.scipy.sparse import products
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 
+Settings = tuple[float, float, int | None, int | None]
+
 INFO = array_type((), np.dtype(np.int64))
 
 
@@ -114,18 +116,9 @@ def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
 
 
 def _solve(
-    method: str,
-    A: Any,
-    b: Any,
-    x0: Any,
-    M: Any,
-    symmetric: bool,
-    rtol: float,
-    atol: float,
-    maxiter: int | None,
-    callback: Callable[..., Any] | None,
-    restart: int | None = None,
+    method: str, A: Any, b: Any, x0: Any, M: Any, callback: Any, symmetric: bool, settings: Settings
 ) -> tuple[Any, Any]:
+    """Solve a system; `settings` are those of `Krylov`, from `rtol` to `restart`."""
     if isinstance(b, list):
         b = np.asarray(b)  # as SciPy's; a tree would be a tuple or a dict
     leaves, structure = tree.flatten(b)
@@ -161,13 +154,16 @@ def _solve(
         first = second = precondition.program
         if not symmetric or kinds == {"c"}:
             second = transposed(first, len(forward))
-    settings = (method, float(rtol), float(atol), maxiter, restart)
-    solver = Krylov(*settings, first, len(guess), callback)
-    again = Krylov(*settings, second, 0, None, for_derivatives=True)
+    solver = Krylov(method, *settings, first, len(guess), callback)
+    again = Krylov(method, *settings, second, 0, None, for_derivatives=True)
     # The transpose of a complex matrix that equals its conjugate transpose is its conjugate.
     same = symmetric and kinds != {"c"}
     *x, info = linear_solve(system, leaves, (solver, (*guess, *forward)), (again, forward), same)
     return tree.unflatten(structure, x), info
+
+
+def _tolerances(rtol: float, atol: float, tol: float | None) -> tuple[float, float]:
+    return float(rtol if tol is None else tol), float(atol)
 
 
 @public
@@ -226,8 +222,8 @@ def cg(
     >>> fg.grad(first)(np.array([2.0, 1.0])) + 0.0
     array([-0.25,  0.  ])
     """
-    rtol = rtol if tol is None else tol
-    return _solve("cg", A, b, x0, M, True, rtol, atol, maxiter, callback)
+    settings = *_tolerances(rtol, atol, tol), maxiter, None
+    return _solve("cg", A, b, x0, M, callback, True, settings)
 
 
 @public_like(cg)
@@ -251,8 +247,8 @@ def bicgstab(
     >>> x.round(6)
     array([1., 2.])
     """
-    rtol = rtol if tol is None else tol
-    return _solve("bicgstab", A, b, x0, M, False, rtol, atol, maxiter, callback)
+    settings = *_tolerances(rtol, atol, tol), maxiter, None
+    return _solve("bicgstab", A, b, x0, M, callback, False, settings)
 
 
 @public_like(cg)
@@ -284,8 +280,8 @@ def gmres(
     >>> x.round(6)
     array([1., 2.])
     """
-    rtol = rtol if tol is None else tol
-    return _solve("gmres", A, b, x0, M, False, rtol, atol, maxiter, callback, restart)
+    settings = *_tolerances(rtol, atol, tol), maxiter, restart
+    return _solve("gmres", A, b, x0, M, callback, False, settings)
 
 
 @public

@@ -45,8 +45,6 @@ from fungrad.scipy.special.functions import *
 from fungrad.scipy.special.sums import *
 from fungrad.scipy.special.ufuncs import *
 
-_NAMES = ["bernoulli", "sinc", *functions.__all__, *sums.__all__, *ufuncs.__all__]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.special, _NAMES)
+    __all__ = ["bernoulli", "sinc", *functions.__all__, *sums.__all__, *ufuncs.__all__]
+    __dir__, __getattr__ = mirror_of(scipy.special, __all__)

@@ -6,7 +6,7 @@ Those with several results, and those that are made of others, have a rule inste
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.special
 
@@ -22,24 +22,6 @@ from fungrad.primitives import losses
 from fungrad.primitives import special as p
 from fungrad.primitives import student as s
 from fungrad.primitives.scipy_ufunc import constant
-
-__all__ = [
-    "airy", "bdtr", "bdtrc", "beta", "betainc", "betaincc", "betainccinv", "betaincinv",
-    "betaln", "binom", "boxcox", "boxcox1p", "cbrt", "chdtr", "chdtrc", "chdtri", "cosm1",
-    "dawsn", "digamma", "ellipe", "ellipeinc", "ellipj", "ellipk", "ellipkinc", "ellipkm1",
-    "entr", "erf", "erfc", "erfcinv", "erfcx", "erfi", "erfinv", "eval_chebyt", "eval_chebyu",
-    "eval_gegenbauer", "eval_genlaguerre", "eval_hermite", "eval_hermitenorm", "eval_jacobi",
-    "eval_laguerre", "eval_legendre", "exp1", "exp2", "exp10", "expi", "expit", "expm1",
-    "expn", "exprel", "fdtr", "fdtrc", "fdtri", "fresnel", "gamma", "gammainc", "gammaincc",
-    "gammainccinv", "gammaincinv", "gammaln", "gammasgn", "gdtr", "gdtrc", "hankel1",
-    "hankel1e", "hankel2", "hankel2e", "huber", "hyp0f1", "hyp1f1", "hyp2f1", "hyperu", "i0",
-    "i0e", "i1", "i1e", "inv_boxcox", "inv_boxcox1p", "iv", "ive", "j0", "j1", "jn", "jv",
-    "jve", "k0", "k0e", "k1", "k1e", "kl_div", "kn", "kv", "kve", "log1p", "log_expit",
-    "log_ndtr", "loggamma", "logit", "lpmv", "nbdtr", "nbdtrc", "ndtr", "ndtri", "ndtri_exp",
-    "owens_t", "pdtr", "pdtrc", "poch", "powm1", "pseudo_huber", "psi", "rel_entr", "rgamma",
-    "shichi", "sici", "spence", "stdtr", "stdtrit", "wofz", "wrightomega", "xlog1py", "xlogy",
-    "y0", "y1", "yn", "yv", "yve",
-]  # fmt: skip
 
 
 def _results(function: Any, *primitives: Any) -> Any:
@@ -240,3 +222,6 @@ fdtrc = _made_of(scipy.special.fdtrc, lambda m, n, x: i.betainc(n / 2, m / 2, n 
 fdtri = _made_of(scipy.special.fdtri, _fdtri)
 stdtr = ufunc(s.stdtr)
 stdtrit = ufunc(s.stdtrit)
+
+if not TYPE_CHECKING:  # type checkers know all names by the definitions
+    __all__ = [name for name in dict.fromkeys(scipy.special.__all__) if name in globals()]
