@@ -20,7 +20,8 @@ from fungrad.callback import split_arguments
 from fungrad.core import tree
 from fungrad.core.frames import is_internal
 from fungrad.core.glossary import COMMON
-from fungrad.core.tracer import Tracer, innermost_trace, resolve
+from fungrad.core.nesting import without_values
+from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
 from fungrad.transforms.call import check_callable
@@ -256,9 +257,7 @@ def breakpoint(
     """
     if backend is not None:
         check_callable(backend, "debug.breakpoint")
-    trace = innermost_trace()
-    while trace is not None and trace.values is not None:
-        trace = trace.outer
+    trace = without_values()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_internal(frame):
         frame = frame.f_back

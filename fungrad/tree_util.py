@@ -24,14 +24,7 @@ from fungrad.core.nodes import (
     register_pytree_with_keys_class,
     register_static,
 )
-from fungrad.core.paths import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    KeyPath,
-    SequenceKey,
-    keystr,
-)
+from fungrad.core.paths import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey, keystr
 from fungrad.core.tree import IsLeaf, check_treedef
 from fungrad.core.tree import TreeDef as PyTreeDef
 from fungrad.tree import all as tree_all

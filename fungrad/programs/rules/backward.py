@@ -32,11 +32,7 @@ from fungrad.programs.closing import (
 )
 from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.rules.rule_tracing import closed_over
-from fungrad.programs.rules.rules import (
-    SymbolicZero,
-    batched_and_summed,
-    shown_type,
-)
+from fungrad.programs.rules.rules import SymbolicZero, batched_and_summed, shown_type
 from fungrad.programs.rules.sites import Site
 from fungrad.rewrite.linearize import or_zeros
 

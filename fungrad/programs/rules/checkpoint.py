@@ -11,11 +11,7 @@ from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import transformed
 from fungrad.primitives.naming import Named
-from fungrad.programs.closing import (
-    NotTraced,
-    record,
-    try_to_close,
-)
+from fungrad.programs.closing import NotTraced, record, try_to_close
 from fungrad.programs.rules.policies import Policy, check_policy
 from fungrad.programs.rules.recomputation import checkpoint_of
 from fungrad.transforms.argnums import chosen_arguments

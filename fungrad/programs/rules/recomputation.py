@@ -16,14 +16,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import (
-    batched_outputs,
-    moves,
-    placed,
-    reads,
-    transposed_by,
-    trimmed,
-)
+from fungrad.programs.analysis import batched_outputs, moves, placed, reads, transposed_by, trimmed
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
 from fungrad.programs.pushing import (
     Moved,

@@ -11,7 +11,7 @@ import collections
 import contextvars
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -72,20 +72,22 @@ def rule_at_call(
     """
     if _deep_enough(trace):
         return False
-    outer: Recorder | None = trace
-    while outer is not None and not outer.bake and outer.values is None:
-        outer = outer.outer
-    if outer is not None and not outer.bake and any(map(may_move, operands)):
+    first = next((t for t in _outwards(trace) if t.bake or t.values is not None), None)
+    if first is not None and not first.bake and any(map(may_move, operands)):
         return True
     return bool(open_axes()) or any(map(reaches_tracer, rules))
 
 
 def kept_with(trace: Recorder) -> int:
     """Return the level of the trace whose program is kept with what is recorded in `trace`; 0 if there is none."""
-    outer: Recorder | None = trace
-    while outer is not None and not outer.bake:
-        outer = outer.outer
-    return 0 if outer is None else outer.level
+    return next((outer.level for outer in _outwards(trace) if outer.bake), 0)
+
+
+def _outwards(trace: Recorder | None) -> Iterator[Recorder]:
+    """Iterate over a trace and those that it is within."""
+    while trace is not None:
+        yield trace
+        trace = trace.outer
 
 
 def _deep_enough(trace: Recorder) -> bool:
@@ -94,11 +96,7 @@ def _deep_enough(trace: Recorder) -> bool:
     Those that can are open around it and have values. What is recorded can still be differentiated more often
     later, if it becomes part of a jitted function.
     """
-    count = 0
-    outer: Recorder | None = trace
-    while outer is not None:
-        count += outer.values is not None
-        outer = outer.outer
+    count = sum(outer.values is not None for outer in _outwards(trace))
     return _depth.get() >= max(count, 1)
 
 

@@ -13,24 +13,18 @@ from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import neg
 from fungrad.programs.closing import (
     Closure,
-    NotTraced,
     OfPrograms,
     batched_program,
     close,
     record,
     shared,
     tangent,
-    try_to_close,
 )
 from fungrad.programs.one_by_one import one_by_one
 from fungrad.programs.solvers.linear_solve import LinearSolve, check_square, inexact_leaves
 from fungrad.programs.solvers.solver import (
     Solver,
     aux_types,
-    check_types,
-    on_trees,
-    on_values,
-    solution_leaves,
     solver_of,
 )
 from fungrad.transforms.call import check_callable
@@ -189,18 +183,11 @@ def custom_root(
 
 def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:
     """Return the user's solver of the tangent systems of `f`, and what it closes over."""
-    label = "custom_root: tangent_solve"
     n = len(f.captured)
     jacobian = tangent(f.program, range(n, n + len(f.types)))
-
-    def solve(captured: Any, x: Any, y: Any) -> Any:
-        linear = on_trees(lambda v: jacobian(*captured, *x, *v), f.structure, f.types, label)
-        solution = tangent_solve(linear, y)
-        return solution_leaves(solution, f.structure, f.types, label)
-
+    at_root = Closure(jacobian, (*f.captured, *f.types), f.structure)
     y = tree.unflatten(f.structure, f.types)
-    closure = try_to_close(label, solve, [type_of(x) for x in f.captured], list(f.types), y)
-    if isinstance(closure, NotTraced):
-        return on_values(tangent_solve, label, f.structure, f.types, closure), ()
-    check_types(closure.types, f.types, label)
-    return closure.program, closure.captured
+    label = "custom_root: tangent_solve"
+    solver, constants, _ = solver_of(tangent_solve, label, at_root, y, has_aux=False)
+    # The last are those of `f` and the root, which the primitive has anyway.
+    return solver, constants[: max(0, len(constants) - len(at_root.captured))]
