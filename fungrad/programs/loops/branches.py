@@ -67,17 +67,17 @@ class Cond(Pushing):
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
         moving, alive = moved
-        which, *others = operands
+        which, *operands = operands
         given = [tangents[1 + i] for i in moving]
         n = len(self.branches[0].expr.outputs)
         if known is not None and self.effect:
             return known[:n], self._from_saved(known, operands, tangents, alive)
         if known is not None:
             derivatives = tuple([derivative(branch, moving, alive) for branch in self.branches])
-            return known, shared(Cond, derivatives)(which, *others, *given)
+            return known, shared(Cond, derivatives)(which, *operands, *given)
         forward, linear, kept = _split(self.branches, moving, alive)
-        computed = shared(Cond, forward)(which, *others)
-        residuals = [*computed[n:], *[others[i] for i in kept]]
+        computed = shared(Cond, forward)(which, *operands)
+        residuals = [*computed[n:], *[operands[i] for i in kept]]
         return computed[:n], shared(Cond, linear)(which, *residuals, *given)
 
     @property
@@ -96,20 +96,20 @@ class Cond(Pushing):
     ) -> list[Any]:
         """Return the tangents of the results in `alive` from what `saving` has given."""
         (_, linear, kept), moving, of_all = self._split_by_all
-        which, *others = operands
+        which, *operands = operands
         n = len(self.branches[0].expr.outputs)
         types = self.branches[0].expr.input_types
-        residuals = [*known[n:], *[others[i] for i in kept]]
+        residuals = [*known[n:], *[operands[i] for i in kept]]
         given = [or_zeros(tangents[1 + i], tangent_type(types[i])) for i in moving]
         t_outs = placed(shared(Cond, linear)(which, *residuals, *given), of_all, n)
         return [t_outs[i] for i in alive]
 
     def push_series(self, paths: Sequence[Values], order: int, rerun: bool) -> Sequence[Values]:
         moving, alive = self.moved([len(path) > 1 for path in paths])
-        (which,), *others = paths
+        (which,), *paths = paths
         branches = tuple([with_series(b, moving, alive, order, rerun) for b in self.branches])
         return through(
-            functools.partial(shared(Cond, branches), which), others, order, moving, alive
+            functools.partial(shared(Cond, branches), which), paths, order, moving, alive
         )
 
     def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
@@ -146,8 +146,8 @@ class Cond(Pushing):
         for i, branch in enumerate(self.branches):
             takes = equal(which, full(ArrayType((size,), which.dtype), i))
             both = _or_nothing(batched_program(branch, size, flags))
-            own = [x for x, b in zip(operands, flags, strict=True) if b]
-            given = iter(only(takes, own) if lends(branch) else own)
+            rows = [x for x, b in zip(operands, flags, strict=True) if b]
+            given = iter(only(takes, rows) if lends(branch) else rows)
             taken = [next(given) if b else x for x, b in zip(operands, flags, strict=True)]
             any_takes = Cast(which.dtype)(ReduceOr((0,))(takes))
             outs = both(any_takes, *taken)
@@ -182,44 +182,45 @@ class _Split(NamedTuple):
 
 @memoized
 def _split(branches: Sequence[Program], moving: Sequence[int], alive: Sequence[int]) -> _Split:
-    n, inputs = len(branches[0].expr.outputs), branches[0].expr.input_types
+    n, types = len(branches[0].expr.outputs), branches[0].expr.input_types
     parts = [linearize_expr(branch.expr, moving) for branch in branches]
     exprs = [Program(part.forward).expr for part in parts]
     # Residuals that are operands need not go through the results.
     needed = [dict.fromkeys(expr.outputs[n:]) for expr in exprs]
     kept = any_of([[v in vs for v in expr.inputs] for expr, vs in zip(exprs, needed)])
-    own = [[v for v in vs if v not in {*expr.inputs}] for expr, vs in zip(exprs, needed)]
-    starts = [0, *itertools.accumulate(map(len, own))]
-    of_residuals = [tangent_type(e.types[v]) for e, vs in zip(exprs, own) for v in vs]
-    of_others = [tangent_type(inputs[i]) for i in (*kept, *moving)]
+    taken = [{*expr.inputs} for expr in exprs]
+    made = [[v for v in vs if v not in inputs] for vs, inputs in zip(needed, taken)]
+    starts = [0, *itertools.accumulate(map(len, made))]
+    of_residuals = [tangent_type(e.types[v]) for e, vs in zip(exprs, made) for v in vs]
+    of_others = [tangent_type(types[i]) for i in (*kept, *moving)]
 
     def forward_of(j: int) -> Program:
-        outputs = (*exprs[j].outputs[:n], *own[j])
+        outputs = (*exprs[j].outputs[:n], *made[j])
         compute = Program(dataclasses.replace(exprs[j], outputs=outputs))
 
         def forward(*operands: Any) -> list[Any]:
             computed = compute(*operands)
             before, after = [
-                [full(t, 0) for t in types]
-                for types in (of_residuals[: starts[j]], of_residuals[starts[j + 1] :])
+                [full(t, 0) for t in part]
+                for part in (of_residuals[: starts[j]], of_residuals[starts[j + 1] :])
             ]
             return [*computed[:n], *before, *computed[n:], *after]
 
-        return Program(record_expr("cond", forward, inputs))
+        return Program(record_expr("cond", forward, types))
 
     def linear_of(j: int) -> Program:
-        taken = [*own[j], *[exprs[j].inputs[i] for i in kept]]
+        given = [*made[j], *[exprs[j].inputs[i] for i in kept]]
 
         def linear(*arguments: Any) -> list[Any]:
-            value_of = dict(zip(taken, arguments))
+            value_of = dict(zip(given, arguments))
             residuals = [value_of[v] for v in exprs[j].outputs[n:]]
-            pushed = Program(parts[j].linear)(*residuals, *arguments[len(taken) :])
+            pushed = Program(parts[j].linear)(*residuals, *arguments[len(given) :])
             return tangents_of(branches[j].expr.output_types, alive, parts[j].moving, pushed)
 
-        types = [*of_residuals[starts[j] : starts[j + 1]], *of_others]
         every = [*of_residuals, *of_others]
         places = [*range(starts[j], starts[j + 1]), *range(len(of_residuals), len(every))]
-        return widened(Program(record_expr("cond", linear, types)), every, places)
+        program = record_expr("cond", linear, [every[i] for i in places])
+        return widened(Program(program), every, places)
 
     count = range(len(branches))
     return _Split(tuple(map(forward_of, count)), tuple(map(linear_of, count)), tuple(kept))

@@ -67,19 +67,19 @@ def check_same(
 
     `what` says what the two are, in a word each. The advice, if none is given, is that on carries.
     """
-    (structure, types), (other, others) = first, second
-    if structure == other and all(map(_alike, types, others)):
+    (structure, types), (second_structure, second_types) = first, second
+    if structure == second_structure and all(map(_alike, types, second_types)):
         return
     rows = [("", *what)]
-    here_and_there = [_by_path(structure, types), _by_path(other, others)]
+    here_and_there = [_by_path(structure, types), _by_path(second_structure, second_types)]
     for path in dict.fromkeys([*here_and_there[0], *here_and_there[1]]):
         a, b = [by_path.get(path) for by_path in here_and_there]
         mark = "" if a and b and _alike(a, b) else "   <- differ"
         rows.append((path, str(a or "nothing"), f"{b or 'nothing'}{mark}"))
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     table = "\n".join(f"  {p:{widths[0]}}  {a:{widths[1]}}  {b}".rstrip() for p, a, b in rows)
-    if set(here_and_there[0]) == set(here_and_there[1]) and structure != other:
-        table += f"\n  structures: {structure} and {other}"
+    if set(here_and_there[0]) == set(here_and_there[1]) and structure != second_structure:
+        table += f"\n  structures: {structure} and {second_structure}"
     raise TypeError(f"at {here()}\n{label}:\n{table}\n{advice or advice_on_carries(first, second)}")
 
 

@@ -197,8 +197,8 @@ def _choose(
     branches = []
     for i, closure in enumerate(closures):
         start = sum(counts[:i])
-        own = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
-        branches.append(widened(_returning(closure.program, types), every, own))
+        places = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
+        branches.append(widened(_returning(closure.program, types), every, places))
     results = shared(Cond, tuple(branches))(which, *captured, *leaves)
     return tree.unflatten(closures[0].structure, results)
 

@@ -109,9 +109,8 @@ def scan(
 
 def _length(rows: Leaves, length: Any, label: str, advice: str = "") -> int:
     """Return the number of steps."""
-    for (path, _), t in zip(
-        tree.leaves_with_paths(rows.rebuilt(rows.types)), rows.types, strict=True
-    ):
+    leaves = tree.leaves_with_paths(rows.rebuilt(rows.types))
+    for path, t in leaves:
         if not t.shape:
             raise ValueError(
                 f"{label}: a scan goes over axis 0 of xs, and xs{path} is a scalar of type {t}. What is the same "
@@ -131,12 +130,7 @@ def _length(rows: Leaves, length: Any, label: str, advice: str = "") -> int:
     if length is not None and operator.index(length) < 0:
         raise ValueError(f"{label}: length must not be negative, got {length}")
     if len(lengths) > 1:
-        lines = [
-            f"  xs{path}: {t}"
-            for (path, _), t in zip(
-                tree.leaves_with_paths(rows.rebuilt(rows.types)), rows.types, strict=True
-            )
-        ]
+        lines = [f"  xs{path}: {t}" for path, t in leaves]
         lines += [f"  length: {length}"] if length is not None else []
         raise ValueError(f"{label}: xs must have one length along axis 0, got\n" + "\n".join(lines))
     return lengths.pop()

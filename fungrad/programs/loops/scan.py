@@ -198,15 +198,15 @@ class Scan(Pushing):
         c, k = self.counts
         types = self.body.expr.input_types
         given = [or_zeros(tangents[i], tangent_type(types[i])) for i in moving]
-        consts, others = [sum(i < end for i in moving) for end in (c, c + k)]
+        consts, handed_on = [sum(i < end for i in moving) for end in (c, c + k)]
         n = len(parts.step.expr.inputs) - len(moving)
-        order = [*parts.consts, *range(n, n + others), *parts.rows]
-        order += range(n + others, n + len(moving))
+        order = [*parts.consts, *range(n, n + handed_on), *parts.rows]
+        order += range(n + handed_on, n + len(moving))
         body = rearranged(parts.step, order, range(len(alive)))
-        counts = (len(parts.consts) + consts, others - consts)
+        counts = (len(parts.consts) + consts, handed_on - consts)
         loop = scan_of(body, counts, self.length, self.reverse, tangent=True)
         return loop(  # type: ignore[no-any-return]
-            *parts.consts.values(), *given[:others], *parts.rows.values(), *given[others:]
+            *parts.consts.values(), *given[:handed_on], *parts.rows.values(), *given[handed_on:]
         )
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer
@@ -90,7 +89,7 @@ def _converted(
         values = dict(zip(hoisted, args[n:], strict=True))
         others = iter(closed.captured)
         captured = [values[i] if i in values else next(others) for i in range(count)]
-        return tree.unflatten(closed.structure, closed.program(*captured, *operands))
+        return closed._replace(captured=tuple(captured))(*args[:n])
 
     return converted
 
@@ -98,20 +97,17 @@ def _converted(
 class _Pullback:
     """A gradient function as residuals: what it closes over, and, as part of the structure, its program."""
 
-    def __init__(self, captured: Any, program: Program, structure: tree.TreeDef) -> None:
-        self.captured = captured
-        self.program = program
-        self.structure = structure
+    def __init__(self, gradient: Closure) -> None:
+        self.gradient = gradient
 
     def __call__(self, cotangent: Any) -> Any:
-        cts = self.program(*self.captured, *map(as_operand, tree.leaves(cotangent)))
-        return tree.unflatten(self.structure, cts)
+        return self.gradient(cotangent)
 
 
 tree.register_node(
     _Pullback,
-    lambda node: (tuple(node.captured), (node.program, node.structure)),
-    lambda static, captured: _Pullback(captured, *static),
+    lambda node: (node.gradient.captured, (node.gradient.program, node.gradient.structure)),
+    lambda static, captured: _Pullback(Closure(static[0], tuple(captured), static[1])),
 )
 
 
@@ -155,7 +151,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
             return tuple(cts) if isinstance(cts, (tuple, list)) else (cts,)
 
         closed = close(f"the gradient of {name_of(fun)}", as_tuple, example)
-        return result, _Pullback(closed.captured, closed.program, closed.structure)
+        return result, _Pullback(closed)
 
     def _pair(result: Any) -> tuple[Any, Any]:
         if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):

@@ -43,8 +43,8 @@ class LinearCall(OfPrograms):
 
     def _by_program(self, operands: Values) -> tuple[Values, Values, Values]:
         """Return what the function takes first, what its transpose takes first, what is linear."""
-        captured, others, residuals, linear = self.split(operands)
-        return (*captured, *residuals), (*others, *residuals), linear
+        of_function, of_transpose, residuals, linear = self.split(operands)
+        return (*of_function, *residuals), (*of_transpose, *residuals), linear
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         consts, _, linear = self._by_program(operands)
@@ -70,22 +70,22 @@ class LinearCall(OfPrograms):
         n = sum(self.counts)
         if any(isinstance(x, Linear) for x in operands[:n]):
             raise self.missing("transpose")
-        captured, others, residuals, _ = self.split(operands)
-        counts = (len(others), len(captured), len(residuals))
+        of_function, of_transpose, residuals, _ = self.split(operands)
+        counts = (len(of_transpose), len(of_function), len(residuals))
         backward = shared(LinearCall, self.transposed, self.function, counts)
         cts = map(or_zeros, ct, self.abstract_eval())
-        pulled = backward(*others, *captured, *residuals, *cts)
+        pulled = backward(*of_transpose, *of_function, *residuals, *cts)
         back = [x if isinstance(o, Linear) else None for x, o in zip(pulled, operands[n:])]
         return (*[None] * n, *back)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         n = sum(self.counts)
-        consts, others, _ = self._by_program(batched)
+        consts, back_consts, _ = self._by_program(batched)
         # All linear operands and results get a batch axis, so that each program is the other's transpose.
         linear = [expand(size, x, b) for x, b in zip(operands[n:], batched[n:], strict=True)]
         function = batched_program(self.function, size, (*consts, *(True,) * len(linear)))
         count = len(self.function.expr.outputs)
-        transposed = batched_program(self.transposed, size, (*others, *(True,) * count))
+        transposed = batched_program(self.transposed, size, (*back_consts, *(True,) * count))
         call = self.replaced(function=function, transposed=transposed)
         return call(*operands[:n], *linear)  # type: ignore[no-any-return]
 
@@ -135,9 +135,7 @@ def linear_call(
     example = tree.unflatten(function.structure, function.types)
     backward = close(f"fun_transpose of {label}", fun_transpose, residual_args, example)
     types = [tangent_type(type_of(x)) for x in linear]
-    if backward.structure != structure or any(
-        (b.shape, b.dtype) != (t.shape, t.dtype) for b, t in zip(backward.types, types, strict=True)
-    ):
+    if (backward.structure, *backward.types) != (structure, *types):
         raise TypeError(
             f"fun_transpose of {label} must return a tree of structure {structure} of types {type_list(types)}, as the linear "
             f"arguments are; got {backward.structure} of types {type_list(backward.types)}"

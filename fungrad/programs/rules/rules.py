@@ -105,10 +105,7 @@ def check_results(
     what: str,
 ) -> None:
     """Raise a TypeError unless the results of a rule are of the types of the function's own."""
-    same = structure == of and all(
-        (f.shape, f.dtype) == (e.shape, e.dtype) for f, e in zip(found, expected, strict=True)
-    )
-    if not same:
+    if (structure, *found) != (of, *expected):
         raise TypeError(
             f"{what} must return, first, what the function returns: a tree of structure {of} of types "
             f"{type_list(expected)}; got {structure} of types {type_list(found)}"
@@ -144,17 +141,17 @@ class OfFunction(OfPrograms):
         return tuple(self.function(*captured, *arguments))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self.split(operands)
-        if any(isinstance(x, Linear) for x in others):
+        captured, of_rule, arguments = self.split(operands)
+        if any(isinstance(x, Linear) for x in of_rule):
             raise self.missing("transpose")
         given = [None if isinstance(x, Linear) else x for x in (*captured, *arguments)]
         cts = iter(pull_back(self.function.expr, given, ct))
         return tuple([next(cts) if isinstance(x, Linear) else None for x in operands])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
-        captured, others, arguments = self.split(batched)
+        captured, of_rule, arguments = self.split(batched)
         function = batched_program(self.function, size, (*captured, *arguments))
-        rule = self.rule.of_batch(size, others, arguments)
+        rule = self.rule.of_batch(size, of_rule, arguments)
         return self.replaced(function=function, rule=rule)(*operands)  # type: ignore[no-any-return]
 
     def check_closed(self, tangents: Sequence[Any]) -> None:

@@ -56,7 +56,7 @@ class LinearSolve(OfPrograms):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         # A x = b  =>  A dx = db - dA x.
-        matrix, constants, others, b = self.split(operands)
+        matrix, constants, back_constants, b = self.split(operands)
         t_matrix, _, _, t_b = self.split(tangents)
         moving = [i for i, t in enumerate(t_matrix) if t is not None]
         n = len(b)
@@ -68,15 +68,15 @@ class LinearSolve(OfPrograms):
         else:
             rhs = [or_zero(t, x) for t, x in zip(t_b, b, strict=True)]
         solve, constants = for_tangents(self.solve, constants)
-        back_solve, others = for_tangents(self.transpose_solve, others)
-        counts = (len(matrix), len(constants), len(others))
+        back_solve, back_constants = for_tangents(self.transpose_solve, back_constants)
+        counts = (len(matrix), len(constants), len(back_constants))
         system = self.replaced(solve=solve, transpose_solve=back_solve, counts=counts)
-        solved = system(*matrix, *constants, *others, *rhs)
+        solved = system(*matrix, *constants, *back_constants, *rhs)
         return (*solved[:n], *[None] * (len(out) - n))
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        matrix, constants, others, b = self.split(operands)
-        if any(isinstance(x, Linear) for x in (*matrix, *constants, *others)):
+        matrix, constants, back_constants, b = self.split(operands)
+        if any(isinstance(x, Linear) for x in (*matrix, *constants, *back_constants)):
             raise self.missing("transpose")
         if self.transpose_solve is None:
             raise TypeError(
@@ -88,10 +88,10 @@ class LinearSolve(OfPrograms):
             matvec=matvec,
             solve=self.transpose_solve,
             transpose_solve=self.solve,
-            counts=(len(matrix), len(others), len(constants)),
+            counts=(len(matrix), len(back_constants), len(constants)),
         )
         rhs = [or_zero(c, x) for c, x in zip(ct, b, strict=False)]
-        solved = system(*matrix, *others, *constants, *rhs)
+        solved = system(*matrix, *back_constants, *constants, *rhs)
         return (*[None] * sum(self.counts), *solved[: len(b)])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
@@ -119,10 +119,10 @@ def linear_solve(
 ) -> tuple[Any, ...]:
     """Apply `LinearSolve`: solvers come with what they close over, `b` as leaves."""
     solver, constants = solve
-    back_solve, others = transpose_solve or (None, ())
-    counts = (len(matvec.captured), len(constants), len(others))
+    back_solve, back_constants = transpose_solve or (None, ())
+    counts = (len(matvec.captured), len(constants), len(back_constants))
     system = shared(LinearSolve, matvec.program, solver, back_solve, counts, symmetric)
-    return record(system, [*matvec.captured, *constants, *others, *b])  # type: ignore[no-any-return]
+    return record(system, [*matvec.captured, *constants, *back_constants, *b])  # type: ignore[no-any-return]
 
 
 def inexact_leaves(x: Any, label: str) -> tuple[list[Any], tree.TreeDef]:
@@ -224,20 +224,20 @@ def custom_linear_solve(
     system = close("custom_linear_solve: matvec", matvec, b)
     check_square(system, types, structure, "custom_linear_solve: matvec")
     solver, constants, aux = solver_of(solve, "custom_linear_solve: solve", system, b, has_aux)
-    others: tuple[Solver, tuple[Any, ...]] | None = None
+    back_constants: tuple[Solver, tuple[Any, ...]] | None = None
     if transpose_solve is not None or symmetric:
         adjoint = system
         if not symmetric:
             program = transposed(system.program, len(system.captured))
             adjoint = Closure(program, system.captured, structure)
-        others = solver_of(
+        back_constants = solver_of(
             transpose_solve or solve,
             "custom_linear_solve: transpose_solve",
             adjoint,
             b,
             has_aux,
         )[:2]
-    solution = linear_solve(system, leaves, (solver, constants), others, symmetric)
+    solution = linear_solve(system, leaves, (solver, constants), back_constants, symmetric)
     x = tree.unflatten(structure, solution[: len(leaves)])
     return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
 

@@ -98,10 +98,10 @@ def root(
 ) -> tuple[Any, ...]:
     """Apply `Root`: solvers come with what they close over."""
     solver, constants = solve
-    tangents, others = tangent_solve
-    counts = (len(f.captured), len(constants), len(others))
-    system = shared(Root, f.program, solver, tangents, counts)
-    return record(system, [*f.captured, *constants, *others])  # type: ignore[no-any-return]
+    linear_solver, linear_constants = tangent_solve
+    counts = (len(f.captured), len(constants), len(linear_constants))
+    system = shared(Root, f.program, solver, linear_solver, counts)
+    return record(system, [*f.captured, *constants, *linear_constants])  # type: ignore[no-any-return]
 
 
 @COMMON.public
