@@ -78,34 +78,8 @@ def implements(
     """
 
     def decorate(rule: Function) -> Function:
-        place = place_of_out(rule)
-        first = inspect.unwrap(rule).__code__.co_varnames[:1]
-        copy = option(rule, "copy")
-        output = option(rule, "output")  # what functions of scipy.ndimage call `out`
+        traced = _of_tracers(rule, numpy_function, view, writable, contiguous, creates, zero_d)
         lenient = lenient_parameters(rule)
-        kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
-
-        @functools.wraps(rule)
-        def traced(*args: Any, **kwargs: Any) -> Any:
-            if kwargs or len(args) > 1:  # options, after the array
-                if lenient:
-                    args = as_numpy_takes_them(lenient, args, kwargs)
-                args, out = taken_out(place, args, kwargs)
-                if out is not None:
-                    out = writable_out(rule.__name__, out)
-                    traces = has_tracer(args) or has_tracer(kwargs.values())
-                    result = (rule if traces else numpy_function)(*args, **kwargs)
-                    return store(out, result, exactly=True)
-            result = rule(*args, **kwargs)
-            operands = (*args, *kwargs.values()) if kwargs else args
-            if view and not (copy and copy(args, kwargs)):
-                x = args[0] if args else kwargs.get(*first)
-                result = views_of(x, result, writable, contiguous)
-            elif output is None or result is not output(args, kwargs):
-                result = own(result, operands)
-            if type(result) is not Tracer or len(result.type.shape) > 1:
-                settle(rule.__name__, result, operands, view or creates)
-            return result if kind is None else each(kind, result)
 
         def function(*args: Any, **kwargs: Any) -> Any:
             if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
@@ -128,6 +102,48 @@ def implements(
         return documented(function, numpy_function, traced)
 
     return decorate
+
+
+def _of_tracers(
+    rule: Function,
+    numpy_function: Any,
+    view: bool,
+    writable: bool,
+    contiguous: bool,
+    creates: bool,
+    zero_d: bool | None,
+) -> Function:
+    """Return what a function does where an argument is a tracer: its rule, with `out`, and results as NumPy's lie in memory."""
+    place = place_of_out(rule)
+    first = inspect.unwrap(rule).__code__.co_varnames[:1]
+    copy = option(rule, "copy")
+    output = option(rule, "output")  # what functions of scipy.ndimage call `out`
+    lenient = lenient_parameters(rule)
+    kind = array_of if creates or zero_d else scalar_of if zero_d is False else None
+
+    @functools.wraps(rule)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) > 1:  # options, after the array
+            if lenient:
+                args = as_numpy_takes_them(lenient, args, kwargs)
+            args, out = taken_out(place, args, kwargs)
+            if out is not None:
+                out = writable_out(rule.__name__, out)
+                traces = has_tracer(args) or has_tracer(kwargs.values())
+                result = (rule if traces else numpy_function)(*args, **kwargs)
+                return store(out, result, exactly=True)
+        result = rule(*args, **kwargs)
+        operands = (*args, *kwargs.values()) if kwargs else args
+        if view and not (copy and copy(args, kwargs)):
+            x = args[0] if args else kwargs.get(*first)
+            result = views_of(x, result, writable, contiguous)
+        elif output is None or result is not output(args, kwargs):
+            result = own(result, operands)
+        if type(result) is not Tracer or len(result.type.shape) > 1:
+            settle(rule.__name__, result, operands, view or creates)
+        return result if kind is None else each(kind, result)
+
+    return traced
 
 
 _LISTS = frozenset([list, tuple])

@@ -138,15 +138,50 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
     rule
         What it does with operands of which at least one is a tracer; by default, apply the primitive.
     """
+    apply_rule = None if rule is None else elementwise(rule)
     if isinstance(function, ElementwiseFunction):
-        found = numpy_ufunc(function.function)
-        rule = _application(function) if rule is None else elementwise(rule)
+        numpys = numpy_ufunc(function.function)
+        apply_rule = apply_rule or _application(function)
     else:
-        found, rule = function, None if rule is None else elementwise(rule)
-    if found is None or rule is None:
+        numpys = function
+    if numpys is None or apply_rule is None:
         raise TypeError(f"{function!r} is no ufunc, or has no rule")
-    numpy_function, apply_rule = found, rule
-    name, nin = numpy_function.__name__, numpy_function.nin
+    traced = _with_options(numpys, apply_rule)
+    nin = numpys.nin
+
+    def public(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            cls = type(x)
+            if cls is Tracer or ((cls is list or cls is tuple) and has_tracer(x)):
+                try:
+                    if kwargs or len(args) != nin:
+                        return traced(*args, **kwargs)
+                    return apply_rule(*args)
+                except Exception as error:
+                    describe_failure(error, numpys, args, kwargs)
+                    raise
+        if current_trace.get() is not None and len(args) == nin:
+            lifted = on_stage(args, kwargs, (int, float, complex))
+            if lifted is not args:
+                return public(*lifted, **kwargs)
+        if kwargs and kwargs.get("where", True) is None:
+            kwargs["where"] = True
+        return numpys(*args, **kwargs)
+
+    traced_functions[numpys] = traced
+    _plain_calls[numpys] = apply_rule
+    result = documented(public, numpys, traced)
+    of_numpy = getattr(np, numpys.__name__, None) is numpys
+    result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"
+    # The methods are NumPy's own: with tracers they come back through __array_ufunc__.
+    for attribute in UFUNC_ATTRIBUTES:
+        setattr(result, attribute, getattr(numpys, attribute))
+    return result
+
+
+def _with_options(ufunc: np.ufunc, rule: Function) -> Function:
+    """Return what a ufunc does with tracers and its optional arguments, given what it does with operands alone."""
+    name, nin, nout = ufunc.__name__, ufunc.nin, ufunc.nout
 
     def traced(
         *operands: Any,
@@ -158,67 +193,39 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
         subok: Any = None,
     ) -> Any:
         if len(operands) != nin:
-            if len(operands) < nin or len(operands) > numpy_function.nargs:
+            if len(operands) < nin or len(operands) > ufunc.nargs:
                 raise TypeError(
-                    f"{name}() takes from {nin} to {numpy_function.nargs} positional arguments but "
+                    f"{name}() takes from {nin} to {ufunc.nargs} positional arguments but "
                     f"{len(operands)} were given"
                 )
             operands, out = operands[:nin], operands[nin:]
         where = True if where is None else where
-        targets = _targets(name, numpy_function.nout, out)
+        targets = _targets(name, nout, out)
         if where is not True and None in targets:
             raise TypeError(
                 f"at {here()}\n{name}: with `where`, elements that are left out keep what `out` holds, so give "
                 f"`out` too; or write fungrad.numpy.where(mask, fungrad.numpy.{name}(...), other)"
             )
         if dtype is not None or casting != "same_kind":
-            operands = tuple(ufunc_operands(numpy_function, operands, dtype, casting))
+            operands = tuple(ufunc_operands(ufunc, operands, dtype, casting))
         if where is not True:
             operands = tuple([_ones_elsewhere(where, x) for x in operands])
-        result = apply_rule(*operands) if has_tracer(operands) else numpy_function(*operands)
+        result = rule(*operands) if has_tracer(operands) else ufunc(*operands)
         if out is None:
             return result
-        results = result if numpy_function.nout > 1 else (result,)
+        results = list(result) if nout > 1 else [result]
         stored = [
-            (target, as_stored(target, r, casting, where))
-            for target, r in zip(targets, results, strict=True)
-            if target is not None
+            x if target is None else as_stored(target, x, casting, where)
+            for target, x in zip(targets, results, strict=True)
         ]
-        for target, new in stored:  # now that nothing can fail
-            assign(target, new)
-        whole = tuple([r if t is None else t for t, r in zip(targets, results, strict=True)])
-        return whole if numpy_function.nout > 1 else whole[0]
+        for i, target in enumerate(targets):
+            if target is not None:  # now that nothing can fail
+                assign(target, stored[i])
+                stored[i] = target
+        return tuple(stored) if nout > 1 else stored[0]
 
     traced.__qualname__, traced.__module__ = name, rule.__module__
-
-    def function_(*args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            cls = type(x)
-            if cls is Tracer or ((cls is list or cls is tuple) and has_tracer(x)):
-                try:
-                    if kwargs or len(args) != nin:
-                        return traced(*args, **kwargs)
-                    return apply_rule(*args)
-                except Exception as error:
-                    describe_failure(error, numpy_function, args, kwargs)
-                    raise
-        if current_trace.get() is not None and len(args) == nin:
-            lifted = on_stage(args, kwargs, (int, float, complex))
-            if lifted is not args:
-                return function_(*lifted, **kwargs)
-        if kwargs and kwargs.get("where", True) is None:
-            kwargs["where"] = True
-        return numpy_function(*args, **kwargs)
-
-    traced_functions[numpy_function] = traced
-    _plain_calls[numpy_function] = apply_rule
-    result = documented(function_, numpy_function, traced)
-    of_numpy = getattr(np, name, None) is numpy_function
-    result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"
-    # The methods are NumPy's own: with tracers they come back through __array_ufunc__.
-    for attribute in UFUNC_ATTRIBUTES:
-        setattr(result, attribute, getattr(numpy_function, attribute))
-    return result
+    return traced
 
 
 ufunc_methods: dict[str, dict[Any, Function]] = {
