@@ -11,6 +11,7 @@ from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer
 from fungrad.numpy.rules import traced_functions
 from fungrad.numpy.selecting import value_needed
@@ -72,53 +73,27 @@ def common_type(*arrays: Any) -> Any:
 # Text. Traced arrays without values show their types.
 
 
-def _text(function: Any, a: Any, *args: Any, **kwargs: Any) -> str:
+def _text(function: Any, a: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     value = known_value(a)
     return repr(a) if value is None else str(function(to_host(value), *args, **kwargs))
 
 
 @implements(np.array_repr)
-def array_repr(
-    arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
-) -> str:
+@parameters_of(np.array_repr)
+def array_repr(arr: Any, *args: Any, **kwargs: Any) -> str:
     """Of the values; of an array that has none, its type is shown."""
-    return _text(np.array_repr, arr, max_line_width, precision, suppress_small)
+    return _text(np.array_repr, arr, args, kwargs)
 
 
 @implements(np.array_str)
-def array_str(
-    a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
-) -> str:
+@parameters_of(np.array_str)
+def array_str(a: Any, *args: Any, **kwargs: Any) -> str:
     """Of the values; of an array that has none, its type is shown."""
-    return _text(np.array_str, a, max_line_width, precision, suppress_small)
+    return _text(np.array_str, a, args, kwargs)
 
 
 @implements(np.array2string)
-def array2string(
-    a: Any,
-    max_line_width: Any = None,
-    precision: Any = None,
-    suppress_small: Any = None,
-    separator: str = " ",
-    prefix: str = "",
-    *,
-    formatter: Any = None,
-    threshold: Any = None,
-    edgeitems: Any = None,
-    sign: Any = None,
-    floatmode: Any = None,
-    suffix: str = "",
-    legacy: Any = None,
-) -> str:
+@parameters_of(np.array2string)
+def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
     """Of the values; of an array that has none, its type is shown."""
-    options = {
-        "formatter": formatter,
-        "threshold": threshold,
-        "edgeitems": edgeitems,
-        "sign": sign,
-        "floatmode": floatmode,
-        "suffix": suffix,
-        "legacy": legacy,
-    }
-    width = (max_line_width, precision, suppress_small, separator, prefix)
-    return _text(np.array2string, a, *width, **options)
+    return _text(np.array2string, a, args, kwargs)

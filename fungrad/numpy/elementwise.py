@@ -12,7 +12,7 @@ import numpy as np
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extended, extends
 from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
@@ -32,23 +32,18 @@ __all__ = [
 # Choice
 
 
-@implements(np.where, zero_d=True)
-def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+@extends(np.where, by="size", zero_d=True)
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """With the condition alone it takes `size` and `fill_value`, as `nonzero` does."""
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if size is not None:
+        raise ValueError("where: size is for the condition alone, without x and y")
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     return promotion.where(condition, x, y)
-
-
-@extended(_where)
-def where(condition: Any, /, *arrays: Any, size: Any = None, fill_value: Any = None) -> Any:
-    """With the condition alone it takes `size` and `fill_value`, as `nonzero` does."""
-    if size is None:
-        return _where(condition, *arrays)
-    if arrays:
-        raise ValueError("where: size is for the condition alone, without x and y")
-    return nonzero(condition, size=size, fill_value=fill_value)
 
 
 @implements(np.clip)

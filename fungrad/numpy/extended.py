@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from fungrad.core.errors import api_boundary
+from fungrad.numpy.dispatch import implements
+
+Function = Callable[..., Any]
 
 
-def extended(numpys: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def extended(numpys: Function) -> Callable[[Function], Function]:
     """Decorate a public function that has more arguments than NumPy's.
 
     Parameters
@@ -18,10 +22,44 @@ def extended(numpys: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
         The function with NumPy's arguments, made by `implements`. Its documentation is put in front.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         public = api_boundary(function)
         public.__doc__ = f"{numpys.__doc__}\n{inspect.cleandoc(function.__doc__ or '')}\n"
         public.__name__ = public.__qualname__ = numpys.__name__
         return public
+
+    return decorate
+
+
+def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function], Function]:
+    """Decorate a rule with parameters that NumPy's function does not have; they stand last, `by` is the first of them.
+
+    Where that is not given, or None, the function is what `implements` makes of the rule, with these `options`. Where it
+    is, the rule itself is called, for plain arrays too.
+
+    Options that are as they are by default are not handed on: the NumPy at hand may lack them.
+    """
+
+    def decorate(rule: Function) -> Function:
+        whole = inspect.signature(rule)
+        names = list(whole.parameters)
+        own = names[names.index(by) :]
+        defaults = rule.__kwdefaults__ or {}
+        numpys_own = [p for name, p in whole.parameters.items() if name not in own]
+        rule.__name__ = rule.__qualname__ = numpy_function.__name__
+        rule.__signature__ = whole.replace(parameters=numpys_own)  # type: ignore[attr-defined]
+        numpys = implements(numpy_function, **options)(rule)
+
+        @functools.wraps(rule)
+        def public(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                return numpys(*args)
+            if kwargs.get(by) is not None:
+                return rule(*args, **kwargs)
+            changed = {k: x for k, x in kwargs.items() if x is not defaults.get(k, kwargs)}
+            return numpys(*args, **{k: x for k, x in changed.items() if k not in own})
+
+        public.__signature__, public.__doc__ = whole, numpys.__doc__  # type: ignore[attr-defined]
+        return api_boundary(public)
 
     return decorate

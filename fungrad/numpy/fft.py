@@ -17,7 +17,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of
 from fungrad.numpy.creation import asarray
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extends
 from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
@@ -243,40 +243,26 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
     return _shifted(x, axes, -1)
 
 
-def _frequencies(n: Any, d: Any, counted: Any) -> Any:
-    return counted * (1.0 / (n * as_tracer(d)))
+def _frequencies(numpy_function: Any) -> Any:
+    def rule(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+        """Differentiable in the sample spacing `d`.
+
+        `dtype` is that of the result, of real floating numbers: NumPy's functions do not have it yet.
+        """
+        if dtype is not None:
+            return _in_dtype(np.dtype(dtype), n, d, device)
+        counted = np.rint(numpy_function(n, 1.0 / n, device=device))
+        return counted * (1.0 / (n * as_tracer(d)))
+
+    def _in_dtype(dtype: np.dtype[Any], n: Any, d: Any, device: Any) -> Any:
+        """Return frequencies, computed in a dtype or in a wider one."""
+        if kind_of(dtype) != "f":
+            raise TypeError(f"{rule.__name__}: dtype is one of real floating numbers, not {dtype}")
+        wide = np.result_type(dtype, np.float64)
+        return public(n, asarray(d, wide)[()], device).astype(dtype, copy=False)
+
+    public = extends(numpy_function, by="dtype")(rule)
+    return public
 
 
-@implements(np.fft.fftfreq)
-def _fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """Differentiable in the sample spacing `d`."""
-    return _frequencies(n, d, np.rint(np.fft.fftfreq(n, 1.0 / n, device=device)))
-
-
-@implements(np.fft.rfftfreq)
-def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """Differentiable in the sample spacing `d`."""
-    return _frequencies(n, d, np.rint(np.fft.rfftfreq(n, 1.0 / n, device=device)))
-
-
-def _of_dtype(function: Any, n: Any, d: Any, device: Any, dtype: Any) -> Any:
-    """Return frequencies, computed in `dtype` or in a wider one."""
-    if dtype is None:
-        return function(n, d, device)
-    dtype = np.dtype(dtype)
-    if kind_of(dtype) != "f":
-        raise TypeError(f"{function.__name__}: dtype is one of real floating numbers, not {dtype}")
-    wide = np.result_type(dtype, np.float64)
-    return function(n, asarray(d, wide)[()], device).astype(dtype, copy=False)
-
-
-@extended(_fftfreq)
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    """`dtype` is that of the result, of real floating numbers: NumPy's functions do not have it yet."""
-    return _of_dtype(_fftfreq, n, d, device, dtype)
-
-
-@extended(_rfftfreq)
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    """`dtype` is that of the result, of real floating numbers: NumPy's functions do not have it yet."""
-    return _of_dtype(_rfftfreq, n, d, device, dtype)
+fftfreq, rfftfreq = _frequencies(np.fft.fftfreq), _frequencies(np.fft.rfftfreq)

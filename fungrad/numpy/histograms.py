@@ -16,7 +16,7 @@ import numpy as np
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import setitem_functional
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, promote, standin, strong
 from fungrad.numpy.reductions import is_exact
@@ -39,14 +39,13 @@ def _counted(index: Any, length: int, weights: Any, dtype: Any) -> Any:
     return setitem_functional(zeros, place, ones, "add") if length else zeros
 
 
-@implements(np.bincount)
-def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    index = _integers(x)
+def _length(index: Tracer, least: Any) -> int:
+    """Return the number of bins, which follows from the greatest index."""
     advice = "Give the number of bins: fungrad.numpy.bincount(x, weights, length=n)."
     value = value_needed(index, "bincount", advice)
     if value.size and value.min() < 0:
         raise ValueError("'list' argument must have no negative elements")
-    return _bins(index, weights, max(int(value.max(initial=-1)) + 1, operator.index(minlength)))
+    return max(int(value.max(initial=-1)) + 1, operator.index(least))
 
 
 def _integers(x: Any) -> Tracer:
@@ -73,21 +72,20 @@ def _bins(index: Tracer, weights: Any, length: int) -> Any:
     return _counted(index, length, w, np.float64)
 
 
-@extended(_bincount)
+@extends(np.bincount, by="length")
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any = None) -> Any:
     """With `length`, so many bins are counted, and indices beyond, or negative ones, are left out.
 
     It is needed where values are not known, under `jit` and `vmap`. Differentiable in `weights`.
     """
-    if length is None:
-        return _bincount(x, weights, minlength)
-    n = operator.index(length)
     if has_tracer((x, weights)):
-        return _bins(_integers(x), weights, n)
-    index = np.asarray(x)
-    inside = (index >= 0) & (index < n)
+        index = _integers(x)
+        n = _length(index, minlength) if length is None else operator.index(length)
+        return _bins(index, weights, n)
+    plain, n = np.asarray(x), operator.index(length)
+    inside = (plain >= 0) & (plain < n)
     w = None if weights is None else np.asarray(weights)[inside]
-    return np.bincount(index[inside], w, n)
+    return np.bincount(plain[inside], w, n)
 
 
 # Edges

@@ -16,6 +16,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumprod, cumsum
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.families import implemented
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import apply, as_tracer
 from fungrad.numpy.reductions import (
     all,
@@ -54,32 +55,15 @@ def _without_nan(a: Any, value: Any) -> tuple[Tracer, Any]:
 
 
 def _total(numpy_function: Any, function: Any, identity: int) -> Any:
-    def rule(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = missing,
-        where: Any = True,
-    ) -> Any:
-        x, _ = _without_nan(a, identity)
-        return function(x, axis, dtype, out, keepdims, initial, where)
+    @parameters_of(function)
+    def rule(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(_without_nan(a, identity)[0], *args, **kwargs)
 
     return implemented(rule, numpy_function)
 
 
 nansum, nanprod = _total(np.nansum, sum, 0), _total(np.nanprod, prod, 1)
-
-
-@implements(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    return cumsum(_without_nan(a, 0)[0], axis, dtype, out)
-
-
-@implements(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    return cumprod(_without_nan(a, 1)[0], axis, dtype, out)
+nancumsum, nancumprod = _total(np.nancumsum, cumsum, 0), _total(np.nancumprod, cumprod, 1)
 
 
 # Extrema
@@ -195,18 +179,7 @@ def nanvar(
 
 
 @implements(np.nanstd)
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = missing,
-    correction: Any = missing,
-) -> Any:
+@parameters_of(nanvar)
+def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
     """The derivative is 0 where the deviation is."""
-    options = {"where": where, "mean": mean, "correction": correction}
-    return root(nanvar(a, axis, dtype, out, ddof, keepdims, **options))
+    return root(nanvar(a, *args, **kwargs))

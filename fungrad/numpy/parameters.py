@@ -13,6 +13,16 @@ import numpy as np
 Function = Callable[..., Any]
 
 
+def parameters_of(function: Function) -> Callable[[Function], Function]:
+    """Decorate a rule that hands its arguments on: its parameters are those of `function`."""
+
+    def decorate(rule: Function) -> Function:
+        rule.__wrapped__ = function  # type: ignore[attr-defined]
+        return rule
+
+    return decorate
+
+
 def place_of_out(rule: Function) -> int | None:
     """Return the position of the parameter `out`, beyond all if it has none; None if there is none."""
     code: CodeType = inspect.unwrap(rule).__code__

@@ -14,7 +14,7 @@ import numpy as np
 
 from fungrad.core.tracer import known_value
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extends
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.numpy.reductions import is_exact
@@ -170,9 +170,18 @@ def poly(seq_of_zeros: Any) -> Any:
     return np.real(result) if real is not None else result
 
 
-@implements(np.roots)
-def _roots(p: Any) -> Any:
+@extends(np.roots, by="strip_zeros")
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """With ``strip_zeros=False`` the first coefficient is taken to be not zero.
+
+    That is needed where values are not known, under `jit` and `vmap`. Differentiable where roots are
+    simple.
+    """
+    if not has_tracer((p,)):
+        return np.roots(p)
     coefficients = _coefficients(p, "p")
+    if not strip_zeros:
+        return _eigenvalues(coefficients)
     if coefficients.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     advice = "Give strip_zeros=False if the first coefficient is not zero: fungrad.numpy.roots(p, strip_zeros=False)."
@@ -197,18 +206,6 @@ def _eigenvalues(p: Any) -> Any:
         return p[:0]
     companion = joined([np.reshape(-p[1:] / p[0], (1, n)), np.eye(n - 1, n, dtype=p.dtype)], 0)
     return np.linalg.eigvals(companion)
-
-
-@extended(_roots)
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """With ``strip_zeros=False`` the first coefficient is taken to be not zero.
-
-    That is needed where values are not known, under `jit` and `vmap`. Differentiable where roots are
-    simple.
-    """
-    if strip_zeros or not has_tracer((p,)):
-        return _roots(p)
-    return _eigenvalues(_coefficients(p, "p"))
 
 
 # Fitting

@@ -13,7 +13,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import (
@@ -61,8 +61,7 @@ def tile(A: Any, reps: Any) -> Any:
     return reshaped(result, shape) if new else same_array(result)
 
 
-@implements(np.repeat)
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def _repeated(a: Any, repeats: Any, axis: Any) -> Any:
     x, axis = along(as_tracer(a), axis)
     n = x.shape[axis]
     counts = as_shape(repeats)
@@ -76,14 +75,14 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return at_positions(x, axis, np.repeat(np.arange(n), counts))
 
 
-@extended(_repeat)
+@extends(np.repeat, by="total_repeat_length")
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
     """Where the numbers of repeats are not known, under `jit` and `vmap`, give `total_repeat_length`.
 
     So many elements are returned: the last is repeated if there are less, and those beyond are left out.
     """
     if total_repeat_length is None:
-        return _repeat(a, repeats, axis)
+        return _repeated(a, repeats, axis)
     total = operator.index(total_repeat_length)
     x = np.ravel(a) if axis is None else strong(a)
     axis = normalize_axis_index(axis or 0, x.ndim)

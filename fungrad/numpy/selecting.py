@@ -14,7 +14,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.extended import extended
+from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import stack
 from fungrad.numpy.padding import pad_axis
@@ -66,26 +66,6 @@ def _true_positions(condition: Any, what: str) -> np.ndarray[Any, Any]:
     return value.reshape(-1).nonzero()[0]
 
 
-@implements(np.nonzero)
-def _nonzero(a: Any) -> Any:
-    x = as_tracer(a)
-    if x.ndim == 0:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
-        )
-    return np.unravel_index(_true_positions(x, "nonzero"), x.shape)
-
-
-@implements(np.flatnonzero)
-def _flatnonzero(a: Any) -> Any:
-    return _true_positions(a, "flatnonzero")
-
-
-@implements(np.argwhere)
-def _argwhere(a: Any) -> Any:
-    return np.argwhere(value_needed(as_tracer(a), "argwhere", SIZE_NEEDED))
-
-
 def first_true(condition: Any, size: int) -> Any:
     """Return the first `size` positions of nonzero elements of a flattened array, -1 for the rest."""
     x = as_array(condition)
@@ -100,16 +80,21 @@ def first_true(condition: Any, size: int) -> Any:
     return pad_axis(order, 0, 0, size - order.shape[0], -1)
 
 
-@extended(_nonzero)
+@extends(np.nonzero, by="size")
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """Where values are not known, under `jit` and `vmap`, give `size`: so many indices are returned.
 
     `fill_value` (or one for each axis, by default 0) stands in place of those that do not exist.
     """
+    x = as_array(a)
+    lengths = type_of(x).shape
     if size is None:
-        return _nonzero(a)
-    lengths = np.shape(a)
-    found = first_true(a, operator.index(size))
+        if not lengths:
+            raise ValueError(
+                "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
+            )
+        return np.unravel_index(_true_positions(x, "nonzero"), lengths)
+    found = first_true(x, operator.index(size))
     place = np.maximum(found, 0)
     axes: list[Any] = []
     fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(lengths),))
@@ -119,54 +104,35 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return tuple(axes)
 
 
-@extended(_flatnonzero)
+@extends(np.flatnonzero, by="size")
 def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """`size` and `fill_value` as in `nonzero`."""
     if size is None:
-        return _flatnonzero(a)
+        return _true_positions(a, "flatnonzero")
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-@extended(_argwhere)
+@extends(np.argwhere, by="size")
 def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """`size` and `fill_value` as in `nonzero`."""
     if size is None:
-        return _argwhere(a)
+        return np.argwhere(value_needed(as_tracer(a), "argwhere", SIZE_NEEDED))
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
 
 
-@implements(np.extract)
-def _extract(condition: Any, arr: Any) -> Any:
-    x = as_tracer(arr)
-    found = _true_positions(condition, "extract")
-    return at_positions(reshaped(x, (x.size,)), 0, found)
-
-
-@extended(_extract)
+@extends(np.extract, by="size")
 def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) -> Any:
     """With `size`, so many elements are returned, needed where the condition has no known values.
 
     `fill_value` stands in place of those that do not exist.
     """
     if size is None:
-        return _extract(condition, arr)
+        x = as_tracer(arr)
+        return at_positions(reshaped(x, (x.size,)), 0, _true_positions(condition, "extract"))
     return compress(np.ravel(condition), np.ravel(arr), size=size, fill_value=fill_value)
 
 
-@implements(np.compress)
-def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    if len(type_of(as_array(condition)).shape) != 1:
-        raise ValueError("condition must be a 1-d array")
-    x, axis = along(as_tracer(a), axis)
-    found = _true_positions(condition, "compress")
-    n = x.shape[axis]
-    if found.size and found[-1] >= n:
-        wrong = found[found >= n][0]
-        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
-    return at_positions(x, axis, found)
-
-
-@extended(_compress)
+@extends(np.compress, by="size")
 def compress(
     condition: Any,
     a: Any,
@@ -181,7 +147,7 @@ def compress(
     `fill_value` stands in place of those that do not exist.
     """
     if size is None:
-        return _compress(condition, a, axis, out)
+        return _compressed(condition, a, axis)
     not_for_tracers("compress", {"out": out})
     x = np.ravel(a) if axis is None else strong(a)
     axis = normalize_axis_index(axis or 0, x.ndim)
@@ -189,6 +155,18 @@ def compress(
     elements = np.take(x, np.maximum(found, 0), axis)
     exists = np.reshape(found >= 0, (-1, *[1] * (x.ndim - 1 - axis)))
     return np.where(exists, elements, fill_value).astype(x.dtype)
+
+
+def _compressed(condition: Any, a: Any, axis: Any) -> Any:
+    if len(type_of(as_array(condition)).shape) != 1:
+        raise ValueError("condition must be a 1-d array")
+    x, axis = along(as_tracer(a), axis)
+    found = _true_positions(condition, "compress")
+    n = x.shape[axis]
+    if found.size and found[-1] >= n:
+        wrong = found[found >= n][0]
+        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
+    return at_positions(x, axis, found)
 
 
 @implements(np.trim_zeros, view=True)

@@ -15,8 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.extended import extended
-from fungrad.numpy.families import implemented
+from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
 from fungrad.numpy.searching import search
@@ -89,10 +88,10 @@ def _firsts(x: Any, equal_nan: bool = True) -> Any:
     return np.concatenate([np.ones(min(x.shape[0], 1), bool), _differs(x, equal_nan)])
 
 
-def _positions(wanted: Any, size: int | None, what: str) -> Any:
+def _positions(wanted: Any, size: Any, what: str) -> Any:
     """Return where `wanted` is true: `size` positions, with -1 for those that do not exist."""
     if size is not None:
-        return first_true(wanted, size)
+        return first_true(wanted, operator.index(size))
     value = value_needed(wanted, what, SIZE_NEEDED) if type(wanted) is Tracer else wanted
     return np.flatnonzero(value)
 
@@ -111,10 +110,6 @@ def _at(x: Any, positions: Any, fill_value: Any) -> Any:
         return found
     missing = (positions < 0).reshape((-1, *[1] * (x.ndim - 1)))
     return np.where(missing, fill_value, found).astype(x.dtype)
-
-
-def _size(size: Any) -> int | None:
-    return None if size is None else operator.index(size)
 
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -152,43 +147,25 @@ def _unique_of_size(
     starts = first_true(begins, size + 1)
     starts, ends = starts[:-1], starts[1:]
     values = _at(ordered, starts, fill_value)
-    if axis is not None:
-        values = np.moveaxis(values, 0, axis)
-    index = _at(order, starts, None)
     # The number of an element's run, brought from sorted to original order.
     inverse = (np.cumsum(begins) - 1)[np.argsort(order, stable=True)]
+    if axis is None:
+        inverse = inverse.reshape(x.shape)
+    else:
+        values = np.moveaxis(values, 0, axis)
     counts = np.where(starts < 0, 0, np.where(ends < 0, n, ends) - starts)
-    return values, index, inverse, counts
+    return values, _at(order, starts, None), inverse, counts
 
 
-@implements(np.unique)
-def _unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-) -> Any:
-    x: Any = as_tracer(ar)
+def _unique_of_value(x: Tracer, axis: int | None, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     value = value_needed(x, "unique", SIZE_NEEDED)
     _, first, inverse, counts = np.unique(value, True, True, True, axis=axis, equal_nan=equal_nan)
-    if axis is None:
-        found = getitem(reshaped(x, (x.size,)), first)
-    else:
-        found = getitem(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (first,))
-    return _with(found, (first, inverse, counts), (return_index, return_inverse, return_counts))
+    key = (first,) if axis is None else (slice(None),) * axis + (first,)
+    values = getitem(reshaped(x, (x.size,)) if axis is None else x, key)
+    return values, first, inverse, counts
 
 
-def _with(found: Any, results: tuple[Any, ...], wanted: tuple[bool, ...]) -> Any:
-    """Return what is found, alone or with the further results that are wanted."""
-    extra = [y for y, is_wanted in zip(results, wanted, strict=True) if is_wanted]
-    return (found, *extra) if extra else found
-
-
-@extended(_unique)
+@extends(np.unique, by="size")
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -206,37 +183,29 @@ def unique(
     `fill_value`, by default the least element, stands in place of those that do not exist; their index is
     that of the first element, their count 0.
     """
-    n, wanted = _size(size), (return_index, return_inverse, return_counts)
-    if n is None:
-        options = {} if sorted else {"sorted": False}  # which NumPy takes since 2.3
-        return _unique(ar, *wanted, axis, equal_nan=equal_nan, **options)
     x: Any = as_tracer(ar) if has_tracer((ar,)) else np.asarray(ar)
     if axis is not None:
         axis = normalize_axis_index(axis, x.ndim)
-    found, index, inverse, counts = _unique_of_size(x, axis, equal_nan, n, fill_value)
-    if axis is None:
-        inverse = inverse.reshape(x.shape)
-    return _with(found, (index, inverse, counts), wanted)
-
-
-def _named(make: Any, x: Any, index: bool, inverse: bool, counts: bool, **sizes: Any) -> Any:
-    found = unique(x, index, inverse, counts, equal_nan=False, **sizes)
-    return make(*found) if make else found
+    if size is None:
+        found, *results = _unique_of_value(x, axis, equal_nan)
+    else:
+        n = operator.index(size)
+        found, *results = _unique_of_size(x, axis, equal_nan, n, fill_value)
+    wanted = (return_index, return_inverse, return_counts)
+    extra = [y for y, is_wanted in zip(results, wanted, strict=True) if is_wanted]
+    return (found, *extra) if extra else found
 
 
 def _of_unique(function: Any, make: Any, index: bool, inverse: bool, counts: bool) -> Any:
     """Return one of the functions that give some results of `unique`, with or without `size`."""
-    wanted = (index, inverse, counts)
-    numpys = implemented(lambda x: _named(make, x, *wanted), function)
 
-    @extended(numpys)
-    def public(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    def rule(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
         """`size` and `fill_value` as in `unique`. Traced, values are sorted."""
-        if size is None:
-            return numpys(x)
-        return _named(make, x, *wanted, size=size, fill_value=fill_value)
+        sizes = {"size": size, "fill_value": fill_value}
+        found = unique(x, index, inverse, counts, equal_nan=False, **sizes)
+        return make(*found) if make else found
 
-    return public
+    return extends(function, by="size")(rule)
 
 
 unique_all = _of_unique(np.unique_all, UniqueAll, True, True, True)
@@ -248,49 +217,14 @@ unique_values = _of_unique(np.unique_values, None, False, False, False)
 # Two sets
 
 
-def _union(x: Any, y: Any, size: int | None, fill_value: Any = None) -> Any:
-    ordered = np.sort(np.concatenate(_pair(x, y)))
+@extends(np.union1d, by="size")
+def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    ordered = np.sort(np.concatenate(_pair(ar1, ar2)))
     return _at(ordered, _positions(_firsts(ordered), size, "union1d"), fill_value)
 
 
-@implements(np.union1d)
-def _union1d(ar1: Any, ar2: Any) -> Any:
-    return _union(ar1, ar2, None)
-
-
-@extended(_union1d)
-def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    return _union1d(ar1, ar2) if size is None else _union(ar1, ar2, _size(size), fill_value)
-
-
-def _intersection(x: Any, y: Any, indices: bool, size: int | None, fill_value: Any = None) -> Any:
-    x, y = _pair(x, y)
-    order = np.argsort(x, stable=True)
-    ordered = x[order]
-    positions = _positions(_firsts(ordered) & np.isin(ordered, y), size, "intersect1d")
-    found = _at(ordered, positions, fill_value)
-    if not indices:
-        return found
-    order_of_y = np.argsort(y, stable=True)
-    places = np.searchsorted(y[order_of_y], ordered)
-    if y.shape[0]:
-        places = order_of_y[np.minimum(places, y.shape[0] - 1)]
-    # Where there is no common element, the index is one past the end.
-    exists = positions >= 0
-    at_x = np.where(exists, _at(order, positions, 0), x.shape[0])
-    at_y = np.where(exists, _at(places, positions, 0), y.shape[0])
-    return found, at_x, at_y
-
-
-@implements(np.intersect1d)
-def _intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
-) -> Any:
-    return _intersection(ar1, ar2, return_indices, None)
-
-
-@extended(_intersect1d)
+@extends(np.intersect1d, by="size")
 def intersect1d(
     ar1: Any,
     ar2: Any,
@@ -304,57 +238,46 @@ def intersect1d(
 
     Derivatives go to `ar1`.
     """
-    if size is None:
-        return _intersect1d(ar1, ar2, assume_unique, return_indices)
-    return _intersection(ar1, ar2, return_indices, _size(size), fill_value)
+    x, y = _pair(ar1, ar2)
+    order = np.argsort(x, stable=True)
+    ordered = x[order]
+    positions = _positions(_firsts(ordered) & np.isin(ordered, y), size, "intersect1d")
+    found = _at(ordered, positions, fill_value)
+    if not return_indices:
+        return found
+    order_of_y = np.argsort(y, stable=True)
+    places = np.searchsorted(y[order_of_y], ordered)
+    if y.shape[0]:
+        places = order_of_y[np.minimum(places, y.shape[0] - 1)]
+    # Where there is no common element, the index is one past the end.
+    exists = positions >= 0
+    at_x = np.where(exists, _at(order, positions, 0), x.shape[0])
+    at_y = np.where(exists, _at(places, positions, 0), y.shape[0])
+    return found, at_x, at_y
 
 
-def _difference(x: Any, y: Any, in_place: bool, size: int | None, fill_value: Any = None) -> Any:
-    x, y = _pair(x, y)
-    if in_place:
-        stays = np.isin(x, y, invert=True)
-    else:
-        x = np.sort(x)
-        stays = _firsts(x) & np.isin(x, y, invert=True)
-    return _at(x, _positions(stays, size, "setdiff1d"), fill_value)
-
-
-@implements(np.setdiff1d)
-def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    return _difference(ar1, ar2, assume_unique, None).astype(np.result_type(ar1))
-
-
-@extended(_setdiff1d)
+@extends(np.setdiff1d, by="size")
 def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
 ) -> Any:
     """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _setdiff1d(ar1, ar2, assume_unique)
-    found = _difference(ar1, ar2, assume_unique, _size(size), fill_value)
+    x, y = _pair(ar1, ar2)
+    x = x if assume_unique else np.sort(x)
+    stays = np.isin(x, y, invert=True)
+    stays = stays if assume_unique else stays & _firsts(x)
+    found = _at(x, _positions(stays, size, "setdiff1d"), fill_value)
     return found.astype(np.result_type(ar1))
 
 
-def _exclusive(x: Any, y: Any, size: int | None, fill_value: Any = None) -> Any:
-    x, y = _pair(x, y)
+@extends(np.setxor1d, by="size")
+def setxor1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """`size` and `fill_value` as in `unique`."""
+    x, y = _pair(ar1, ar2)
     both = np.concatenate([x, y])
     order = np.argsort(both, stable=True)  # equal ones: those of x, then those of y
     ordered, is_of_y = both[order], order >= x.shape[0]
     in_both = np.isin(ordered, x) & np.isin(ordered, y)
     begins = _firsts(ordered) | _firsts(is_of_y)
     return _at(ordered, _positions(begins & ~in_both, size, "setxor1d"), fill_value)
-
-
-@implements(np.setxor1d)
-def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    return _exclusive(ar1, ar2, None)
-
-
-@extended(_setxor1d)
-def setxor1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
-) -> Any:
-    """`size` and `fill_value` as in `unique`."""
-    if size is None:
-        return _setxor1d(ar1, ar2, assume_unique)
-    return _exclusive(ar1, ar2, _size(size), fill_value)
