@@ -1,6 +1,6 @@
 """JAX's lower-level functions, `jax.lax`, for NumPy and CuPy arrays: names and meaning are JAX's.
 
-Each module holds one kind of function; its `__all__` is what it adds here. Functions are strict where those of
+Each module holds one kind of function, and is imported when one of its names is asked for. Functions are strict where those of
 `fungrad.numpy` are lenient: dtypes must be equal, and nothing is promoted.
 
 >>> import numpy as np
@@ -20,49 +20,69 @@ compiled to NumPy's calls as they were written; leave the call out
 import importlib as _importlib
 from typing import Any as _Any
 
-_MODULES = (
-    "arithmetic",
-    "associative",
-    "broadcasting",
-    "choices",
-    "collectives",
-    "contraction",
-    "control",
-    "conversion",
-    "convolution",
-    "creation",
-    "dynamic_slicing",
-    "exchanges",
-    "folding",
-    "gather",
-    "joining",
-    "places",
-    "reductions",
-    "scatter",
-    "shaping",
-    "slicing",
-    "sorting",
-    "windows",
-)
-
-# Modules that need SciPy, imported when one of their names is asked for.
-_LAZY: dict[str, tuple[str, ...]] = {
-    "fourier": ("FftType", "fft"),
-    "special": (
-        *("bessel_i0e", "bessel_i1e", "betainc", "digamma", "erf", "erf_inv", "erfc", "igamma"),
-        *("igamma_grad_a", "igammac", "lgamma", "logistic", "polygamma", "random_gamma_grad"),
-        "zeta",
+_NAMES = {
+    "arithmetic": (
+        "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or "
+        "bitwise_xor cbrt ceil clz cos cosh div eq exp exp2 expm1 floor ge gt integer_pow "
+        "is_finite le log log1p lt max min mul mulhi ne neg nextafter population_count pow "
+        "reciprocal rem rsqrt shift_left shift_right_arithmetic shift_right_logical sign sin sinh "
+        "sqrt square sub tan tanh"
     ),
+    "associative": "associative_scan",
+    "broadcasting": "broadcast broadcast_in_dim broadcast_like broadcast_shapes broadcast_to_rank",
+    "choices": "clamp select select_n",
+    "collectives": "all_gather axis_index axis_size pmax pmean pmin psum",
+    "contraction": (
+        "DotDimensionNumbers Precision PrecisionLike batch_matmul dot dot_general ragged_dot"
+    ),
+    "control": (
+        "cond custom_linear_solve custom_root fori_loop map platform_dependent scan switch "
+        "while_loop"
+    ),
+    "conv_shapes": "conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple",
+    "conversion": (
+        "RoundingMethod bitcast_convert_type complex conj convert_element_type imag real "
+        "reduce_precision round stop_gradient"
+    ),
+    "convolution": "conv conv_general_dilated conv_transpose conv_with_general_padding",
+    "creation": "broadcasted_iota dtype empty full full_like iota shape_as_value",
+    "dynamic_slicing": (
+        "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "
+        "dynamic_update_slice dynamic_update_slice_in_dim"
+    ),
+    "exchanges": "all_to_all pbroadcast ppermute pshuffle psum_scatter pswapaxes",
+    "folding": "reduce",
+    "fourier": "FftType fft",
+    "gathering": "GatherDimensionNumbers gather index_take",
+    "joining": "concatenate pad split stack tile unstack",
+    "patches": "conv_general_dilated_local conv_general_dilated_patches",
+    "places": "GatherScatterMode",
+    "reductions": (
+        "argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min "
+        "reduce_or reduce_prod reduce_sum reduce_xor"
+    ),
+    "scattering": (
+        "ScatterDimensionNumbers scatter scatter_add scatter_apply scatter_max scatter_min "
+        "scatter_mul scatter_sub"
+    ),
+    "shaping": "collapse expand_dims reshape rev squeeze transpose",
+    "slicing": "index_in_dim slice slice_in_dim",
+    "sorting": "approx_max_k approx_min_k sort sort_key_val top_k",
+    "spatial": (
+        "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv_dimension_numbers "
+        "conv_general_permutations padtype_to_pads"
+    ),
+    "special": (
+        "bessel_i0e bessel_i1e betainc digamma erf erf_inv erfc igamma igamma_grad_a igammac "
+        "lgamma logistic polygamma random_gamma_grad zeta"
+    ),
+    "windows": "reduce_window reduce_window_shape_tuple",
 }
-_HOME = {name: module for module, names in _LAZY.items() for name in names}
+"""The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-__all__: list[str] = []
-for _name in _MODULES:
-    _module = _importlib.import_module(f"fungrad.lax.{_name}")
-    __all__ += _module.__all__
-    globals().update({_n: getattr(_module, _n) for _n in _module.__all__})
-__all__ += list(_HOME)
-__all__ += ["linalg"]
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOME, "linalg"]
 
 
 def __dir__() -> list[str]:
@@ -73,7 +93,7 @@ def __getattr__(name: str) -> _Any:
     from fungrad.lax.exclusions import reason
     from fungrad.numpy.exclusions import unknown_name
 
-    if name == "linalg":  # a module of its own, which needs SciPy
+    if name == "linalg":  # a module of its own
         return _importlib.import_module("fungrad.lax.linalg")
     if name in _HOME:
         found = getattr(_importlib.import_module(f"fungrad.lax.{_HOME[name]}"), name)

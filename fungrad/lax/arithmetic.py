@@ -50,15 +50,6 @@ from fungrad.lax.operands import (
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.bits import CountLeadingZeros, HighProduct, as_unsigned, reinterpret
 
-__all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "clz", "cos", "cosh", "div", "eq",
-    "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "is_finite", "le", "log", "log1p",
-    "lt", "max", "min", "mul", "mulhi", "ne", "neg", "nextafter", "population_count", "pow",
-    "reciprocal", "rem", "rsqrt", "shift_left", "shift_right_arithmetic", "shift_right_logical",
-    "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh",
-]  # fmt: skip
-
 Function = Callable[..., Any]
 
 

@@ -13,8 +13,6 @@ from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
 
-__all__ = ["associative_scan"]
-
 Leaves = list[Any]
 
 

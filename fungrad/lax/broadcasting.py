@@ -12,14 +12,6 @@ from fungrad.core.types import Shape, type_of
 from fungrad.lax.arguments import array_of, integers_of, no_such_option
 from fungrad.lax.glossary import public
 
-__all__ = [
-    "broadcast",
-    "broadcast_in_dim",
-    "broadcast_like",
-    "broadcast_shapes",
-    "broadcast_to_rank",
-]
-
 
 @public
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:

@@ -16,12 +16,6 @@ from fungrad.lax.operands import (
 )
 from fungrad.primitives import elementwise as e
 
-__all__ = [
-    "clamp",
-    "select",
-    "select_n",
-]
-
 
 @public
 def clamp(min: Any, x: Any, max: Any) -> Any:

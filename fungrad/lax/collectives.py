@@ -34,16 +34,6 @@ from fungrad.primitives.collectives import (
 )
 from fungrad.transforms.call import argument_type
 
-__all__ = [
-    "all_gather",
-    "axis_index",
-    "axis_size",
-    "pmax",
-    "pmean",
-    "pmin",
-    "psum",
-]
-
 
 @public
 def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:

@@ -19,16 +19,6 @@ from fungrad.lax.places import positions_along
 from fungrad.primitives import contraction
 from fungrad.primitives.elementwise import Cast
 
-__all__ = [
-    "DotDimensionNumbers",
-    "Precision",
-    "PrecisionLike",
-    "batch_matmul",
-    "dot",
-    "dot_general",
-    "ragged_dot",
-]
-
 Axes = Sequence[int]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 

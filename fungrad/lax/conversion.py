@@ -21,20 +21,7 @@ from fungrad.lax.operands import (
 )
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.bits import Bitcast, ReducePrecision
-from fungrad.transforms.stop import stop_gradient
-
-__all__ = [
-    "RoundingMethod",
-    "bitcast_convert_type",
-    "complex",
-    "conj",
-    "convert_element_type",
-    "imag",
-    "real",
-    "reduce_precision",
-    "round",
-    "stop_gradient",
-]
+from fungrad.transforms.stop import stop_gradient as stop_gradient
 
 # Dtypes
 

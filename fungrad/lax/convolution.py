@@ -7,46 +7,22 @@ from typing import Any
 
 from fungrad.lax.arguments import array_of, integer_of, no_such_option
 from fungrad.lax.conv_shapes import (
-    conv_general_shape_tuple,
-    conv_shape_tuple,
-    conv_transpose_shape_tuple,
     transposed_pads,
 )
 from fungrad.lax.glossary import public, public_like
-from fungrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from fungrad.lax.spatial import (
-    ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers,
     Padding,
     conv_dimension_numbers,
-    conv_general_permutations,
     dilated,
     factors_of,
     operands_of,
     pads_of,
-    padtype_to_pads,
     windows_of,
 )
 from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.shaping import Reshape, inverse_permutation, move_axis, permuted
 from fungrad.primitives.slices import Reverse, pad, slice_axis
-
-__all__ = [
-    "ConvDimensionNumbers",
-    "ConvGeneralDilatedDimensionNumbers",
-    "conv",
-    "conv_dimension_numbers",
-    "conv_general_dilated",
-    "conv_general_dilated_local",
-    "conv_general_dilated_patches",
-    "conv_general_permutations",
-    "conv_general_shape_tuple",
-    "conv_shape_tuple",
-    "conv_transpose",
-    "conv_transpose_shape_tuple",
-    "conv_with_general_padding",
-    "padtype_to_pads",
-]
 
 
 @public

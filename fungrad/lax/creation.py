@@ -14,16 +14,6 @@ from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of, no
 from fungrad.lax.glossary import public, public_like
 from fungrad.primitives import shaping
 
-__all__ = [
-    "broadcasted_iota",
-    "dtype",
-    "empty",
-    "full",
-    "full_like",
-    "iota",
-    "shape_as_value",
-]
-
 
 @public
 def iota(dtype: Any, size: int) -> Any:

@@ -23,15 +23,6 @@ from fungrad.lax.arguments import (
 from fungrad.lax.glossary import public, public_like
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 
-__all__ = [
-    "dynamic_index_in_dim",
-    "dynamic_slice",
-    "dynamic_slice_in_dim",
-    "dynamic_update_index_in_dim",
-    "dynamic_update_slice",
-    "dynamic_update_slice_in_dim",
-]
-
 
 def _start(name: str, start: Any, allow_negative: bool) -> Any:
     """Return a start as an integer scalar, at least 0 unless negative ones count from the end."""

@@ -29,15 +29,6 @@ from fungrad.primitives.collectives import (
     PSumScatter,
 )
 
-__all__ = [
-    "all_to_all",
-    "pbroadcast",
-    "ppermute",
-    "pshuffle",
-    "psum_scatter",
-    "pswapaxes",
-]
-
 
 @public
 def psum_scatter(

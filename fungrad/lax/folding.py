@@ -25,10 +25,6 @@ from fungrad.primitives.shaping import Permute, Reshape
 from fungrad.primitives.slices import Concatenate, slice_axis
 from fungrad.programs.closing import Closure, batched_program
 
-__all__ = [
-    "reduce",
-]
-
 
 @public
 def reduce(

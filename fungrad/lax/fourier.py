@@ -12,8 +12,6 @@ from fungrad.lax.glossary import public
 from fungrad.lax.operands import aligned, own_result
 from fungrad.numpy import fft as numpy_fft
 
-__all__ = ["FftType", "fft"]
-
 
 class FftType(enum.IntEnum):
     """The kinds of Fourier transform.

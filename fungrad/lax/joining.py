@@ -13,15 +13,6 @@ from fungrad.lax.arguments import array_of, axis_of, check_same_dtypes, integers
 from fungrad.lax.glossary import public
 from fungrad.primitives.slices import Pad
 
-__all__ = [
-    "concatenate",
-    "pad",
-    "split",
-    "stack",
-    "tile",
-    "unstack",
-]
-
 
 def _operands(name: str, operands: Any) -> list[Any]:
     """Return arrays of one dtype, of which there is at least one."""

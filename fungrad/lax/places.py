@@ -20,10 +20,6 @@ from fungrad.lax.arguments import array_of, axes_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast, counting
 
-__all__ = [
-    "GatherScatterMode",
-]
-
 Axes = tuple[int, ...]
 
 

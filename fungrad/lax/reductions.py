@@ -32,23 +32,6 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions as r
 from fungrad.primitives.shaping import ReduceSum
 
-__all__ = [
-    "argmax",
-    "argmin",
-    "cumlogsumexp",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "reduce_and",
-    "reduce_max",
-    "reduce_min",
-    "reduce_or",
-    "reduce_prod",
-    "reduce_sum",
-    "reduce_xor",
-]
-
 Function = Callable[..., Any]
 
 

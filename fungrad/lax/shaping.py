@@ -13,15 +13,6 @@ from fungrad.core.types import type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of, no_such_option
 from fungrad.lax.glossary import public
 
-__all__ = [
-    "collapse",
-    "expand_dims",
-    "reshape",
-    "rev",
-    "squeeze",
-    "transpose",
-]
-
 
 @public
 def reshape(

@@ -17,12 +17,6 @@ from fungrad.lax.arguments import (
 )
 from fungrad.lax.glossary import public
 
-__all__ = [
-    "index_in_dim",
-    "slice",
-    "slice_in_dim",
-]
-
 
 @public
 def slice(

@@ -16,8 +16,6 @@ from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.slices import Reverse, slice_axis
 from fungrad.primitives.sorting import ArgSort, Sort
 
-__all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]
-
 
 @public
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:

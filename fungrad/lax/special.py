@@ -32,11 +32,6 @@ from fungrad.primitives import special as p
 from fungrad.primitives.polygamma import polygamma_of_order
 from fungrad.primitives.zeta import Zeta
 
-__all__ = [
-    "bessel_i0e", "bessel_i1e", "betainc", "digamma", "erf", "erf_inv", "erfc", "igamma",
-    "igamma_grad_a", "igammac", "lgamma", "logistic", "polygamma", "random_gamma_grad", "zeta",
-]  # fmt: skip
-
 
 def widened(rule: Function) -> Function:
     """Return a rule of floating-point operands that computes in single precision at least, as SciPy does."""

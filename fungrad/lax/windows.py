@@ -24,8 +24,6 @@ from fungrad.primitives.slices import Pad
 from fungrad.primitives.windows import WindowMax, WindowMin, WindowSum, slide
 from fungrad.programs.closing import Closure, batched_program
 
-__all__ = ["reduce_window", "reduce_window_shape_tuple"]
-
 PRIMITIVES: dict[Primitive, Any] = {
     e.add: WindowSum,
     e.maximum: WindowMax,

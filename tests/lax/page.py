@@ -8,7 +8,6 @@ that together they are all of `jax.lax`.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,12 +27,12 @@ GROUPS = {
     "Making arrays": "creation broadcasting",
     "Shapes": "shaping joining",
     "Slices": "slicing dynamic_slicing",
-    "Windows at given places": "gather scatter places",
+    "Windows at given places": "gathering scattering places",
     "Reductions and cumulative operations": "reductions folding",
     "Reductions over sliding windows": "windows",
     "Sorting": "sorting",
     "Products": "contraction",
-    "Convolutions": "convolution",
+    "Convolutions": "convolution conv_shapes patches spatial",
     "Fourier transforms": "fourier",
     "`lax.linalg`": "linalg",
 }
@@ -133,8 +132,10 @@ def _functions(modules: str) -> list[tuple[str, Any]]:
     """Return the public names of modules, sorted, and what they stand for."""
     found = {}
     for name in modules.split():
-        module = importlib.import_module(f"fungrad.lax.{name}")
-        found |= {n: getattr(module, n) for n in lax._LAZY.get(name) or module.__all__}
+        if name == "linalg":
+            found |= {n: getattr(linalg, n) for n in linalg.__all__}
+        else:
+            found |= {n: getattr(lax, n) for n in lax._NAMES[name].split()}
     return sorted(found.items(), key=lambda item: item[0].lower())
 
 

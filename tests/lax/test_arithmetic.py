@@ -10,7 +10,6 @@ import scipy.special
 
 import fungrad as fg
 from fungrad import lax
-from fungrad.lax import arithmetic, conversion, special
 from tests.backends import fake_cupy
 from tests.numpy.checker import check_function
 
@@ -21,6 +20,10 @@ Z, W = X + 1j * Y, Y - 0.5j * X
 I, J = np.array([7, -7, 5, -128], np.int8), np.array([2, 2, -3, 3], np.int8)
 B, C = np.array([True, True, False]), np.array([True, False, False])
 SHIFTS = np.array([1, 7, 8, -1], np.int8)
+
+
+def names_of(*modules):
+    return [name for module in modules for name in lax._NAMES[module].split()]
 
 
 def of_python(function):
@@ -127,7 +130,7 @@ ZERO_BY_CONVENTION = {"nextafter", "sign"}
 
 
 def test_every_function_is_in_the_table():
-    names = {*arithmetic.__all__, *special.__all__} | {"complex", "conj", "imag", "real", "round"}
+    names = {*names_of("arithmetic", "special")} | {"complex", "conj", "imag", "real", "round"}
     assert sorted(names - STRICT) == sorted(TABLE)
 
 
@@ -282,7 +285,7 @@ def test_integers_that_do_not_fit():
         lax.add(np.array([1], np.uint8), 300)
 
 
-@pytest.mark.parametrize("name", [*arithmetic.__all__, *conversion.__all__, *special.__all__])
+@pytest.mark.parametrize("name", names_of("arithmetic", "conversion", "special"))
 def test_documentation(name):
     text = inspect.getdoc(getattr(lax, name))
     assert text.splitlines()[0].endswith((".", ". "))

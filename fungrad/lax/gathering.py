@@ -17,12 +17,6 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.shaping import Broadcast
 
-__all__ = [
-    "GatherDimensionNumbers",
-    "gather",
-    "index_take",
-]
-
 
 class GatherDimensionNumbers(NamedTuple):
     """Which axes of operand, indices and result of `gather` belong together.

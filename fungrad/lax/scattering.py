@@ -17,17 +17,6 @@ from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.primitives.shaping import inverse_permutation
 from fungrad.primitives.slices import pad
 
-__all__ = [
-    "ScatterDimensionNumbers",
-    "scatter",
-    "scatter_add",
-    "scatter_apply",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_sub",
-]
-
 
 class ScatterDimensionNumbers(NamedTuple):
     """Which axes of operand, indices and updates of `scatter` belong together.
