@@ -9,10 +9,11 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import kind_of, type_list, type_of
+from fungrad.core.types import type_list, type_of
 from fungrad.lax.arguments import array_of, axes_of, integers_of
 from fungrad.lax.glossary import public
 from fungrad.lax.places import Axes, GatherScatterMode, layout_of, windows_at
+from fungrad.numpy.at import default_fill
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.shaping import Broadcast
@@ -128,12 +129,7 @@ def gather(
 
 def _fill(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return what fills windows that are outside."""
-    if value is None:
-        kind = kind_of(dtype)
-        if kind in "iu":
-            value = np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max
-        else:
-            value = True if kind == "b" else np.nan
+    value = default_fill(dtype) if value is None else value
     return Cast(dtype)(value) if type(value) is Tracer else np.asarray(value).astype(dtype)[()]
 
 

@@ -101,24 +101,6 @@ def _target(
     return _Target(lead, windows, arranged, undone)
 
 
-def _scattered(
-    name: str,
-    kind: str,
-    operand: Any,
-    indices: Any,
-    updates: Any,
-    numbers: ScatterDimensionNumbers,
-    unique: bool,
-    mode: str | GatherScatterMode | None,
-) -> Any:
-    x = array_of(name, "operand", operand)
-    new = array_of(name, "updates", number_of(updates, x))
-    check_same_dtypes(name, operand=x, updates=new)
-    target = _target(name, x, indices, np.shape(new), numbers, mode)
-    x, windows, new = target.operand, target.windows, target.arranged(new)
-    return target.undone(_written(kind, x, new, windows, unique and windows.sure))
-
-
 def _written(kind: str, x: Any, updates: Any, windows: Windows, unique: bool) -> Any:
     """Combine windows with updates, but for those that are outside."""
     inside, places = windows.inside, windows.places
@@ -287,10 +269,13 @@ def _scatter(name: str) -> Callable[..., Any]:
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Any:
+        x = array_of(name, "operand", operand)
         new = fnp.negative(updates) if name == "scatter_sub" else updates
-        return _scattered(
-            name, kind, operand, scatter_indices, new, dimension_numbers, unique_indices, mode
-        )
+        new = array_of(name, "updates", number_of(new, x))
+        check_same_dtypes(name, operand=x, updates=new)
+        target = _target(name, x, scatter_indices, np.shape(new), dimension_numbers, mode)
+        x, windows, new = target.operand, target.windows, target.arranged(new)
+        return target.undone(_written(kind, x, new, windows, unique_indices and windows.sure))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _DOC.format(name=name, summary=summary, result=result)

@@ -81,7 +81,7 @@ class Update(NamedTuple):
         """Return the elements."""
         if mode in ("fill", "drop"):
             if fill_value is None:
-                fill_value = _default_fill(type_of(self.array).dtype)
+                fill_value = default_fill(type_of(self.array).dtype)
             padded, key = _with_spare_elements(self.array, self.key, fill_value)
             return _read(padded, key)
         return _read(self.array, _bounded(self.array, self.key, mode), unique_indices)
@@ -184,7 +184,8 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
     return out
 
 
-def _default_fill(dtype: np.dtype[Any]) -> Any:
+def default_fill(dtype: np.dtype[Any]) -> Any:
+    """Return what is read where an index is out of bounds: what nobody would take for an element."""
     if dtype.kind == "i":
         return np.iinfo(dtype).min
     if dtype.kind == "u":

@@ -12,13 +12,20 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.indexing import (
+    check_along,
+    getitem,
+    known_outside,
+    setitem_functional,
+    within,
+)
 from fungrad.numpy.joining import unstack
 from fungrad.numpy.promotion import (
     apply,
     as_array,
     as_tracer,
     cast,
+    check_cast,
     strong,
 )
 from fungrad.numpy.shape import (
@@ -36,45 +43,25 @@ __all__ = ["choose", "piecewise", "select", "take", "take_along_axis"]
 # At indices
 
 
-def _within(index: Any, n: int, mode: str) -> Any:
-    """Bring indices into [0, n) as NumPy's `mode` says; "raise" leaves them as they are."""
-    if mode == "raise":
-        return index
-    if mode == "wrap":
-        return np.remainder(index, n)
-    if mode == "clip":
-        return np.minimum(np.maximum(index, 0), n - 1)
-    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
-
-
 @implements(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     empty = type(indices) in (list, tuple) and not len(indices)
     x, index = as_tracer(a), np.zeros(0, np.intp) if empty else strong(indices)
-    if not np.can_cast(index.dtype, np.intp, "same_kind"):
-        raise TypeError(
-            f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule "
-            "'same_kind'"
-        )
+    check_cast(index.dtype, np.dtype(np.intp), "same_kind")
     if index.dtype.kind == "b":
         index = cast(as_tracer(index), np.dtype(np.int64))
     x, axis = along(x, axis)
-    index = _within(index, x.shape[axis], mode)
+    index = within(index, x.shape[axis], mode)
     return getitem(x, (slice(None),) * axis + (index,))
 
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     x, index = as_tracer(arr), as_tracer(indices)
-    if index.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+    check_along(index.type, axis, x.ndim)
     if axis is None:
-        if index.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis_index(axis, x.ndim)
-    if x.ndim != index.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = [(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, index.shape)]
     common = np.broadcast_shapes(*others)
     x, index = (
@@ -94,16 +81,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if type(choices) is Tracer:
         choices = unstack(choices)
     arrays = _promoted(list(choices))
-    if mode == "raise":
-        value = known_value(index)
-        if (
-            value is not None
-            and np.size(value)
-            and not 0 <= np.min(value) <= np.max(value) < len(arrays)
-        ):
-            raise ValueError("invalid entry in choice array")
-    else:
-        index = _within(index, len(arrays), mode)
+    index = within(index, len(arrays), mode)
+    if mode == "raise" and len(known_outside(index, len(arrays))):
+        raise ValueError("invalid entry in choice array")
     result: Any = arrays[0]
     for i, option in enumerate(arrays[1:], 1):
         result = promotion.where(apply(e.greater_equal, (index, i)), option, result)

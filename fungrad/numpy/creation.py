@@ -13,6 +13,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.families import implemented
 from fungrad.numpy.memory import like
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.rules import summary_of, traced_functions
 from fungrad.numpy.shape import (
@@ -204,16 +205,9 @@ def full_like(
 
 
 def _uniform_like(numpy_function: Any, value: int) -> Any:
-    def rule(
-        a: Any,
-        dtype: Any = None,
-        order: Any = "K",
-        subok: bool = True,
-        shape: Any = None,
-        *,
-        device: Any = None,
-    ) -> Any:
-        return full_like(as_tracer(a), value, dtype, order, shape=shape)
+    @parameters_of(numpy_function)
+    def rule(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return full_like(as_tracer(a), value, *args, **kwargs)
 
     return _of_structs(implemented(rule, numpy_function, creates=True))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -184,12 +184,8 @@ def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
 # Several axes
 
 
-def _complex_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
-    return _transformed(x, *_axes(x, s, axes), False, norm)
-
-
-def _inverse_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
-    return _transformed(x, *_axes(x, s, axes), True, norm)
+def _complex_axes(inverse: bool) -> Callable[..., Any]:
+    return lambda x, s, axes, norm: _transformed(x, *_axes(x, s, axes), inverse, norm)
 
 
 def _real_axes(x: Tracer, s: Any, axes: Any, norm: Any) -> Any:
@@ -212,10 +208,10 @@ def _several_axes(transform: Any, numpy_function: Any, default: tuple[int, int] 
     return implemented(rule, numpy_function)
 
 
-fftn = _several_axes(_complex_axes, np.fft.fftn, None)
-fft2 = _several_axes(_complex_axes, np.fft.fft2, (-2, -1))
-ifftn = _several_axes(_inverse_axes, np.fft.ifftn, None)
-ifft2 = _several_axes(_inverse_axes, np.fft.ifft2, (-2, -1))
+fftn = _several_axes(_complex_axes(False), np.fft.fftn, None)
+fft2 = _several_axes(_complex_axes(False), np.fft.fft2, (-2, -1))
+ifftn = _several_axes(_complex_axes(True), np.fft.ifftn, None)
+ifft2 = _several_axes(_complex_axes(True), np.fft.ifft2, (-2, -1))
 rfftn = _several_axes(_real_axes, np.fft.rfftn, None)
 rfft2 = _several_axes(_real_axes, np.fft.rfft2, (-2, -1))
 irfftn = _several_axes(_half_axes, np.fft.irfftn, None)

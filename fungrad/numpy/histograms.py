@@ -64,12 +64,17 @@ def _integers(x: Any) -> Tracer:
 def _bins(index: Tracer, weights: Any, length: int) -> Any:
     if weights is None or not index.size:
         return _counted(index, length, None, np.intp)
+    return _counted(index, length, _checked(weights, index), np.float64)
+
+
+def _checked(weights: Any, index: Tracer) -> Tracer:
+    """Return the weights of elements in the bins of an index."""
     w = as_tracer(weights)
     if w.shape != index.shape:
         raise ValueError("The weights and list don't have the same length.")
     if not np.can_cast(w.dtype, np.float64):
         np.bincount(np.zeros(w.shape, np.intp), standin(w))  # raises NumPy's error
-    return _counted(index, length, w, np.float64)
+    return w
 
 
 @extends(np.bincount, by="length")
@@ -235,12 +240,7 @@ def histogramdd(
         # One that is outside along any axis stays outside: far below any bin.
         place = np.where((place >= 0) & (place < n), place, -math.prod(lengths) - 1)
         index = np.where(np.less(index, 0), index, index * n + place)
-    w = None if weights is None else as_tracer(weights)
-    if w is not None:
-        if w.shape != index.shape:
-            raise ValueError("The weights and list don't have the same length.")
-        if not np.can_cast(w.dtype, np.float64):
-            np.bincount(np.zeros(w.shape, np.intp), standin(w))  # raises NumPy's error
+    w = None if weights is None else _checked(weights, index)
     counts: Any = reshaped(_counted(index, math.prod(lengths), w, np.float64), lengths)
     if density:
         total = counts.sum()

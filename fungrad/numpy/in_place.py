@@ -17,7 +17,7 @@ from fungrad.core.errors import hide_internals
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
-from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.indexing import check_along, getitem, setitem_functional, within
 from fungrad.numpy.promotion import (
     as_array,
     as_tracer,
@@ -107,12 +107,7 @@ def put(a: Tracer, ind: Any, v: Any, mode: str = "raise") -> Any:
     index = strong(ind)
     index = index.ravel() if index.ndim != 1 else index
     values = strong(v)
-    if mode == "wrap":
-        index = index % a.size
-    elif mode == "clip":
-        index = np.clip(index, 0, a.size - 1)
-    elif mode != "raise":
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+    index = within(index, a.size, mode)
     if not index.size or not values.size:
         return a
     values = _repeated(values, index.size)
@@ -159,16 +154,11 @@ def putmask(a: Tracer, /, mask: Any, values: Any) -> Any:
 @changes(np.put_along_axis)
 def put_along_axis(arr: Tracer, indices: Any, values: Any, axis: Any) -> Any:
     index = as_array(indices)
-    if index.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+    check_along(type_of(index), axis, arr.ndim)
     if axis is None:
-        if index.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
         flat = setitem_functional(reshaped(arr, (arr.size,)), index, values)
         return reshaped(flat, arr.shape)
     axis = normalize_axis_index(axis, arr.ndim)
-    if index.ndim != arr.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     key = []
     for i, n in enumerate(arr.shape):
         unit = [1] * arr.ndim

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import to_host
-from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.indexing import known_outside, within
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
@@ -117,11 +116,6 @@ def ix_(*args: Any) -> Any:
     return tuple(found)
 
 
-def _known(x: Any) -> Any:
-    value = known_value(x)
-    return None if value is None else to_host(value)
-
-
 def _check_order(order: Any) -> None:
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
@@ -141,10 +135,8 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     _check_order(order)
     index: Any = cast(as_tracer(_integer_operand(indices, "unravel_index")), np.dtype(np.intp))
     total = math.prod(lengths)
-    value = _known(index)
-    if value is not None and np.size(value) and not 0 <= value.min() <= value.max() < total:
-        wrong = np.extract((value < 0) | (value >= total), value)[0]
-        raise ValueError(f"index {wrong} is out of bounds for array with size {total}")
+    if len(wrong := known_outside(index, total)):
+        raise ValueError(f"index {wrong[0]} is out of bounds for array with size {total}")
     found = []
     for n in lengths[::-1] if order == "C" else lengths:
         found.append(index % n)
@@ -167,17 +159,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
     axes = list(zip(indices, lengths, modes, strict=True))
     for x, n, how in axes if order == "C" else axes[::-1]:
         index: Any = cast(as_tracer(_integer_operand(x, "ravel_multi_index")), np.dtype(np.intp))
-        if how == "wrap":
-            index = index % n
-        elif how == "clip":
-            index = np.clip(index, 0, n - 1)
-        elif how != "raise":
-            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {how!r})")
-        else:
-            value = _known(index)
-            if value is not None and np.size(value) and not 0 <= value.min() <= value.max() < n:
-                raise ValueError("invalid entry in coordinates array")
-        result = result * n + index
+        if how == "raise" and len(known_outside(index, n)):
+            raise ValueError("invalid entry in coordinates array")
+        result = result * n + within(index, n, how)
     return result
 
 

@@ -15,12 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.backend import to_host
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.tracer import Recorder, Tracer, innermost_trace, known_value, resolve
-from fungrad.core.types import Shape, type_of
+from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
@@ -331,6 +333,38 @@ def _values(trace: Recorder, x: Any, key: Any, values: Any, shape: Shape) -> Tra
         return broadcast_to(values, shape)  # type: ignore[no-any-return]
     except ValueError as error:
         _raise_as_numpy(x, key, error, values)
+
+
+# Arguments of functions that are indices along an axis
+
+
+def within(index: Any, n: int, mode: Any) -> Any:
+    """Bring indices into [0, n) as NumPy's `mode` says; "raise" leaves them as they are."""
+    if mode == "raise":
+        return index
+    if mode == "wrap":
+        return np.remainder(index, n)
+    if mode == "clip":
+        return np.minimum(np.maximum(index, 0), n - 1)
+    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+def known_outside(index: Any, n: int) -> np.ndarray[Any, Any]:
+    """Return those of the indices that are not in [0, n), as far as values are known."""
+    value = known_value(index)
+    value = np.zeros(0, np.intp) if value is None else to_host(value)
+    return np.extract((value < 0) | (value >= n), value)
+
+
+def check_along(index: ArrayType, axis: Any, ndim: int) -> None:
+    """Raise NumPy's errors for indices along an axis of an array, of None the flattened one."""
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None and index.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    if axis is not None and index.ndim != ndim:
+        normalize_axis_index(axis, ndim)
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
 
 
 # Errors

@@ -15,7 +15,15 @@ from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.families import implemented
-from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote, strong
+from fungrad.numpy.promotion import (
+    as_array,
+    as_tracer,
+    ask_numpy,
+    cast,
+    check_cast,
+    promote,
+    strong,
+)
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.slices import Concatenate, index_axis, slice_axis
 
@@ -35,11 +43,7 @@ def joined(
     if dtype is not None:
         dtype = np.dtype(dtype)
         for x in xs:
-            if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
-                raise TypeError(
-                    f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule "
-                    f"'{casting}'"
-                )
+            check_cast(x.dtype, dtype, casting)
         xs = [cast(x, dtype) for x in xs]
     if len(xs) == 1:
         return same_array(xs[0])

@@ -17,7 +17,9 @@ from fungrad.core.errors import ConcretizationError, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, where
+from fungrad.numpy.symbols import BINARY, COMPARISONS, UNARY
 from fungrad.numpy.views import same_array
+from fungrad.primitives.elementwise import numpy_ufunc
 
 REDUCTIONS = (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std, np.count_nonzero)
 """The functions of NumPy that take a selection; each has the argument `where`, or needs none."""
@@ -77,26 +79,6 @@ class Selection:
             hide_internals(error)
             raise
 
-    def sum(self, axis: Any = None, **kwargs: Any) -> Any:
-        """Return the sum."""
-        return _reduced(np.sum, self, axis, kwargs)
-
-    def mean(self, axis: Any = None, **kwargs: Any) -> Any:
-        """Return the mean."""
-        return _reduced(np.mean, self, axis, kwargs)
-
-    def prod(self, axis: Any = None, **kwargs: Any) -> Any:
-        """Return the product."""
-        return _reduced(np.prod, self, axis, kwargs)
-
-    def any(self, axis: Any = None, **kwargs: Any) -> Any:
-        """Return whether any element is true."""
-        return _reduced(np.any, self, axis, kwargs)
-
-    def all(self, axis: Any = None, **kwargs: Any) -> Any:
-        """Return whether all elements are true."""
-        return _reduced(np.all, self, axis, kwargs)
-
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name) if name.startswith("__") else self._error
 
@@ -111,10 +93,6 @@ class Selection:
 
     def __repr__(self) -> str:
         return f"<elements of {self._array.type} for which a mask without values holds>"
-
-
-def _reduced(function: Callable[..., Any], x: Selection, axis: Any, kwargs: dict[str, Any]) -> Any:
-    return x.__array_function__(function, (), (x, axis), kwargs)
 
 
 def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Selection:
@@ -158,6 +136,18 @@ def _equal(x: Any, y: Any) -> bool:
     return type_of(x) == type_of(y) and type_of(x).size == 1 and bool(np.all(x == y))
 
 
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Selection, axis: Any = None, **kwargs: Any) -> Any:
+        return self.__array_function__(function, (), (self, axis), kwargs)
+
+    method.__doc__ = f"Return ``numpy.{function.__name__}`` of the elements."
+    return method
+
+
+for _function in (np.sum, np.mean, np.prod, np.any, np.all):
+    setattr(Selection, _function.__name__, _reduction(_function))
+
+
 def _operator(function: np.ufunc, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Selection, *others: Any) -> Any:
         return self._combined(function, (*others, self) if reflected else (self, *others))
@@ -165,34 +155,9 @@ def _operator(function: np.ufunc, reflected: bool = False) -> Callable[..., Any]
     return method
 
 
-BINARY: dict[str, np.ufunc] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}
-OTHERS: dict[str, np.ufunc] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "neg": np.negative,
-    "pos": np.positive,
-    "abs": np.absolute,
-    "invert": np.invert,
-}
-for _name, _function in BINARY.items():
-    setattr(Selection, f"__{_name}__", _operator(_function))
-    setattr(Selection, f"__r{_name}__", _operator(_function, reflected=True))
-for _name, _function in OTHERS.items():
-    setattr(Selection, f"__{_name}__", _operator(_function))
+for _name, _primitive in (*BINARY.items(), *COMPARISONS.items(), *UNARY.items()):
+    _ufunc = numpy_ufunc(_primitive.function)
+    assert _ufunc is not None
+    setattr(Selection, f"__{_name}__", _operator(_ufunc))
+    if _name in BINARY:
+        setattr(Selection, f"__r{_name}__", _operator(_ufunc, reflected=True))

@@ -23,7 +23,7 @@ from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
 from fungrad.numpy.operators import is_operand
-from fungrad.numpy.promotion import strong
+from fungrad.numpy.promotion import check_cast, strong
 from fungrad.numpy.rules import describe_failure, rule_of
 from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import (
@@ -113,11 +113,7 @@ class Methods:
         if wanted == self.dtype and not copy:
             return in_order(self, order)
         warn_of_discarded_parts(self, wanted)
-        if not np.can_cast(self.dtype, wanted, casting):
-            raise TypeError(
-                f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule "
-                f"'{casting}'"
-            )
+        check_cast(self.dtype, wanted, casting)
         same = wanted == self.dtype and not self.type.weak
         new = same_array(self) if same else Cast(wanted)(self)
         return of_kind(self, copied(self, new, order))

@@ -110,8 +110,6 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs:
     m, n = x.ndim, y.ndim
     if (product := _DOTS.get((m, n))) is not None and x.shape[-1] == y.shape[0]:
         return product(x, y)
-    if not m or not n or x.shape[-1] != y.shape[max(n - 2, 0)]:
-        _refused(np.matmul, x, y)
     rows, columns = [ROW] * (m > 1), [COLUMN] * (n > 1)
     return _stacked(np.matmul, x, [*rows, SUMMED], y, [SUMMED, *columns], [*rows, *columns])
 
@@ -124,6 +122,12 @@ def _stacked(
     function: Any, x: Tracer, of_x: list[int], y: Tracer, of_y: list[int], of_out: list[int]
 ) -> Any:
     """Multiply stacks of arrays, of which the leading axes are broadcast against each other."""
+    summed = [
+        z.shape[names.index(SUMMED) - len(names)] if z.ndim >= len(names) else None
+        for z, names in ((x, of_x), (y, of_y))
+    ]
+    if None in summed or summed[0] != summed[1]:
+        _refused(function, x, y)
     try:
         stack = np.broadcast_shapes(x.shape[: x.ndim - len(of_x)], y.shape[: y.ndim - len(of_y)])
     except ValueError:
@@ -157,8 +161,6 @@ def vecdot(
     x, y = [cast(z, np.dtype(dtype or z.dtype)) for z in _operands(x1, x2, np.vecdot)]
     if axis != -1:
         x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
-    if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-1]:
-        _refused(np.vecdot, x, y)
     return _stacked(np.vecdot, _conjugate(x), [SUMMED], y, [SUMMED], [])
 
 
@@ -182,8 +184,6 @@ _vecmat = getattr(np, "vecmat", _plain_vecmat)
 def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     not_for_tracers("matvec", kwargs)
     x, y = _operands(x1, x2)
-    if x.ndim < 2 or not y.ndim or x.shape[-1] != y.shape[-1]:
-        _refused(_matvec, x, y)
     return _stacked(_matvec, x, [ROW, SUMMED], y, [SUMMED], [ROW])
 
 
@@ -192,8 +192,6 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
 def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     not_for_tracers("vecmat", kwargs)
     x, y = _operands(x1, x2)
-    if not x.ndim or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
-        _refused(_vecmat, x, y)
     return _stacked(_vecmat, _conjugate(x), [SUMMED], y, [SUMMED, COLUMN], [COLUMN])
 
 

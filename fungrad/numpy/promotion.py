@@ -247,6 +247,14 @@ def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     return like(Cast(dtype, weak)(x), (x,))
 
 
+def check_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: Any) -> None:
+    """Raise NumPy's error where a rule does not allow to convert numbers of one dtype to another."""
+    if not np.can_cast(given, wanted, casting):
+        raise TypeError(
+            f"Cannot cast array data from {given!r} to {wanted!r} according to the rule '{casting}'"
+        )
+
+
 def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -> Tracer:
     """Return any operand as a tracer of `trace` with `dtype`."""
     if type(x) is Tracer:

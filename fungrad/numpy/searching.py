@@ -18,6 +18,7 @@ from fungrad.numpy.promotion import (
     as_tracer,
     broadcast_to,
     cast,
+    check_cast,
     promote,
 )
 from fungrad.numpy.shape import (
@@ -34,10 +35,7 @@ __all__ = ["digitize", "interp", "searchsorted"]
 def _safely(x: Any, dtype: Any) -> Tracer:
     """Return `x` as a tracer of `dtype`, which must hold all its numbers."""
     x, wanted = as_tracer(x), np.dtype(dtype)
-    if not np.can_cast(x.dtype, wanted, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule 'safe'"
-        )
+    check_cast(x.dtype, wanted, "safe")
     return cast(x, wanted)  # type: ignore[no-any-return]
 
 

@@ -105,33 +105,20 @@ sort = _ordering(np.sort, _sorted, _opposite)
 argsort = _ordering(np.argsort, _positions, lambda positions: positions)
 
 
-@implements(np.partition)
-def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> Any:
-    """Tracers are sorted fully, which is one of the orders allowed."""
-    x, axis = _to_sort(a, axis, order)
-    _check_kth(kth, x, axis)
-    return Sort(axis)(x)[0]
+def _partition(numpy_function: Any, ordered: Any) -> Any:
+    def rule(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+        """Tracers are sorted fully, which is one of the orders allowed."""
+        result = ordered(a, axis, order, True, None)
+        n = result.shape[-1 if axis is None else axis]
+        for k in kth if is_sequence(kth) else (kth,):
+            if not -n <= operator.index(k) < n and result.size:
+                raise ValueError(f"kth(={k}) out of bounds ({n})")
+        return result
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.argpartition)
-def argpartition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> Any:
-    """Tracers are sorted fully, which is one of the orders allowed."""
-    if not np.ndim(a):
-        a = reshaped(as_tracer(a), (1,))  # as NumPy does here, though not in partition
-    x, axis = _to_sort(a, axis, order)
-    _check_kth(kth, x, axis)
-    return ArgSort(axis)(x)
-
-
-def _check_kth(kth: Any, x: Tracer, axis: int) -> None:
-    n = x.shape[axis]
-    for k in kth if is_sequence(kth) else (kth,):
-        if not -n <= operator.index(k) < n and x.size:
-            raise ValueError(f"kth(={k}) out of bounds ({n})")
+partition, argpartition = _partition(np.partition, _sorted), _partition(np.argpartition, _positions)
 
 
 @implements(np.lexsort)

@@ -13,7 +13,13 @@ from numpy.linalg import LinAlgError
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
-from fungrad.numpy.reductions import flat_zero, is_exact, length, squared_magnitude
+from fungrad.numpy.reductions import (
+    flat_zero,
+    is_exact,
+    length,
+    squared_magnitude,
+    with_axes,
+)
 from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
@@ -111,13 +117,10 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
         result = np.max(sums, other, initial=0) if ord > 0 else np.min(sums, other)
     else:
         raise ValueError("Invalid norm order for matrices.")
-    return _with_axes(result, x, (row, column), keepdims)
-
-
-def _with_axes(result: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Return a reduced array without the axes, or with them of length 1."""
-    lengths = [1 if i in axes else n for i, n in enumerate(x.shape)]
-    return reshaped(result, tuple([n for i, n in enumerate(lengths) if keepdims or i not in axes]))
+    if keepdims:
+        return with_axes(result, x.shape, (row, column))
+    others = [n for i, n in enumerate(x.shape) if i not in (row, column)]
+    return reshaped(result, tuple(others))  # of sums one axis is still there
 
 
 @implements(np.linalg.matrix_norm)
@@ -133,12 +136,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if axis is not None and not isinstance(axis, tuple):
         return norm(a, ord, axis, keepdims)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    shape = [1 if i in axes else n for i, n in enumerate(a.shape)]
     others = [n for i, n in enumerate(a.shape) if i not in axes]
     length = math.prod([a.shape[i] for i in axes])
     merged = reshaped(moveaxis(a, axes, tuple(range(len(axes)))), (length, *others))
     result = norm(merged, ord, 0)
-    return reshaped(result, tuple(shape)) if keepdims else result
+    return with_axes(result, a.shape, axes) if keepdims else result
 
 
 @implements(np.linalg.cond)
