@@ -26,6 +26,8 @@ lax.convert_element_type(x, dtype), or use the function of fungrad.numpy, which 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -88,6 +90,27 @@ def binary(name: str, rule: Function, kinds: str, value: str) -> Function:
     return named(name, function, ("x", "y"), kinds, value)
 
 
+def elementwise(kinds: str, value: str) -> Callable[[Function], Function]:
+    """Decorate a rule of operands of one dtype and shape: return the public function, as `unary` does."""
+
+    def decorate(rule: Function) -> Function:
+        name, signature = rule.__name__, inspect.signature(rule)
+        names = tuple(signature.parameters)
+
+        @functools.wraps(rule)
+        def function(*operands: Any, **by_name: Any) -> Any:
+            if by_name or len(operands) != len(names):
+                try:
+                    operands = signature.bind(*operands, **by_name).args
+                except TypeError as error:
+                    raise TypeError(f"lax.{name}: {error}") from None
+            return rule(*aligned(name, kinds, operands, names))
+
+        return named(name, function, names, kinds, value)
+
+    return decorate
+
+
 def named(
     name: str, function: Function, names: tuple[str, ...], kinds: str, value: str
 ) -> Function:
@@ -109,7 +132,8 @@ def named(
 # Arithmetic
 
 
-def _quotient(x: Any, y: Any) -> Any:
+@elementwise(NUMBER, "``x / y``; of integers, rounded towards zero (by 0 it is 0, as in NumPy)")
+def div(x: Any, y: Any) -> Any:
     if kind_of(type_of(x).dtype) in "fc":
         return e.div(x, y)
     return e.floor_divide(e.sub(x, e.fmod(x, y)), y)  # a multiple of y, so nothing is rounded
@@ -117,12 +141,6 @@ def _quotient(x: Any, y: Any) -> Any:
 
 add = binary("add", e.add, NUMBER, "``x + y``")
 sub = binary("sub", e.sub, NUMBER, "``x - y``")
-div = binary(
-    "div",
-    _quotient,
-    NUMBER,
-    "``x / y``; of integers, rounded towards zero (by 0 it is 0, as in NumPy)",
-)
 rem = binary("rem", e.fmod, "iuf", "the remainder of ``x / y`` with the sign of `x`")
 neg = unary("neg", e.neg, NUMBER, "``-x``")
 abs = unary("abs", e.absolute, SIGNED, "the absolute value")
@@ -138,13 +156,9 @@ ceil = unary("ceil", e.ceil, FLOAT, "the least whole number that is not below")
 mulhi = binary("mulhi", HighProduct(), INTEGER, "the upper half of the bits of the product")
 
 
-def _nextafter(x1: Any, x2: Any) -> Any:
-    return e.nextafter(*aligned("nextafter", FLOAT, (x1, x2), ("x1", "x2")))
-
-
-nextafter = named(
-    "nextafter", _nextafter, ("x1", "x2"), FLOAT, "the number next to `x1` towards `x2`"
-)
+@elementwise(FLOAT, "the number next to `x1` towards `x2`")
+def nextafter(x1: Any, x2: Any) -> Any:
+    return e.nextafter(x1, x2)
 
 
 @public
@@ -267,10 +281,11 @@ def _exp2(x: Any) -> Any:
     return e.exp(e.LN2 * x) if e.is_complex(x) else e.exp2(x)  # NumPy's takes no complex numbers
 
 
-def _atan2(y: Any, x: Any) -> Any:
+@elementwise(INEXACT, "the angle of the point with ordinate `x` and abscissa `y`")
+def atan2(x: Any, y: Any) -> Any:
     if not e.is_complex(x):
-        return e.arctan2(y, x)
-    return -1j * e.log((x + 1j * y) / e.sqrt(x * x + y * y))
+        return e.arctan2(x, y)
+    return -1j * e.log((y + 1j * x) / e.sqrt(x * x + y * y))
 
 
 square = unary("square", e.square, NUMBER, "``x * x``")
@@ -292,9 +307,6 @@ tan = unary_to("tan", e.tan, INEXACT, "the tangent")
 asin = unary("asin", e.arcsin, INEXACT, "the inverse sine")
 acos = unary("acos", e.arccos, INEXACT, "the inverse cosine")
 atan = unary("atan", e.arctan, INEXACT, "the inverse tangent")
-atan2 = binary(
-    "atan2", _atan2, INEXACT, "the angle of the point with ordinate `x` and abscissa `y`"
-)
 sinh = unary("sinh", e.sinh, INEXACT, "the hyperbolic sine")
 cosh = unary("cosh", e.cosh, INEXACT, "the hyperbolic cosine")
 tanh = unary_to("tanh", e.tanh, INEXACT, "the hyperbolic tangent")
@@ -315,12 +327,14 @@ is_finite = unary("is_finite", e.isfinite, FLOAT, "whether a number is neither i
 # Bits. Shifts by as many bits as there are or more, or by negative numbers, shift all bits out.
 
 
-def _population_count(x: Any) -> Any:
+@elementwise(INTEGER, "the number of bits that are set")
+def population_count(x: Any) -> Any:
     # NumPy counts the bits of the absolute value.
     return e.cast(e.population_count(as_unsigned(x)), x)
 
 
-def _shift_right_logical(x: Any, y: Any) -> Any:
+@elementwise(INTEGER, "the bits shifted right, zeros coming in")
+def shift_right_logical(x: Any, y: Any) -> Any:
     return reinterpret(e.right_shift(as_unsigned(x), as_unsigned(y)), type_of(x).dtype)
 
 
@@ -329,14 +343,8 @@ bitwise_or = binary("bitwise_or", e.bitwise_or, BITS, "``x | y``")
 bitwise_xor = binary("bitwise_xor", e.bitwise_xor, BITS, "``x ^ y``")
 bitwise_not = unary("bitwise_not", e.invert, BITS, "``~x``")
 shift_left = binary("shift_left", e.left_shift, INTEGER, "``x << y``")
-shift_right_logical = binary(
-    "shift_right_logical", _shift_right_logical, INTEGER, "the bits shifted right, zeros coming in"
-)
 shift_right_arithmetic = binary(
     "shift_right_arithmetic", e.right_shift, INTEGER, "the bits shifted right, the sign coming in"
-)
-population_count = unary(
-    "population_count", _population_count, INTEGER, "the number of bits that are set"
 )
 clz = unary(
     "clz", CountLeadingZeros(), INTEGER, "the number of zeros before the first bit that is set"

@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.types import kind_of, type_of
 from fungrad.lax.arguments import integer_of
-from fungrad.lax.arithmetic import unary
+from fungrad.lax.arithmetic import elementwise, unary
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import (
     FLOAT,
@@ -234,7 +234,8 @@ def complex(x: Any, y: Any) -> Any:
     return e.complex_(*aligned("complex", FLOAT, (x, y), ("x", "y")))
 
 
-def _conj(x: Any) -> Any:
+@elementwise(INEXACT, "the conjugate, as a complex number")
+def conj(x: Any) -> Any:
     if e.is_complex(x):
         return e.conj(x)
     (zero,) = brought_to((0.0,), [type_of(x).dtype], ())
@@ -243,4 +244,3 @@ def _conj(x: Any) -> Any:
 
 real = unary("real", lambda x: own_result(e.real(x)), "c", "the real part")
 imag = unary("imag", lambda x: own_result(e.imag(x)), "c", "the imaginary part")
-conj = unary("conj", _conj, INEXACT, "the conjugate, as a complex number")

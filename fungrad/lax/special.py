@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.types import type_of
-from fungrad.lax.arithmetic import Function, named, unary, unary_to
-from fungrad.lax.operands import FLOAT, INEXACT, aligned
+from fungrad.lax.arithmetic import Function, elementwise, unary, unary_to
+from fungrad.lax.operands import FLOAT, INEXACT
 from fungrad.primitives import bessel as b
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import gamma as g
@@ -66,55 +66,39 @@ bessel_i1e = unary(
 )
 
 
-def _igamma(a: Any, x: Any) -> Any:
-    return widened(i.gammainc)(*aligned("igamma", FLOAT, (a, x), ("a", "x")))
+@elementwise(FLOAT, "the regularized lower incomplete gamma function")
+def igamma(a: Any, x: Any) -> Any:
+    return widened(i.gammainc)(a, x)
 
 
-def _igammac(a: Any, x: Any) -> Any:
-    return widened(i.gammaincc)(*aligned("igammac", FLOAT, (a, x), ("a", "x")))
+@elementwise(FLOAT, "``1 - igamma(a, x)``, exact for large `x` too")
+def igammac(a: Any, x: Any) -> Any:
+    return widened(i.gammaincc)(a, x)
 
 
-def _igamma_grad_a(a: Any, x: Any) -> Any:
-    return widened(i.gamma_a)(*aligned("igamma_grad_a", FLOAT, (a, x), ("a", "x")))
+@elementwise(FLOAT, "the derivative of `igamma` by `a`")
+def igamma_grad_a(a: Any, x: Any) -> Any:
+    return widened(i.gamma_a)(a, x)
 
 
-def _random_gamma_grad(a: Any, x: Any) -> Any:
+@elementwise(
+    FLOAT, "the derivative by `a` of `x`, a random number from the gamma distribution of shape `a`"
+)
+def random_gamma_grad(a: Any, x: Any) -> Any:
     # The quantile x of a fixed probability P(a, x): the implicit function theorem.
-    slope = widened(lambda a, x: e.neg(e.div(i.gamma_a(a, x), i.gamma_density(a, x))))
-    return slope(*aligned("random_gamma_grad", FLOAT, (a, x), ("a", "x")))
+    return widened(lambda a, x: e.neg(e.div(i.gamma_a(a, x), i.gamma_density(a, x))))(a, x)
 
 
-def _betainc(a: Any, b: Any, x: Any) -> Any:
-    return widened(i.betainc)(*aligned("betainc", FLOAT, (a, b, x), ("a", "b", "x")))
+@elementwise(FLOAT, "the regularized incomplete beta function")
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    return widened(i.betainc)(a, b, x)
 
 
-def _polygamma(m: Any, x: Any) -> Any:
-    return widened(polygamma_of_order)(*aligned("polygamma", FLOAT, (m, x), ("m", "x")))
+@elementwise(FLOAT, "the derivative, `m` times, of `digamma`")
+def polygamma(m: Any, x: Any) -> Any:
+    return widened(polygamma_of_order)(m, x)
 
 
-def _zeta(x: Any, q: Any) -> Any:
-    return widened(Zeta())(*aligned("zeta", FLOAT, (x, q), ("x", "q")))
-
-
-_A_X = ("a", "x")
-igamma = named("igamma", _igamma, _A_X, FLOAT, "the regularized lower incomplete gamma function")
-igammac = named("igammac", _igammac, _A_X, FLOAT, "``1 - igamma(a, x)``, exact for large `x` too")
-igamma_grad_a = named(
-    "igamma_grad_a", _igamma_grad_a, _A_X, FLOAT, "the derivative of `igamma` by `a`"
-)
-random_gamma_grad = named(
-    "random_gamma_grad",
-    _random_gamma_grad,
-    _A_X,
-    FLOAT,
-    "the derivative by `a` of `x`, a random number from the gamma distribution of shape `a`",
-)
-betainc = named(
-    "betainc", _betainc, ("a", "b", "x"), FLOAT, "the regularized incomplete beta function"
-)
-polygamma = named(
-    "polygamma", _polygamma, ("m", "x"), FLOAT, "the derivative, `m` times, of `digamma`"
-)
-zeta = named(
-    "zeta", _zeta, ("x", "q"), FLOAT, "the Hurwitz zeta function, the sum of ``(q + k) ** -x``"
-)
+@elementwise(FLOAT, "the Hurwitz zeta function, the sum of ``(q + k) ** -x``")
+def zeta(x: Any, q: Any) -> Any:
+    return widened(Zeta())(x, q)

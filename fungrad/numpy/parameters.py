@@ -17,7 +17,7 @@ def parameters_of(function: Function) -> Callable[[Function], Function]:
     """Decorate a rule that hands its arguments on: its parameters are those of `function`."""
 
     def decorate(rule: Function) -> Function:
-        rule.__wrapped__ = function  # type: ignore[attr-defined]
+        rule.__wrapped__ = inspect.unwrap(function)  # type: ignore[attr-defined]
         return rule
 
     return decorate
