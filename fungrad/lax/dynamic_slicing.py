@@ -107,12 +107,17 @@ def dynamic_slice(
     """
     name = "dynamic_slice"
     x = array_of(name, "operand", operand)
-    shape = np.shape(x)
-    starts = _starts(name, start_indices, allow_negative_indices, len(shape))
+    starts = _starts(name, start_indices, allow_negative_indices, np.ndim(x))
     sizes = integers_of(name, "slice_sizes", slice_sizes)
-    _check_fits(name, "a slice of slice_sizes", sizes, x)
-    axes, lengths, limits = _moving(shape, sizes)
-    return DynamicSlice(axes, lengths, limits)(x, *[starts[a] for a in axes])
+    return _sliced(name, "a slice of slice_sizes", x, starts, sizes)
+
+
+def _sliced(
+    name: str, what: str, x: Any, starts: Sequence[Any], sizes: Sequence[int], *dropped: int
+) -> Any:
+    _check_fits(name, what, sizes, x)
+    axes, lengths, limits = _moving(np.shape(x), sizes)
+    return DynamicSlice(axes, lengths, limits, dropped)(x, *[starts[a] for a in axes])
 
 
 @public_like(dynamic_slice)
@@ -200,12 +205,9 @@ def _sliced_in_dim(
     x = array_of(name, "operand", operand)
     shape = np.shape(x)
     along = axis_of(name, "axis", axis, len(shape))
-    start = _start(name, start, allow)
+    starts = [_start(name, start, allow)] * len(shape)
     sizes = [*shape[:along], size, *shape[along + 1 :]]
-    _check_fits(name, "a slice of shape", sizes, x)
-    axes, lengths, limits = _moving(shape, sizes)
-    dropped = (along,) if drop else ()
-    return DynamicSlice(axes, lengths, limits, dropped)(x, *[start for _ in axes])
+    return _sliced(name, "a slice of shape", x, starts, sizes, *[along] * drop)
 
 
 @public

@@ -282,9 +282,4 @@ def _scatter(name: str) -> Callable[..., Any]:
     return public_like(scatter_apply)(function)
 
 
-scatter = _scatter("scatter")
-scatter_add = _scatter("scatter_add")
-scatter_sub = _scatter("scatter_sub")
-scatter_mul = _scatter("scatter_mul")
-scatter_min = _scatter("scatter_min")
-scatter_max = _scatter("scatter_max")
+scatter, scatter_add, scatter_sub, scatter_mul, scatter_min, scatter_max = map(_scatter, _KINDS)

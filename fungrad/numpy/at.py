@@ -9,9 +9,8 @@ import numpy as np
 
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of, type_of
-from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.indexing import axes_used, getitem, item_of, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, has_tracer, strong
-from fungrad.numpy.shape import is_sequence
 
 MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
 
@@ -196,7 +195,7 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
 def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
     """Return the items of a key, each with the axis it indexes if it is integers."""
     items = list(key) if isinstance(key, tuple) else [key]
-    used = [_axes_used(item) for item in items]
+    used = [axes_used(item_of(item)) for item in items]
     axis = 0
     found: list[tuple[Any, int | None]] = []
     for item, count in zip(items, used, strict=True):
@@ -208,15 +207,6 @@ def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
         found.append((item, axis if integers else None))
         axis += count
     return found
-
-
-def _axes_used(item: Any) -> int:
-    if item is None or item is Ellipsis or isinstance(item, bool):
-        return 0
-    if isinstance(item, slice) or not (is_sequence(item) or hasattr(item, "dtype")):
-        return 1
-    array = strong(item)
-    return array.ndim if array.dtype.kind == "b" else 1
 
 
 def _bounded(x: Any, key: Any, mode: str | None) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.primitive import Primitive
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy import ufuncs
 from fungrad.numpy.families import implemented
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
@@ -32,15 +34,20 @@ ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
 """For each ufunc, the primitive that its `accumulate` is."""
 
 
+def accumulated(array: Any, axis: Any) -> tuple[Tracer, int]:
+    """Return the array and the axis that the method `accumulate` of a ufunc is given."""
+    x = as_tracer(array)
+    if not x.ndim:
+        raise TypeError("cannot accumulate on a scalar")
+    return x, normalize_axis_index(axis, x.ndim)
+
+
 def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Return what ``ufunc.accumulate`` of a tracer is."""
-    x = as_tracer(array)
-    if not x.ndim:
-        raise TypeError("cannot accumulate on a scalar")
-    x = cast(x, dtype_of(ufunc.accumulate, x.dtype, dtype))
-    return ACCUMULATIONS[ufunc](normalize_axis_index(axis, x.ndim))(x)
+    x, place = accumulated(array, axis)
+    return ACCUMULATIONS[ufunc](place)(cast(x, dtype_of(ufunc.accumulate, x.dtype, dtype)))
 
 
 def _logaddexp_reduce(
@@ -78,31 +85,19 @@ def _cumulative(numpy_function: Any, ufunc: np.ufunc) -> Any:
 cumsum, cumprod = _cumulative(np.cumsum, np.add), _cumulative(np.cumprod, np.multiply)
 
 
-def _from_initial(ufunc: np.ufunc, x: Any, axis: Any, include_initial: bool, **kwargs: Any) -> Any:
-    """Accumulate arrays or tracers, with the identity in front if `include_initial`."""
-    x = np.atleast_1d(x)
-    if axis is None and x.ndim > 1:
-        raise ValueError(
-            "For arrays which have more than one dimension ``axis`` argument is required."
-        )
-    result = ufunc.accumulate(x, axis or 0, **kwargs)
-    if not include_initial:
-        return result
-    before = [(1, 0) if i == (axis or 0) % x.ndim else (0, 0) for i in range(x.ndim)]
-    return np.pad(result, before, constant_values=ufunc.identity)
-
-
 def _with_initial(numpy_function: Any, ufunc: np.ufunc) -> Any:
-    def rule(
-        x: Any,
-        /,
-        *,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        include_initial: bool = False,
-    ) -> Any:
-        return _from_initial(ufunc, x, axis, include_initial, dtype=dtype, out=out)
+    @parameters_of(numpy_function)
+    def rule(x: Any, /, *, axis: Any = None, include_initial: bool = False, **kwargs: Any) -> Any:
+        x = np.atleast_1d(x)
+        if axis is None and x.ndim > 1:
+            raise ValueError(
+                "For arrays which have more than one dimension ``axis`` argument is required."
+            )
+        result = ufunc.accumulate(x, axis or 0, **kwargs)
+        if not include_initial:
+            return result
+        before = [(1, 0) if i == (axis or 0) % x.ndim else (0, 0) for i in range(x.ndim)]
+        return np.pad(result, before, constant_values=ufunc.identity)
 
     return implemented(rule, numpy_function)
 

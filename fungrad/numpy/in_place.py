@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.errors import hide_internals
+from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
@@ -46,16 +46,13 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
             target = writable_out(name, array)
             assign(target, change(target, *args, **kwargs))
 
+        @api_boundary
         @functools.wraps(change)
         def function(array: Any, *args: Any, inplace: bool = True, **kwargs: Any) -> Any:
-            try:
-                if has_tracer((array, *args)) or has_tracer(kwargs.values()):
-                    if not inplace:
-                        return change(as_tracer(array), *args, **kwargs)
-                    return traced(array, *args, **kwargs)
-            except Exception as error:
-                hide_internals(error)
-                raise
+            if has_tracer((array, *args)) or has_tracer(kwargs.values()):
+                if not inplace:
+                    return change(as_tracer(array), *args, **kwargs)
+                return traced(array, *args, **kwargs)
             target = array if inplace else np.array(array)
             numpy_function(target, *args, **kwargs)
             return None if inplace else target
@@ -71,20 +68,14 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
     return decorate
 
 
+@api_boundary
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Assign the values of one array to another, where a mask holds.
 
     This is `numpy.copyto`, for tracers too. A mask of None is none.
     """
     where = True if where is None else where
-    if has_tracer((dst, src, where)):
-        try:
-            _copyto(dst, src, casting, where)
-        except Exception as error:
-            hide_internals(error)
-            raise
-    else:
-        np.copyto(dst, src, casting, where)
+    (_copyto if has_tracer((dst, src, where)) else np.copyto)(dst, src, casting, where)
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

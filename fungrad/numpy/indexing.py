@@ -157,20 +157,20 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
         axis = 0
         for part in parts:
             if part is Ellipsis:
-                axis += len(shape) - sum(map(_axes_used, parts))
+                axis += len(shape) - sum(map(axes_used, parts))
             elif part is not None and type(part) is not int and type(part) is not tuple:
                 is_mask = part.dtype.kind == "b"
                 array = part
                 if is_mask:
-                    array = _places(part, shape[axis : axis + _axes_used(part)])
+                    array = _places(part, shape[axis : axis + axes_used(part)])
                 else:
                     _check_bounds(part, shape[axis])
                 arrays.append(array)
                 distinct.append(is_mask)
-                axis += _axes_used(part)
-                part = Array(_axes_used(part))
+                axis += axes_used(part)
+                part = Array(axes_used(part))
             else:
-                axis += _axes_used(part)
+                axis += axes_used(part)
             items.append(part)
     except ConcretizationError:
         raise
@@ -189,7 +189,7 @@ def item_of(item: Any) -> Any:
     return array if array.shape or array.dtype.kind == "b" or type(array) is Tracer else int(array)
 
 
-def _axes_used(part: Any) -> int:
+def axes_used(part: Any) -> int:
     """Return how many axes a part of a key indexes."""
     if part is None or part is Ellipsis:
         return 0

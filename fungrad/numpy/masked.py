@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import ConcretizationError, hide_internals
+from fungrad.core.errors import ConcretizationError, api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, where
@@ -63,6 +63,7 @@ class Selection:
             raise self._error
         return self._combined(function, operands)
 
+    @api_boundary
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
         if function not in REDUCTIONS or args[0] is not self or len(args) > 2 or "where" in kwargs:
@@ -70,14 +71,10 @@ class Selection:
         if axis is not None and (axis != 0 or self._mask.ndim != 1):
             raise self._error
         mask = _spread(self._mask, self._array.ndim)
-        try:
-            if function is np.count_nonzero:
-                return np.sum((self._array != 0) & mask, axis=axis)
-            given = {k: x for k, x in kwargs.items() if k != "axis"}
-            return function(self._array, axis=axis, where=mask, **given)
-        except Exception as error:
-            hide_internals(error)
-            raise
+        if function is np.count_nonzero:
+            return np.sum((self._array != 0) & mask, axis=axis)
+        given = {k: x for k, x in kwargs.items() if k != "axis"}
+        return function(self._array, axis=axis, where=mask, **given)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name) if name.startswith("__") else self._error

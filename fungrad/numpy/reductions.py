@@ -20,6 +20,7 @@ from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import promotion, ufuncs
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.families import implemented
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
@@ -166,16 +167,9 @@ for _ufunc in REDUCTIONS:
 
 
 def _total(numpy_function: Any, ufunc: np.ufunc) -> Any:
-    def rule(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = missing,
-        where: Any = True,
-    ) -> Any:
-        return reduce(ufunc, a, axis, dtype, out, keepdims, initial, where)
+    @parameters_of(numpy_function)
+    def rule(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return reduce(ufunc, a, *args, **kwargs)
 
     return implemented(rule, numpy_function)
 

@@ -19,6 +19,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import math
 from fungrad.numpy.assignment import assign
+from fungrad.numpy.cumulative import accumulated
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, cast, loop_dtypes
 from fungrad.numpy.reductions import merged, reduced_axes, with_axes
@@ -84,12 +85,9 @@ def reduce(
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None) -> Any:
     """Return what ``ufunc.accumulate`` is, element by element."""
-    x = as_tracer(array)
-    if not x.ndim:
-        raise TypeError("cannot accumulate on a scalar")
+    x, axis = accumulated(array, axis)
     if dtype is not None:
         x = cast(x, np.dtype(dtype))
-    axis = normalize_axis_index(axis, x.ndim)
     if x.shape[axis] < 2:
         return x
     return Concatenate(axis)(*fold(ufunc, _slices(x, axis)))
