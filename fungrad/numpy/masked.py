@@ -17,9 +17,8 @@ from fungrad.core.errors import ConcretizationError, api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, where
-from fungrad.numpy.symbols import BINARY, COMPARISONS, UNARY
 from fungrad.numpy.views import same_array
-from fungrad.primitives.elementwise import numpy_ufunc
+from fungrad.primitives.elementwise import Function, numpy_ufunc
 
 REDUCTIONS = (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std, np.count_nonzero)
 """The functions of NumPy that take a selection; each has the argument `where`, or needs none."""
@@ -145,16 +144,12 @@ for _function in (np.sum, np.mean, np.prod, np.any, np.all):
     setattr(Selection, _function.__name__, _reduction(_function))
 
 
-def _operator(function: np.ufunc, reflected: bool = False) -> Callable[..., Any]:
+def operator_of(primitive: Function, reflected: bool = False) -> Callable[..., Any]:
+    """Return what the operator of a primitive does for selections."""
+    ufunc = numpy_ufunc(primitive.function)
+    assert ufunc is not None
+
     def method(self: Selection, *others: Any) -> Any:
-        return self._combined(function, (*others, self) if reflected else (self, *others))
+        return self._combined(ufunc, (*others, self) if reflected else (self, *others))
 
     return method
-
-
-for _name, _primitive in (*BINARY.items(), *COMPARISONS.items(), *UNARY.items()):
-    _ufunc = numpy_ufunc(_primitive.function)
-    assert _ufunc is not None
-    setattr(Selection, f"__{_name}__", _operator(_ufunc))
-    if _name in BINARY:
-        setattr(Selection, f"__r{_name}__", _operator(_ufunc, reflected=True))

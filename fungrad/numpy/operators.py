@@ -10,11 +10,10 @@ import numpy as np
 from fungrad.core.errors import hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
-from fungrad.numpy.masked import Selection
+from fungrad.numpy.masked import Selection, operator_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.promotion import PYTHON_NUMBERS, apply, result_types, spread
 from fungrad.numpy.storing import store, writable_out
-from fungrad.numpy.symbols import BINARY, COMPARISONS, UNARY
 from fungrad.numpy.ufuncs import of_one
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives import elementwise as e
@@ -134,16 +133,45 @@ def _rdivmod(self: Tracer, other: Any) -> Any:
     return (other // self, other % self) if is_operand(other) else NotImplemented
 
 
+_BINARY = {
+    "add": e.add,
+    "sub": e.sub,
+    "mul": e.mul,
+    "truediv": e.div,
+    "floordiv": e.floor_divide,
+    "mod": e.remainder,
+    "pow": e.power,
+    "and": e.bitwise_and,
+    "or": e.bitwise_or,
+    "xor": e.bitwise_xor,
+    "lshift": e.left_shift,
+    "rshift": e.right_shift,
+}
+_COMPARISONS = {
+    "eq": e.equal,
+    "ne": e.not_equal,
+    "lt": e.less,
+    "le": e.less_equal,
+    "gt": e.greater,
+    "ge": e.greater_equal,
+}
+_UNARY = {"neg": e.neg, "pos": e.positive, "abs": e.absolute, "invert": e.invert}
+
+
 def install() -> None:
-    """Give tracers their operators."""
+    """Give tracers their operators, and what masks select of them."""
     methods: dict[str, Callable[..., Any]] = {}
-    for name, primitive in BINARY.items():
+    for name, primitive in _BINARY.items():
         methods[name], methods[f"r{name}"] = _binary(primitive)
-    for name, primitive in COMPARISONS.items():
+    for name, primitive in _COMPARISONS.items():
         methods[name] = _binary(primitive)[0]
-    for name, primitive in UNARY.items():
+    for name, primitive in _UNARY.items():
         methods[name] = _unary(primitive)
     methods |= {"pow": _pow, "divmod": _divmod, "rdivmod": _rdivmod}
-    methods |= {f"i{name}": _in_place(methods[name]) for name in BINARY}
+    methods |= {f"i{name}": _in_place(methods[name]) for name in _BINARY}
     for name, method in methods.items():
         setattr(Tracer, f"__{name}__", method)
+    for name, primitive in (_BINARY | _COMPARISONS | _UNARY).items():
+        setattr(Selection, f"__{name}__", operator_of(primitive))
+        if name in _BINARY:
+            setattr(Selection, f"__r{name}__", operator_of(primitive, reflected=True))
