@@ -199,8 +199,6 @@ class Bitwise(Reduction):
 class BitwiseAnd(Bitwise):
     """The bits that are set in all elements."""
 
-    axes: tuple[int, ...]
-
     name = "reduce_bitwise_and"
     ufunc = "bitwise_and"
 
@@ -209,8 +207,6 @@ class BitwiseAnd(Bitwise):
 class BitwiseOr(Bitwise):
     """The bits that are set in some element."""
 
-    axes: tuple[int, ...]
-
     name = "reduce_bitwise_or"
     ufunc = "bitwise_or"
 
@@ -218,8 +214,6 @@ class BitwiseOr(Bitwise):
 @primitive
 class BitwiseXor(Bitwise):
     """The bits that are set in an odd number of elements."""
-
-    axes: tuple[int, ...]
 
     name = "reduce_bitwise_xor"
     ufunc = "bitwise_xor"

@@ -33,6 +33,7 @@ from fungrad.primitives.reductions import ArgMax
 from fungrad.primitives.shaping import Reshape, full, zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
+    OfNumpy,
     OfSquare,
     Triangle,
     adjoint,
@@ -57,19 +58,14 @@ from fungrad.primitives.stacks import (
 
 
 @primitive
-class Cholesky(OfSquare):
+class Cholesky(OfNumpy, OfSquare):
     """The lower triangular L with ``L L^H = a``, of Hermitian `a`, whose lower triangle is read.
 
     I. Murray, "Differentiation of the Cholesky decomposition" (2016).
     """
 
+    function = "cholesky"
     can_fail = True
-
-    def impl(self, xp: Any, a: Any) -> Any:
-        return xp.linalg.cholesky(a)
-
-    def expression(self, a: str) -> str:
-        return f"np.linalg.cholesky({a})"
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         left = TriangularSolve(True)(out, symmetrized(tangents[0]))
@@ -222,9 +218,7 @@ class Eigh(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        stack = self.check_stacks(a)
-        self.check_square(a)
-        w = real_type(a.update(shape=(*stack, a.shape[-1]), weak=False))
+        w = real_type(a.update(shape=(*self.check_square(a), a.shape[-1]), weak=False))
         return (w, a.update(weak=False)) if self.vectors else (w,)
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
@@ -257,11 +251,8 @@ class Eig(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        stack = self.check_stacks(a)
-        self.check_square(a)
-        dtype = np.result_type(a.dtype, np.complex64)
-        v = a.update(dtype=dtype, weak=False)
-        return v.update(shape=(*stack, a.shape[-1])), v
+        v = a.update(dtype=np.result_type(a.dtype, np.complex64), weak=False)
+        return v.update(shape=(*self.check_square(a), a.shape[-1])), v
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
         if not hasattr(xp.linalg, "eig"):

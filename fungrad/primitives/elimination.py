@@ -40,7 +40,7 @@ class Lu(OfMatrices):
         shape = (*self.check_stacks(a), min(a.shape[-2:]))
         return a.update(weak=False), array_type(shape, np.dtype(np.int32))
 
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+    def impl(self, xp: Any, a: Any) -> Any:
         return self.one_by_one(xp, scipy.linalg.lu_factor, a)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
@@ -109,7 +109,4 @@ class ColumnPivots(OfMatrices):
         return array_type((*self.check_stacks(a), a.shape[-1]), np.dtype(np.int32))
 
     def impl(self, xp: Any, a: Any) -> Any:
-        def order(a: Any) -> tuple[Any]:
-            return (scipy.linalg.qr(a, mode="r", pivoting=True)[1],)
-
-        return self.one_by_one(xp, order, a)[0]
+        return self.one_by_one(xp, lambda a: scipy.linalg.qr(a, mode="r", pivoting=True)[1], a)

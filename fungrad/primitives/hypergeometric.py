@@ -78,26 +78,15 @@ def lower(n: Any) -> Any:
     return select(n == 0, zeros_like(n), n - 1)
 
 
-def degree(name: str) -> Rule:
-    """Return the rule of a degree by which there is no derivative."""
-    return no_derivative(name, "the degree n")
-
-
-def parameters_like(n: Any, x: Any, *values: float) -> list[Any]:
+def parameters_like(x: Any, *values: float) -> list[Any]:
     """Return numbers as parameters of a polynomial in `x`, which are real."""
     like = x.real if type_of(x).dtype.kind == "c" else x
     return [constant(value, like) for value in values]
 
 
-def of_degree(n: Any, x: Any) -> Any:
-    """Return the degree as a factor of a polynomial in `x`."""
-    return cast(n, x)
-
-
 eval_jacobi: Function = special(
     "eval_jacobi",
-    degree("eval_jacobi"),
-    *fixed("eval_jacobi", "the parameter alpha", "the parameter beta"),
+    *fixed("eval_jacobi", "the degree n", "the parameter alpha", "the parameter beta"),
     lambda t, out, n, a, b, x: mul(
         t,
         cast(n != 0, x)
@@ -107,56 +96,54 @@ eval_jacobi: Function = special(
 )
 eval_legendre: Function = special(
     "eval_legendre",
-    degree("eval_legendre"),
+    *fixed("eval_legendre", "the degree n"),
     lambda t, out, n, x: mul(
         t,
         cast(n != 0, x)
-        * ((of_degree(n, x) + 1) / 2)
-        * eval_jacobi(lower(n), *parameters_like(n, x, 1, 1), x),
+        * ((cast(n, x) + 1) / 2)
+        * eval_jacobi(lower(n), *parameters_like(x, 1, 1), x),
     ),
 )
 eval_gegenbauer: Function = special(
     "eval_gegenbauer",
-    degree("eval_gegenbauer"),
-    *fixed("eval_gegenbauer", "the parameter alpha"),
+    *fixed("eval_gegenbauer", "the degree n", "the parameter alpha"),
     lambda t, out, n, a, x: mul(
         t, cast(n != 0, x) * cast(2 * a, x) * eval_gegenbauer(lower(n), a + 1, x)
     ),
 )
 eval_chebyt: Function = special(
     "eval_chebyt",
-    degree("eval_chebyt"),
-    lambda t, out, n, x: mul(t, of_degree(n, x) * eval_chebyu(lower(n), x)),
+    *fixed("eval_chebyt", "the degree n"),
+    lambda t, out, n, x: mul(t, cast(n, x) * eval_chebyu(lower(n), x)),
 )
 eval_chebyu: Function = special(
     "eval_chebyu",
-    degree("eval_chebyu"),
+    *fixed("eval_chebyu", "the degree n"),
     lambda t, out, n, x: mul(
-        t, cast(n != 0, x) * 2 * eval_gegenbauer(lower(n), *parameters_like(n, x, 2), x)
+        t, cast(n != 0, x) * 2 * eval_gegenbauer(lower(n), *parameters_like(x, 2), x)
     ),
 )
 eval_genlaguerre: Function = special(
     "eval_genlaguerre",
-    degree("eval_genlaguerre"),
-    *fixed("eval_genlaguerre", "the parameter alpha"),
+    *fixed("eval_genlaguerre", "the degree n", "the parameter alpha"),
     lambda t, out, n, a, x: mul(t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))),
 )
 eval_laguerre: Function = special(
     "eval_laguerre",
-    degree("eval_laguerre"),
+    *fixed("eval_laguerre", "the degree n"),
     lambda t, out, n, x: mul(
-        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), *parameters_like(n, x, 1), x))
+        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), *parameters_like(x, 1), x))
     ),
 )
 eval_hermite: Function = special(
     "eval_hermite",
     None,
-    lambda t, out, n, x: mul(t, 2 * of_degree(n, x) * eval_hermite(lower(n), x)),
+    lambda t, out, n, x: mul(t, 2 * cast(n, x) * eval_hermite(lower(n), x)),
 )
 eval_hermitenorm: Function = special(
     "eval_hermitenorm",
     None,
-    lambda t, out, n, x: mul(t, of_degree(n, x) * eval_hermitenorm(lower(n), x)),
+    lambda t, out, n, x: mul(t, cast(n, x) * eval_hermitenorm(lower(n), x)),
 )
 
 # Legendre functions and spherical harmonics: DLMF 14.10.5; the ladder operators of angular momentum,

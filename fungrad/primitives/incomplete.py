@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import primitive
+from fungrad.core.primitive import family, primitive
 from fungrad.primitives.elementwise import (
     div,
     exp,
@@ -106,6 +106,7 @@ def psi(xp: Any, k: int, x: Any) -> Any:
     return (-1) ** (k + 1) * math.factorial(k) * library(xp, "zeta")(k + 1.0, x)
 
 
+@family
 class ByParameters(RealFunction):
     """The derivative of a distribution function by its parameters, `order` times by each."""
 
@@ -132,8 +133,6 @@ class ByParameters(RealFunction):
 @primitive
 class GammaincByParameter(ByParameters):
     """The derivative of P(a, x), `order` times by a. DLMF 8.2.4, 8.8.13."""
-
-    order: Index
 
     def in_double(self, xp: Any, a: Any, x: Any) -> Any:
         inner = (x > 0) & (x < xp.inf) & (a > 0)
@@ -171,8 +170,6 @@ class GammaincByParameter(ByParameters):
 @primitive
 class BetaincByParameters(ByParameters):
     """The derivative of I_x(a, b), `order` times by a and by b. DLMF 8.17.2."""
-
-    order: Index
 
     def in_double(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
         inner = (x > 0) & (x < 1) & (a > 0) & (b > 0)

@@ -19,6 +19,7 @@ from fungrad.primitives.shaping import Reshape, move_axis
 from fungrad.primitives.stacks import (
     LinearInSecond,
     OfMatrices,
+    OfNumpy,
     OfSquare,
     Triangle,
     adjoint,
@@ -33,12 +34,8 @@ class LinearSystem(LinearInSecond):
 
     can_fail = True
 
-    def abstract_eval(self, a: ArrayType, b: ArrayType) -> ArrayType:
-        self.check_stacks(a, b)
-        self.check_square(a)
-        if b.shape[-2] != a.shape[-1]:
-            raise ValueError(f"{self.name}: {a} and {b} do not fit together")
-        return b.update(weak=False)
+    def fit(self, a: ArrayType, b: ArrayType) -> bool:
+        return b.shape[-2] == a.shape[-1]
 
     def matrix(self, a: Any) -> Any:
         """Return the part of `a` that counts."""
@@ -63,14 +60,10 @@ class LinearSystem(LinearInSecond):
 
 
 @primitive
-class Solve(LinearSystem):
+class Solve(OfNumpy, LinearSystem):
     """Solve ``a x = b`` for square matrices a; singular ones raise `LinAlgError`."""
 
-    def impl(self, xp: Any, a: Any, b: Any) -> Any:
-        return xp.linalg.solve(a, b)
-
-    def expression(self, a: str, b: str) -> str:
-        return f"np.linalg.solve({a}, {b})"
+    function = "solve"
 
 
 @primitive
@@ -128,16 +121,11 @@ _TRTRS = {
 
 
 @primitive
-class Inv(OfSquare):
+class Inv(OfNumpy, OfSquare):
     """The inverses; a singular matrix raises `LinAlgError`."""
 
+    function = "inv"
     can_fail = True
-
-    def impl(self, xp: Any, a: Any) -> Any:
-        return xp.linalg.inv(a)
-
-    def expression(self, a: str) -> str:
-        return f"np.linalg.inv({a})"
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return neg(matmul(matmul(out, tangents[0]), out))

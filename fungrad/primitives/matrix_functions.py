@@ -46,10 +46,7 @@ class Sylvester(OfMatrices):
         return q.update(weak=False)
 
     def impl(self, xp: Any, a: Any, b: Any, q: Any) -> Any:
-        def solve(a: Any, b: Any, q: Any) -> tuple[Any]:
-            return (scipy.linalg.solve_sylvester(a, b, q),)
-
-        return self.one_by_one(xp, solve, a, b, q)[0]
+        return self.one_by_one(xp, scipy.linalg.solve_sylvester, a, b, q)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_b, t_q), (a, b, _) = tangents, operands
@@ -109,7 +106,7 @@ class SquareRoot(OfSquare):
     can_fail = True
 
     def impl(self, xp: Any, a: Any) -> Any:
-        return self.one_by_one(xp, _real_of_real("sqrtm"), a)[0]
+        return self.one_by_one(xp, _real_of_real("sqrtm"), a)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return Sylvester()(out, out, tangents[0])
@@ -127,7 +124,7 @@ class MatrixFunction(OfSquare):
     can_fail = True
 
     def impl(self, xp: Any, a: Any) -> Any:
-        return self.one_by_one(xp, _real_of_real(self.function), a)[0]
+        return self.one_by_one(xp, _real_of_real(self.function), a)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return Frechet(self.function)(operands[0], tangents[0])
@@ -145,24 +142,17 @@ class Frechet(LinearInSecond):
 
     function: str
 
-    def abstract_eval(self, a: ArrayType, e: ArrayType) -> ArrayType:
-        self.check_stacks(a, e)
-        self.check_square(a)
-        if a.shape != e.shape:
-            raise ValueError(f"frechet: {a} and {e} do not fit together")
-        return a.update(weak=False)
-
     def impl(self, xp: Any, a: Any, e: Any) -> Any:
         function = _real_of_real(self.function)
 
-        def derivative(a: Any, e: Any) -> tuple[Any]:
+        def derivative(a: Any, e: Any) -> Any:
             # Of a direction as large as the matrix: a larger one would cost accuracy, a smaller one digits.
             scale = (np.abs(e).max() or 1) / (np.abs(a).max() or 1)
-            (value,) = function(np.block([[a, e / scale], [np.zeros_like(a), a]]))
+            value = function(np.block([[a, e / scale], [np.zeros_like(a), a]]))
             n = len(a)
-            return (value[:n, n:] * scale,)
+            return value[:n, n:] * scale
 
-        return self.one_by_one(xp, derivative, a, e)[0]
+        return self.one_by_one(xp, derivative, a, e)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_e), (a, e) = tangents, operands
@@ -179,18 +169,18 @@ def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
     return below(beside(a, b), beside(c, d))
 
 
-def _real_of_real(name: str) -> Callable[[Any], tuple[Any]]:
+def _real_of_real(name: str) -> Callable[[Any], Any]:
     """Return a function of SciPy that refuses real matrices whose image is complex."""
     function = getattr(scipy.linalg, name)
 
-    def checked(a: Any) -> tuple[Any]:
+    def checked(a: Any) -> Any:
         value = function(a)
         if value.dtype.kind == "c" != a.dtype.kind:
             raise ValueError(
                 f"{name} of this real matrix is complex, while the dtype of a traced result cannot depend on values: "
                 "give it a complex matrix, A.astype(complex)"
             )
-        return (value,)
+        return value
 
     return checked
 
@@ -204,12 +194,11 @@ class Schur(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        self.check_stacks(a)
         self.check_square(a)
         dtype = a.dtype if self.real else np.result_type(a.dtype, np.complex64)
         return (a.update(dtype=dtype, weak=False),) * 2
 
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+    def impl(self, xp: Any, a: Any) -> Any:
         output = "real" if self.real else "complex"
         return self.one_by_one(xp, lambda a: scipy.linalg.schur(a, output), a)
 
@@ -221,9 +210,8 @@ class Hessenberg(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        self.check_stacks(a)
         self.check_square(a)
         return (a.update(weak=False),) * 2
 
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+    def impl(self, xp: Any, a: Any) -> Any:
         return self.one_by_one(xp, lambda a: scipy.linalg.hessenberg(a, calc_q=True), a)

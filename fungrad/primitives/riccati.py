@@ -30,18 +30,9 @@ class DiscreteLyapunov(LinearInSecond):
 
     can_fail = True
 
-    def abstract_eval(self, a: ArrayType, q: ArrayType) -> ArrayType:
-        self.check_stacks(a, q)
-        self.check_square(a)
-        if a.shape != q.shape:
-            raise ValueError(f"discrete_lyapunov: {a} and {q} do not fit together")
-        return q.update(weak=False)
-
     def impl(self, xp: Any, a: Any, q: Any) -> Any:
-        def solve(a: Any, q: Any) -> tuple[Any]:
-            return (scipy.linalg.solve_discrete_lyapunov(a, q, self.method),)
-
-        return self.one_by_one(xp, solve, a, q)[0]
+        solve = scipy.linalg.solve_discrete_lyapunov
+        return self.one_by_one(xp, lambda a, q: solve(a, q, self.method), a, q)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_a, t_q), (a, _) = tangents, operands
@@ -99,7 +90,7 @@ class ContinuousRiccati(Riccati):
     """Solve ``a^H x + x a - x b r^-1 b^H x + q = 0`` for x. Operands are a, b, q, r."""
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        return self.one_by_one(xp, _symmetrically(scipy.linalg.solve_continuous_are), *operands)[0]
+        return self.one_by_one(xp, _symmetrically(scipy.linalg.solve_continuous_are), *operands)
 
     def gain(self, a: Any, b: Any, r: Any, x: Any) -> Any:
         return Solve()(r, matmul(adjoint(b), x))
@@ -116,7 +107,7 @@ class DiscreteRiccati(Riccati):
     """Solve ``x = a^H x a - a^H x b (r + b^H x b)^-1 b^H x a + q`` for x. Operands are a, b, q, r."""
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        return self.one_by_one(xp, _symmetrically(scipy.linalg.solve_discrete_are), *operands)[0]
+        return self.one_by_one(xp, _symmetrically(scipy.linalg.solve_discrete_are), *operands)
 
     def gain(self, a: Any, b: Any, r: Any, x: Any) -> Any:
         moved = matmul(adjoint(b), x)
@@ -133,10 +124,6 @@ def _hermitian_part(x: Any) -> Any:
     return mul(x + adjoint(x), full(ArrayType(x.shape, x.dtype), 0.5))
 
 
-def _symmetrically(solve: Callable[..., Any]) -> Callable[..., tuple[Any]]:
+def _symmetrically(solve: Callable[..., Any]) -> Callable[..., Any]:
     """Return SciPy's function of the Hermitian parts of q and r; it refuses others."""
-
-    def solved(a: Any, b: Any, q: Any, r: Any) -> tuple[Any]:
-        return (solve(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2),)
-
-    return solved
+    return lambda a, b, q, r: solve(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2)

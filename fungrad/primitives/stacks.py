@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,28 +63,55 @@ class OfMatrices(Primitive):
             )
         return first.shape[:-2]
 
-    def check_square(self, a: ArrayType) -> None:
-        """Raise unless the matrices are square."""
+    def check_square(self, a: ArrayType) -> Shape:
+        """Return the shape of the stack; raise unless the matrices are square."""
+        stack = self.check_stacks(a)
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(f"{self.name} takes square matrices, got {a}")
+        return stack
 
-    def one_by_one(self, xp: Any, function: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
-        """Return the results of a function of single matrices, in double precision; on the host.
+    def one_by_one(self, xp: Any, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return what a function of single matrices gives, in double precision; on the host.
 
-        For what SciPy alone computes. The function returns a tuple.
+        For what SciPy alone computes.
         """
         outs = [np.zeros(t.shape, t.dtype) for t in self.infer(tuple(map(type_of, operands)))]
         double = np.result_type(operands[0].dtype, np.float64)
         hosted = [to_host(x).astype(double) for x in operands]
         stack = operands[0].shape[:-2] if any(out.size for out in outs) else (0,)
         for i in np.ndindex(stack):
-            for out, value in zip(outs, function(*[x[i] for x in hosted]), strict=True):
+            found = self.as_sequence(function(*[x[i] for x in hosted]))
+            for out, value in zip(outs, found, strict=True):
                 out[i] = value
-        return tuple([xp.asarray(out) for out in outs])
+        results = tuple([xp.asarray(out) for out in outs])
+        return results if self.multiple_results else results[0]
+
+
+class OfNumpy(OfMatrices):
+    """A function of `numpy.linalg` that has one result."""
+
+    function: ClassVar[str]
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        return getattr(xp.linalg, self.function)(*operands)
+
+    def expression(self, *names: str) -> str:
+        return f"np.linalg.{self.function}({', '.join(names)})"
 
 
 class LinearInSecond(OfMatrices):
     """Linear in the second operand; the transpose is that of the transposed matrix, the first one."""
+
+    def abstract_eval(self, a: ArrayType, b: ArrayType) -> ArrayType:
+        self.check_stacks(a, b)
+        self.check_square(a)
+        if not self.fit(a, b):
+            raise ValueError(f"{self.name}: {a} and {b} do not fit together")
+        return b.update(weak=False)
+
+    def fit(self, a: ArrayType, b: ArrayType) -> bool:
+        """Whether the shapes of the matrices fit together."""
+        return a.shape == b.shape
 
     def of_transposed(self) -> LinearInSecond:
         """Return the primitive that takes the transposed matrix."""
@@ -100,7 +127,6 @@ class OfSquare(OfMatrices):
     """Makes square matrices of square matrices."""
 
     def abstract_eval(self, a: ArrayType) -> ArrayType:
-        self.check_stacks(a)
         self.check_square(a)
         return a.update(weak=False)
 

@@ -86,11 +86,10 @@ class PackedHessenberg(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        stack = self.check_stacks(a)
-        self.check_square(a)
+        stack = self.check_square(a)
         return a.update(weak=False), a.update(shape=(*stack, max(a.shape[-1] - 1, 0)), weak=False)
 
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+    def impl(self, xp: Any, a: Any) -> Any:
         def packed(a: Any) -> tuple[Any, ...]:
             if len(a) < 2:
                 return a, a[0, :0]
@@ -113,14 +112,13 @@ class PackedTridiagonal(OfMatrices):
     multiple_results = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
-        stack = self.check_stacks(a)
-        self.check_square(a)
+        stack = self.check_square(a)
         n = a.shape[-1]
         factors = a.update(shape=(*stack, max(n - 1, 0)), weak=False)
         middle = real_type(a.update(shape=(*stack, n), weak=False))
         return a.update(weak=False), middle, real_type(factors), factors
 
-    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+    def impl(self, xp: Any, a: Any) -> Any:
         name = "hetrd" if a.dtype.kind == "c" else "sytrd"
 
         def packed(a: Any) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -152,16 +151,6 @@ def _nonzero(xp: Any, r: Any) -> Any:
 LN2, LN10 = math.log(2), math.log(10)
 
 
-def sigmoid_of(power: str) -> Callable[..., Any]:
-    """Return what computes 1 / (1 + b^-x), from the power b^-|x|, which does not overflow."""
-
-    def function(xp: Any, x: Any) -> Any:
-        small = getattr(xp, power)(-abs(x))
-        return xp.where(x < 0, small, 1) / (1 + small)
-
-    return function
-
-
 def lead(x: Any, y: Any) -> Any:
     """Return x - y, and 0 for two equal infinite numbers."""
     tie = logical_and(x == y, isinf(x))
@@ -178,26 +167,28 @@ log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
 # The derivative of a sigmoid is p (1 - p), and its own is -p (1 - p) tanh(x / 2): neither may come of a cancellation.
 
 
-def sigmoid_slope_of(power: str) -> Callable[..., Any]:
-    """Return what computes p (1 - p) of the sigmoid p."""
-
-    def function(xp: Any, x: Any) -> Any:
-        small = getattr(xp, power)(-abs(x))
-        return small / ((1 + small) * (1 + small))
-
-    return function
-
-
 def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
     """Declare the sigmoid 1 / (1 + b^-x) of a power b^x and of log(b), and the slope p (1 - p)."""
+
+    def small(xp: Any, x: Any) -> Any:  # b^-|x| does not overflow
+        return getattr(xp, power)(-abs(x))
+
+    def sigmoid(xp: Any, x: Any) -> Any:
+        falling = small(xp, x)
+        return xp.where(x < 0, falling, 1) / (1 + falling)
+
+    def sigmoid_slope(xp: Any, x: Any) -> Any:
+        falling = small(xp, x)
+        return falling / ((1 + falling) * (1 + falling))
+
     slope: Function = elementwise(
         f"{name}_slope",
         lambda t, out, x: mul(t, neg(log * out * tanh(log / 2 * x))),
-        function=sigmoid_slope_of(power),
+        function=sigmoid_slope,
         dtype=real_alone,
     )
     partial = lambda t, out, x: mul(t, slope(x) if log == 1 else log * slope(x))
-    return elementwise(name, partial, function=sigmoid_of(power), dtype=real_alone), slope
+    return elementwise(name, partial, function=sigmoid, dtype=real_alone), slope
 
 
 sigmoid, sigmoid_slope = sigmoid_to("exp", 1, "sigmoid")

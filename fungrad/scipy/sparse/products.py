@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import target_of, to_device
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast, Permute
@@ -28,13 +28,14 @@ def linalg_of(xp: Any) -> Any:
     return target_of(xp).scipys("sparse.linalg")
 
 
+@family
 class _WithMatrix(Primitive):
     """What is computed of a matrix (data, indices, indptr) and of columns, in which it is linear."""
 
     linear = (3,)
 
     shape: tuple[int, int]
-    is_transposed: bool
+    is_transposed: bool = False
 
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:
         """Return the result for the columns of `x`."""
@@ -85,9 +86,6 @@ class _WithMatrix(Primitive):
 class SparseProduct(_WithMatrix):
     """Multiply a sparse matrix of `shape`, in compressed rows, or its transpose, with columns."""
 
-    shape: tuple[int, int]
-    is_transposed: bool = False
-
     def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         return module_of(xp).csr_matrix(arrays, self.shape)
 
@@ -98,9 +96,6 @@ class SparseProduct(_WithMatrix):
 @primitive
 class SparseSolve(_WithMatrix):
     """Solve a system with a sparse matrix of `shape`, in compressed columns, or its transpose."""
-
-    shape: tuple[int, int]
-    is_transposed: bool = False
 
     def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         return module_of(xp).csc_matrix(arrays, self.shape)
