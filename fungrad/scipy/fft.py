@@ -202,4 +202,4 @@ dstn, idstn = _over("dstn", True, False), _over("idstn", True, True)
 
 if not TYPE_CHECKING:  # type checkers know all names by the definitions
     __all__ = [name for name in scipy.fft.__all__ if name in globals()]
-    __dir__, __getattr__ = mirror_of(scipy.fft, __all__)
+    _, __dir__, __getattr__ = mirror_of(scipy.fft, globals())

@@ -1,8 +1,8 @@
-"""What the modules that mirror SciPy's say of names they do not have."""
+"""The names of the modules that mirror SciPy's, and what they say of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -10,10 +10,15 @@ from fungrad.numpy.exclusions import unknown_name
 
 
 def mirror_of(
-    mirrored: ModuleType, names: list[str]
-) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
-    """Return the `__dir__` and the `__getattr__` of the mirror of a module of SciPy's that has these names."""
+    mirrored: ModuleType, namespace: Mapping[str, Any], *more: str
+) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__all__`, `__dir__` and `__getattr__` of the mirror of a module of SciPy's with these globals.
+
+    It has those of SciPy's names that are there, and `more` that not every version of SciPy has.
+    """
     module = f"fungrad.{mirrored.__name__}"
+    found = {name for name in mirrored.__all__ if name in namespace}
+    names = sorted({x for x in found if not isinstance(namespace[x], ModuleType)}.union(more))
 
     def missing(name: str) -> Any:
         if name in mirrored.__all__:
@@ -23,4 +28,4 @@ def mirror_of(
             )
         raise unknown_name(module, name, names)
 
-    return lambda: sorted(names), missing
+    return names, lambda: names, missing

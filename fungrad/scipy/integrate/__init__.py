@@ -4,14 +4,10 @@ from typing import TYPE_CHECKING
 
 import scipy.integrate
 
-from fungrad.scipy.integrate import equations, quadratures, samples
 from fungrad.scipy.integrate.equations import *
 from fungrad.scipy.integrate.quadratures import *
 from fungrad.scipy.integrate.samples import *
 from fungrad.scipy.names import mirror_of
 
-_NAMES = [*equations.__all__, *quadratures.__all__, *samples.__all__]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.integrate, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.integrate, globals())

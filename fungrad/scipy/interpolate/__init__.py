@@ -16,15 +16,11 @@ from typing import TYPE_CHECKING
 
 import scipy.interpolate
 
-from fungrad.scipy.interpolate import grids, piecewise, shape_preserving, splines
 from fungrad.scipy.interpolate.grids import *
 from fungrad.scipy.interpolate.piecewise import *
 from fungrad.scipy.interpolate.shape_preserving import *
 from fungrad.scipy.interpolate.splines import *
 from fungrad.scipy.names import mirror_of
 
-_NAMES = sorted([*grids.__all__, *piecewise.__all__, *shape_preserving.__all__, *splines.__all__])
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.interpolate, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.interpolate, globals())

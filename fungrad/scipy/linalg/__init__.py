@@ -26,15 +26,6 @@ import scipy.linalg
 from scipy.linalg import LinAlgError as LinAlgError
 from scipy.linalg import LinAlgWarning as LinAlgWarning
 
-from fungrad.scipy.linalg import (
-    banded,
-    decompositions,
-    eigenvalues,
-    equations,
-    functions,
-    special,
-    systems,
-)
 from fungrad.scipy.linalg.banded import *
 from fungrad.scipy.linalg.decompositions import *
 from fungrad.scipy.linalg.eigenvalues import *
@@ -44,18 +35,5 @@ from fungrad.scipy.linalg.special import *
 from fungrad.scipy.linalg.systems import *
 from fungrad.scipy.names import mirror_of
 
-_NAMES = [
-    "LinAlgError",
-    "LinAlgWarning",
-    *banded.__all__,
-    *decompositions.__all__,
-    *eigenvalues.__all__,
-    *equations.__all__,
-    *functions.__all__,
-    *special.__all__,
-    *systems.__all__,
-]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.linalg, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.linalg, globals())

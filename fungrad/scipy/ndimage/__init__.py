@@ -18,12 +18,8 @@ from typing import TYPE_CHECKING
 import scipy.ndimage
 
 from fungrad.scipy.names import mirror_of
-from fungrad.scipy.ndimage import filters, interpolation
 from fungrad.scipy.ndimage.filters import *
 from fungrad.scipy.ndimage.interpolation import *
 
-_NAMES = [*filters.__all__, *interpolation.__all__]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.ndimage, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.ndimage, globals())

@@ -97,16 +97,15 @@ def least_squares(
         return np.sum(r * r) / 2.0
 
     functions = [found, close(label, jacfwd(residuals), vector)]
-    x, *outcome = implicit_root(
+    x, outcome = implicit_root(
         close(label, grad(cost), vector),
         _run_least_squares,
         [variables.start],
         functions,
         {"method": method, **options},
-        (FLAG, COUNT, COUNT),
+        {"success": FLAG, "status": COUNT, "nfev": COUNT},
     )
-    names = dict(zip(("success", "status", "nfev"), outcome, strict=True))
-    return OptimizeResult(x=variables.tree(x), fun=residuals(x), cost=cost(x), **names)
+    return OptimizeResult(x=variables.tree(x), fun=residuals(x), cost=cost(x), **outcome)
 
 
 def _run_least_squares(

@@ -88,20 +88,22 @@ def implicit_root(
     starts: Sequence[Any],
     functions: Sequence[Closure],
     settings: dict[str, Any],
-    aux_types: tuple[ArrayType, ...] = (),
+    outcome: dict[str, ArrayType] | None = None,
     tangents: tuple[Solver, tuple[Any, ...]] = (Dense(), ()),
-) -> tuple[Any, ...]:
-    """Return the root of `f` that `run` finds, and what it returns beside it; see `SciPySolver`."""
+) -> tuple[Any, dict[str, Any]]:
+    """Return the root of `f` that `run` finds, and the `outcome`, what it returns beside it; see `SciPySolver`."""
+    outcome = outcome or {}
     solver = shared(
         SciPySolver,
         run,
         tuple([c.program for c in functions]),
         tuple([len(c.captured) for c in functions]),
         tuple(settings.items()),
-        aux_types,
+        tuple(outcome.values()),
     )
     constants = [*starts, *[x for c in functions for x in c.captured]]
-    return root(f, (solver, tuple(constants)), tangents)
+    x, *found = root(f, (solver, tuple(constants)), tangents)
+    return x, dict(zip(outcome, found, strict=True))
 
 
 def refuse(label: str, given: dict[str, bool], why: str) -> None:

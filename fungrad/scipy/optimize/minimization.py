@@ -260,7 +260,7 @@ def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> A
     return constraint
 
 
-OUTCOME = (FLAG, COUNT, COUNT, COUNT)
+OUTCOME = {"success": FLAG, "status": COUNT, "nit": COUNT, "nfev": COUNT}
 
 
 def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
@@ -297,11 +297,10 @@ def _implicit_minimum(
             )
         vector = vector_type(variables.size)
         functions.append(close(label, hvp(objective), vector, vector))
-    x, *outcome = implicit_root(
+    x, outcome = implicit_root(
         gradient, _run_minimize, [variables.start], functions, settings, OUTCOME
     )
-    names = zip(("success", "status", "nit", "nfev"), outcome, strict=True)
-    return OptimizeResult(x=variables.tree(x), fun=objective(x), **dict(names))
+    return OptimizeResult(x=variables.tree(x), fun=objective(x), **outcome)
 
 
 @public
@@ -344,11 +343,9 @@ def minimize_scalar(
     derivative = close(label, grad(objective), NUMBER)
     settings = {"method": method, "tol": tol, "options": options}
     starts = [] if bracket is None else [operand(x) for x in bracket]
-    x, *outcome = implicit_root(
-        derivative, _run_minimize_scalar, starts, [value], settings, (FLAG, COUNT, COUNT)
-    )
-    names = zip(("success", "nit", "nfev"), outcome, strict=True)
-    return OptimizeResult(x=x, fun=objective(x), **dict(names))
+    kinds = {"success": FLAG, "nit": COUNT, "nfev": COUNT}
+    x, outcome = implicit_root(derivative, _run_minimize_scalar, starts, [value], settings, kinds)
+    return OptimizeResult(x=x, fun=objective(x), **outcome)
 
 
 def _run_minimize_scalar(

@@ -80,11 +80,9 @@ def root(
         refuse(label, {"callback": callback is not None}, "it would see no values")
         functions = [f, close(label, jacfwd(function), vector)]
         settings = {"method": method, "tol": tol, "options": options}
-        x, *outcome = implicit_root(
-            f, _run_root, [variables.start], functions, settings, (FLAG, COUNT)
-        )
-        names = dict(zip(("success", "status"), outcome, strict=True))
-        return OptimizeResult(x=variables.tree(x), fun=function(x), **names)
+        kinds = {"success": FLAG, "status": COUNT}
+        x, outcome = implicit_root(f, _run_root, [variables.start], functions, settings, kinds)
+        return OptimizeResult(x=variables.tree(x), fun=function(x), **outcome)
     compute: Callable[..., Any] = Compiled(function)
     derivative = jac
     if jac is None and method in WITH_JACOBIAN:

@@ -91,13 +91,8 @@ def root_scalar(
     if bracket is not None:
         named["a"], named["b"] = bracket
     starts = {k: _number(x, f"{label}: {k}") for k, x in named.items() if x is not None}
-    settings: dict[str, Any] = {
-        "method": method,
-        "xtol": xtol,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "options": options,
-    }
+    settings: dict[str, Any] = {"method": method, "xtol": xtol, "rtol": rtol}
+    settings |= {"maxiter": maxiter, "options": options}
     only_x0 = bracket is None and x1 is None
     newton_like = method in ("newton", "halley") or (method is None and only_x0)
     function = traced(label, value, NUMBER, start=list(starts.values()))
@@ -115,17 +110,16 @@ def root_scalar(
         functions.append(close(label, grad(value), NUMBER))
         if method == "halley":
             functions.append(close(label, grad(grad(value)), NUMBER))
-    x, *outcome = implicit_root(
+    x, outcome = implicit_root(
         function,
         _run_root_scalar,
         list(starts.values()),
         functions,
         {**settings, "names": tuple(starts)},
-        (FLAG, COUNT, COUNT),
+        {"converged": FLAG, "iterations": COUNT, "function_calls": COUNT},
         tangent_solver(lambda g, y: y / g(1.0), function),
     )
-    names = ("converged", "iterations", "function_calls")
-    return OptimizeResult(root=x, **dict(zip(names, outcome, strict=True)))
+    return OptimizeResult(root=x, **outcome)
 
 
 def _of_number(derivative: Any, args: tuple[Any, ...]) -> Any:
@@ -218,15 +212,8 @@ def newton(
     if fprime2 is not None:
         functions.append(close(label, curvature, type_of(start)))
     ones = np.ones(start.shape)
-    (x,) = implicit_root(
-        function,
-        _run_newton,
-        [start],
-        functions,
-        settings,
-        tangents=tangent_solver(lambda g, y: y / g(ones), function),
-    )
-    return x
+    tangents = tangent_solver(lambda g, y: y / g(ones), function)
+    return implicit_root(function, _run_newton, [start], functions, settings, None, tangents)[0]
 
 
 def _run_newton(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
@@ -254,8 +241,7 @@ def _bracketing(method: Any) -> Callable[..., Any]:
             return method(on_arrays(f, args), a, b, **options)
         refuse(label, {"full_output": options.get("full_output", False)}, "use root_scalar")
         tangents = tangent_solver(lambda g, y: y / g(1.0), function)
-        (x,) = implicit_root(function, run, starts, [function], options, tangents=tangents)
-        return x
+        return implicit_root(function, run, starts, [function], options, None, tangents)[0]
 
     find.__name__ = find.__qualname__ = method.__name__
     find.__doc__ = f"""Find a root between `a` and `b`; `scipy.optimize.{method.__name__}`.

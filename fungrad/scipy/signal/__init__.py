@@ -16,14 +16,10 @@ from typing import TYPE_CHECKING
 import scipy.signal
 
 from fungrad.scipy.names import mirror_of
-from fungrad.scipy.signal import convolution, filters, smoothing, spectral
 from fungrad.scipy.signal.convolution import *
 from fungrad.scipy.signal.filters import *
 from fungrad.scipy.signal.smoothing import *
 from fungrad.scipy.signal.spectral import *
 
-_NAMES = [*convolution.__all__, *filters.__all__, *smoothing.__all__, *spectral.__all__]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.signal, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.signal, globals())

@@ -40,11 +40,12 @@ from scipy.special import bernoulli as bernoulli
 
 from fungrad.numpy import sinc as sinc
 from fungrad.scipy.names import mirror_of
-from fungrad.scipy.special import functions, sums, ufuncs
+from fungrad.scipy.special import functions, sums
 from fungrad.scipy.special.functions import *
 from fungrad.scipy.special.sums import *
 from fungrad.scipy.special.ufuncs import *
 
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = ["bernoulli", "sinc", *functions.__all__, *sums.__all__, *ufuncs.__all__]
-    __dir__, __getattr__ = mirror_of(scipy.special, __all__)
+    __all__, __dir__, __getattr__ = mirror_of(
+        scipy.special, globals(), *functions.__all__, *sums.__all__
+    )

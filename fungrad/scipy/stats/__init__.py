@@ -37,15 +37,6 @@ from typing import TYPE_CHECKING
 import scipy.stats
 
 from fungrad.scipy.names import mirror_of
-from fungrad.scipy.stats import (
-    counts,
-    gamma_family,
-    kde,
-    location_scale,
-    multivariate,
-    summary,
-    truncated,
-)
 from fungrad.scipy.stats.counts import *
 from fungrad.scipy.stats.gamma_family import *
 from fungrad.scipy.stats.kde import *
@@ -54,16 +45,5 @@ from fungrad.scipy.stats.multivariate import *
 from fungrad.scipy.stats.summary import *
 from fungrad.scipy.stats.truncated import *
 
-_NAMES = [
-    *counts.__all__,
-    *gamma_family.__all__,
-    *kde.__all__,
-    *location_scale.__all__,
-    *multivariate.__all__,
-    *summary.__all__,
-    *truncated.__all__,
-]
 if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
-
-__dir__, __getattr__ = mirror_of(scipy.stats, _NAMES)
+    __all__, __dir__, __getattr__ = mirror_of(scipy.stats, globals())
