@@ -28,7 +28,7 @@ from fungrad.programs.analysis import (
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
-from fungrad.programs.loops.steps import Parts, split_step, transposed_step
+from fungrad.programs.loops.steps import Kinds, Parts, split_step, transposed_step
 from fungrad.programs.pushing import (
     Moved,
     Pushed,
@@ -148,9 +148,8 @@ class Scan(Pushing):
         step = derivative(body, moving, alive)
         inputs = len(body.expr.inputs)
         needed = [i for i, read in enumerate(reads(step.expr)[:inputs]) if read]
-        consts, _, xs = [[i for i in needed if i in part] for part in self.split(range(inputs))]
+        consts, old, xs = [[i for i in needed if i in kind] for kind in self.split(range(inputs))]
         c, k = self.counts
-        old = [i for i in needed if c <= i < c + k]
         computed = self._returning(old)(*operands) if known is None else known
         stacked = old if known is None else range(c, c + k)
         # What effects have given are inputs after all others.
@@ -212,43 +211,41 @@ class Scan(Pushing):
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         expr = self.body.expr
         c, k = self.counts
+        types = list(map(tangent_type, expr.input_types))
         given = [isinstance(x, Linear) for x in operands]
         linear = fixpoint(expr, given, self._carries, derivatives=False)
-        still = [i for i in range(c, c + k) if not linear[i]]
-        history: list[Any] = []
-        if still:
-            history = self._history(operands, linear, still)
+        kinds = Kinds.of(self.split(range(len(linear))), linear)
+        (consts, still, xs), (sums, carried, rows) = kinds
         of_outputs = reaches(expr, linear)
         present = [i for i in range(k, len(expr.outputs)) if ct[i] is not None and of_outputs[i]]
-        body = transposed_step(self.body, self.counts, linear, present)
-        known = [i for i, flag in enumerate(linear) if not flag]
-        sums = [i for i in range(c) if linear[i]]
-        carried = [i for i in range(c, c + k) if linear[i]]
-        types = expr.input_types
-        start = [full(tangent_type(types[i]), 0) for i in sums]
-        start += [or_zeros(ct[i - c], tangent_type(types[i])) for i in carried]
-        consts = [operands[i] for i in known if i < c]
-        rows = [*history, *[operands[i] for i in known if i >= c + k], *[ct[i] for i in present]]
-        counts = (len(consts), len(start))
-        loop = scan_of(body, counts, self.length, not self.reverse, tangent=True)
-        pulled = loop(*consts, *start, *rows)
-        wrt = [*sums, *carried, *[i for i in range(c + k, len(operands)) if linear[i]]]
-        cts = placed(pulled, wrt, len(operands))
+        loop = scan_of(
+            transposed_step(self.body, kinds, present),
+            (len(consts), len(sums) + len(carried)),
+            self.length,
+            not self.reverse,
+            tangent=True,
+        )
+        history = self._history(operands, *kinds.known) if still else []
+        pulled = loop(
+            *[operands[i] for i in consts],
+            *[full(types[i], 0) for i in sums],
+            *[or_zeros(ct[i - c], types[i]) for i in carried],
+            *history,
+            *[operands[i] for i in xs],
+            *[ct[i] for i in present],
+        )
+        cts = placed(pulled, [*sums, *carried, *rows], len(operands))
         return tuple([x if flag else None for x, flag in zip(cts, given, strict=True)])
 
     def _history(
-        self, operands: Sequence[Any], linear: Sequence[bool], still: Sequence[int]
-    ) -> list[Any]:
+        self, operands: Values, consts: Sequence[int], still: Sequence[int], xs: Sequence[int]
+    ) -> Values:
         """Return the stacked carries that do not depend on what the loop is linear in."""
-        c, k = self.counts
-        known = [i for i, flag in enumerate(linear) if not flag]
-        consts = [i for i in known if i < c]
-        xs = [i for i in known if i >= c + k]
+        c, n = self.counts[0], len(still)
         body = rearranged(quiet(self.body), [*consts, *still, *xs], [i - c for i in still])
-        body = returning_inputs(body, range(len(consts), len(consts) + len(still)))
-        loop = scan_of(body, (len(consts), len(still)), self.length, self.reverse)
-        history = loop(*[operands[i] for i in [*consts, *still, *xs]])
-        return list(history[len(still) :])
+        body = returning_inputs(body, range(len(consts), len(consts) + n))
+        loop = scan_of(body, (len(consts), n), self.length, self.reverse)
+        return loop(*[operands[i] for i in (*consts, *still, *xs)])[n:]  # type: ignore[no-any-return]
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         c, k = self.counts

@@ -11,7 +11,7 @@ from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Expr
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, tangent_type
+from fungrad.core.types import tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.programs.analysis import placed
 from fungrad.programs.closing import Values, memoized
@@ -104,10 +104,24 @@ def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
     return varies
 
 
+class Kinds(NamedTuple):
+    """The positions of constants, carries and stacked arrays that are `known`, and of those that a loop is `linear` in."""
+
+    known: tuple[tuple[int, ...], ...]
+    linear: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, kinds: Sequence[Sequence[int]], linear: Sequence[bool]) -> Kinds:
+        """Part the positions of each of `kinds` by what is said of them."""
+        known, others = [
+            tuple([tuple([i for i in kind if linear[i] is flag]) for kind in kinds])
+            for flag in (False, True)
+        ]
+        return cls(known, others)
+
+
 @memoized
-def transposed_step(
-    body: Program, counts: tuple[int, int], linear: Sequence[bool], present: Sequence[int]
-) -> Program:
+def transposed_step(body: Program, kinds: Kinds, present: Sequence[int]) -> Program:
     """Return a step backwards.
 
     It takes the constants that are known; sums of the cotangents of the others and the cotangents of
@@ -115,35 +129,27 @@ def transposed_step(
     `present`. It returns sums and cotangents of carries, then the cotangents of the linear rows.
     """
     expr = quiet(body).expr
-    c, k = counts
-    types = expr.input_types
-
-    def places(flag: bool) -> list[list[int]]:
-        kinds = (range(c), range(c, c + k), range(c + k, len(types)))
-        return [[i for i in kind if linear[i] is flag] for kind in kinds]
-
-    (consts, *others), (sums, carried, rows) = places(False), places(True)
+    types = list(map(tangent_type, expr.input_types))
+    (consts, *others), (sums, carried, rows) = kinds
     known = [*consts, *itertools.chain(*others)]
-    pulled_from = [*[i - c for i in carried], *present]
+    c = len(consts) + len(sums)
+    outputs = [*[i - c for i in carried], *present]
 
     def step(*arguments: Any) -> list[Any]:
         given = iter(arguments)
-        of_consts = list(itertools.islice(given, len(consts)))
-        totals = list(itertools.islice(given, len(sums)))
-        of_carries = list(itertools.islice(given, len(carried)))
-        values = [*of_consts, *itertools.islice(given, len(known) - len(consts))]
+        of_consts, totals, of_carries, of_rows = [
+            list(itertools.islice(given, n))
+            for n in (len(consts), len(sums), len(carried), len(known) - len(consts))
+        ]
         pulled = pull_back(
             expr,
-            placed(values, known, len(types)),
-            placed([*of_carries, *given], pulled_from, len(expr.outputs)),
+            placed([*of_consts, *of_rows], known, len(types)),
+            placed([*of_carries, *given], outputs, len(expr.outputs)),
         )
         terms, rest = pulled[: len(sums)], pulled[len(sums) :]
         totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
-        return [*totals, *map(or_zeros, rest, typed([*carried, *rows]))]
-
-    def typed(positions: Sequence[int]) -> list[ArrayType]:
-        return [tangent_type(types[i]) for i in positions]
+        return [*totals, *map(or_zeros, rest, [types[i] for i in (*carried, *rows)])]
 
     cotangents = [tangent_type(expr.output_types[i]) for i in present]
-    taken = typed([*consts, *sums, *carried, *known[len(consts) :]])
+    taken = [types[i] for i in (*consts, *sums, *carried, *known[len(consts) :])]
     return Program(record_expr("scan", step, [*taken, *cotangents]))
