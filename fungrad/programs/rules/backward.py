@@ -21,6 +21,7 @@ from fungrad.core.types import ArrayType, float0, tangent_type, type_of
 from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import placed
 from fungrad.programs.closing import (
+    Closure,
     NotTraced,
     OfPrograms,
     enclosed,
@@ -235,17 +236,13 @@ def _trace(
     backward: Backward,
     residuals: Sequence[ArrayType],
     cotangents: Sequence[ArrayType],
-) -> tuple[tuple[int, ...], Any]:
-    given: list[int] = []
-
-    def without_zeros(res: Any, cts: Any) -> list[Any]:
-        pairs = zip(backward.site.moving, function(res, cts), strict=True)
-        present = [(i, ct) for i, ct in pairs if ct is not None]
-        given.extend([i for i, _ in present])
-        return [ct for _, ct in present]
-
-    closure = try_to_close(backward.label, without_zeros, tuple(residuals), tuple(cotangents))
-    return tuple(given), closure
+) -> tuple[tuple[int, ...], Closure | NotTraced]:
+    """Trace a backward rule; return the operands whose cotangents are not known to be zero, and the program of these."""
+    closure = try_to_close(backward.label, function, tuple(residuals), tuple(cotangents))
+    if isinstance(closure, NotTraced):
+        return (), closure
+    found = zip(backward.site.moving, closure.structure.children(), strict=True)
+    return tuple([i for i, ct in found if ct.num_leaves]), closure
 
 
 @primitive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
@@ -217,44 +217,26 @@ class custom_jvp(CustomDerivative):
         return tuple([stop_gradient(x) if i in fixed else x for i, x in enumerate(args)])
 
     def run_rule(self, site: Site, values: Values) -> tuple[Any, Values, Values, tree.TreeDef]:
-        moving, rule, structure = self._by_leaves(site)
+        label, moving = f"the rule of {self.label}", self._moving(site)
         types = [tangent_type(site.types[i]) for i in moving]
-        closed = close(f"the rule of {self.label}", functools.partial(rule, values), types)
-        n = structure[0].num_leaves
+        closed = close(label, functools.partial(self.apply, site, values), types)
+        structure = closed.structure.children()[0]
+        n = structure.num_leaves
         results = quiet(some_outputs(closed.program, 0, n))  # the rule's effects are the tangents'
         tangents = some_outputs(closed.program, n, len(closed.program.expr.outputs))
-        unread = without_tangents(results, len(closed.captured), f"the rule of {self.label}")
-        outs = results(*closed.captured, *unread)
-        return Pushforward(tangents, moving), outs, closed.captured, structure[0]
+        outs = results(*closed.captured, *without_tangents(results, len(closed.captured), label))
+        return Pushforward(tangents, moving), outs, closed.captured, structure
 
     def trace_rule(self, site: Site, function: Results) -> TracedRule:
-        moving, rule, structure = self._by_leaves(site)
+        label, moving = f"the rule of {self.label}", self._moving(site)
         with tracing_rule():
             types = [tangent_type(site.types[i]) for i in moving]
-            closure = try_to_close(f"the rule of {self.label}", rule, site.types, types)
+            closure = try_to_close(label, functools.partial(self.apply, site), site.types, types)
         if isinstance(closure, NotTraced):
             return Unusable(str(closure.error)), ()
-        n = structure[0].num_leaves
-        check_results(closure.types[:n], structure[0], *function, f"the rule of {self.label}")
+        structure = closure.structure.children()[0]
+        check_results(closure.types[: structure.num_leaves], structure, *function, label)
         return _Rule(closure.program, moving), closure.captured
-
-    def _by_leaves(
-        self, site: Site
-    ) -> tuple[tuple[int, ...], Callable[..., Any], list[tree.TreeDef]]:
-        """Return which operands move, the rule of the leaves of primals and tangents, and a list for what it returns.
-
-        To that list the rule appends the structure of the result.
-        """
-        moving = self._moving(site)
-        structure: list[tree.TreeDef] = []
-
-        def rule(primals: Values, tangents: Values) -> tuple[Values, Values]:
-            tangent_of = dict(zip(moving, tangents, strict=True))
-            outs, t_outs, out_structure = self.apply(site, primals, tangent_of)
-            structure.append(out_structure)
-            return outs, t_outs
-
-        return moving, rule, structure
 
     def _moving(self, site: Site) -> tuple[int, ...]:
         """Return the operands whose tangents the rule is given as arrays."""
@@ -262,24 +244,19 @@ class custom_jvp(CustomDerivative):
             return site.moving
         return tuple([i for i in site.moving if site.perturbed[i]])
 
-    def apply(
-        self, site: Site, primals: Sequence[Any], tangents: Mapping[int, Any]
-    ) -> tuple[list[Any], list[Any], tree.TreeDef]:
-        """Run the rule; return the leaves of the result, tangents of the inexact ones, the structure.
-
-        `tangents` are those of operands, by position.
-        """
+    def apply(self, site: Site, primals: Values, tangents: Values) -> tuple[Any, list[Any]]:
+        """Run the rule on operands and the tangents of those that move; return the result and tangents of inexact leaves."""
         assert self.jvp is not None
         label = f"the rule of {self.label}"
         leaves = site.with_leaves(primals)
-        given = {site.at[i]: t for i, t in tangents.items()}
+        given = {site.at[i]: t for i, t in zip(self._moving(site), tangents, strict=True)}
         moved = [
             given[i] if i in given else zero_like(x, self.symbolic_zeros)
             for i, x in enumerate(leaves)
         ]
         result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
         out, t_out = pair(result, label, "the result and its tangent")
-        outs, structure = tree.flatten(out)
+        structure = tree.structure(out)
         t_outs, t_structure = tree.flatten(t_out)
         if structure != t_structure:
             raise TypeError(
@@ -298,4 +275,4 @@ class custom_jvp(CustomDerivative):
                     f"same; got {shown_type(t)}"
                 )
             inexact_tangents.append(moving)
-        return outs, inexact_tangents, structure
+        return out, inexact_tangents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -235,35 +236,29 @@ class custom_vjp(CustomDerivative):
         return args
 
     def run_rule(self, site: Site, values: Values) -> tuple[Any, Values, Values, tree.TreeDef]:
-        outs, residuals, structures = self.forward(site, values)
-        rule = self.backward(site, tuple(map(type_of, outs)), structures)
+        result, residual_tree = self.forward(site, values)
+        outs, structure = tree.flatten(result)
+        residuals, residual_structure = tree.flatten(residual_tree)
+        rule = self.backward(site, tuple(map(type_of, outs)), structure, residual_structure)
         backward, captured = trace_backward(name_of(self.fun), rule, residuals)
-        return backward, outs, [*captured, *residuals], structures[0]
+        return backward, outs, [*captured, *residuals], structure
 
     def trace_rule(self, site: Site, function: Results) -> TracedRule:
-        parts: list[tuple[tree.TreeDef, tree.TreeDef]] = []
-
-        def forward(*values: Any) -> Any:
-            outs, residuals, structures = self.forward(site, values)
-            parts.append(structures)
-            return outs, residuals
-
+        label = f"fwd of {self.label}"
         with tracing_rule():
-            closure = try_to_close(f"fwd of {self.label}", forward, *site.types)
+            closure = try_to_close(label, functools.partial(self.forward, site), site.types)
             if isinstance(closure, NotTraced):
                 return Unusable(str(closure.error)), ()
-            n = parts[-1][0].num_leaves
-            types = closure.types
-            check_results(types[:n], parts[-1][0], *function, f"fwd of {self.label}")
-            rule = self.backward(site, types[:n], parts[-1])
+            structure, residual_structure = closure.structure.children()
+            n, types = structure.num_leaves, closure.types
+            check_results(types[:n], structure, *function, label)
+            rule = self.backward(site, types[:n], structure, residual_structure)
             backward, captured = trace_backward(name_of(self.fun), rule, types[n:])
         counts = (len(closure.captured), len(captured))
         return _Rule(closure.program, backward, n, counts), (*closure.captured, *captured)
 
-    def forward(
-        self, site: Site, values: Sequence[Any]
-    ) -> tuple[list[Any], list[Any], tuple[tree.TreeDef, tree.TreeDef]]:
-        """Run the forward pass; return the leaves of the result, the residuals, both structures."""
+    def forward(self, site: Site, values: Values) -> tuple[Any, Any]:
+        """Run the forward pass on operands; return the result and the residuals."""
         assert self.fwd is not None
         leaves = site.with_leaves(values)
         if self.symbolic_zeros:
@@ -275,8 +270,6 @@ class custom_vjp(CustomDerivative):
         with called_with(self.fwd, len(arguments), how):
             result = self.fwd(*arguments)
         out, residual_tree = pair(result, label, "the result and the residuals")
-        outs, structure = tree.flatten(out)
-        residuals, residual_structure = tree.flatten(residual_tree)
         for what, part in (("results", out), ("residuals", residual_tree)):
             for path, x in tree.leaves_with_paths(part):
                 if not is_array(x):
@@ -285,13 +278,14 @@ class custom_vjp(CustomDerivative):
                         f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
                         "nondiff_argnums."
                     )
-        return outs, residuals, (structure, residual_structure)
+        return out, residual_tree
 
     def backward(
         self,
         site: Site,
         types: tuple[ArrayType, ...],
-        structures: tuple[tree.TreeDef, tree.TreeDef],
+        structure: tree.TreeDef,
+        residual_structure: tree.TreeDef,
     ) -> Backward:
         """Return the backward pass of a call as a function of leaves."""
         assert self.bwd is not None
@@ -300,8 +294,8 @@ class custom_vjp(CustomDerivative):
             f"bwd of {self.label}",
             tuple(self.leaf_names(site)),
             site,
-            structures[1],
-            structures[0],
-            tuple(types),
+            residual_structure,
+            structure,
+            types,
             self.symbolic_zeros,
         )

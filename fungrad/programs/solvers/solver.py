@@ -104,15 +104,13 @@ def solver_of(
     """Return a user's ``function(system, x)`` as a solver, its constants and the structure of `aux`."""
     leaves, structure = tree.flatten(x)
     types = tuple([type_of(v).update(weak=False) for v in leaves])
-    aux: list[tree.TreeDef] = []
 
     # What the system closes over is passed in, so that what is captured is the solver's own.
     def solution(captured: Any, x: Any) -> Any:
         apply = on_trees(lambda x: system.program(*captured, *x), structure, types, label)
         result = function(apply, x)
         value, extra = split_aux(result, label) if has_aux else (result, None)
-        aux.append(tree.structure(extra))
-        return solution_leaves(value, structure, types, label), tree.leaves(extra)
+        return solution_leaves(value, structure, types, label), extra
 
     closure = try_to_close(label, solution, [type_of(v) for v in system.captured], x)
     if isinstance(closure, NotTraced):
@@ -123,7 +121,7 @@ def solver_of(
             ) from closure.error
         return on_values(function, label, structure, types, closure), (), tree.structure(None)
     check_types(closure.types[: len(types)], types, label)
-    return closure.program, (*closure.captured, *system.captured), aux[-1]
+    return closure.program, (*closure.captured, *system.captured), closure.structure.children()[1]
 
 
 def on_values(
