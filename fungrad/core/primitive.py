@@ -88,8 +88,8 @@ class Primitive(InternedValue):
     divides: ClassVar[bool] = False
     """Whether the second operand is a divisor, which should not be zero."""
 
-    infix: ClassVar[str | None] = None
-    """The operator that Python writes for it, if NumPy's scalars have one that is the same for real numbers."""
+    on_scalars: ClassVar[str | None] = None
+    """What Python writes for it, ``{} + {}``, if that is the same for NumPy's scalars that are real numbers."""
 
     picks: ClassVar[bool] = False
     """Whether the result is some elements of the first operand: the cotangent is added to theirs by `add_picked`."""

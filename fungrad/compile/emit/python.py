@@ -40,7 +40,7 @@ from fungrad.compile.steps import (
     While,
 )
 from fungrad.core.primitive import Primitive
-from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.elementwise import Cast, select
 from fungrad.primitives.ufunc import broadcasts
 
 
@@ -297,14 +297,20 @@ class _Printer:
 
         Of real numbers only: for integers, scalars warn of an overflow and arrays do not.
         """
-        if step.primitive.infix is None:
+        primitive, schedule = step.primitive, self.schedule
+        if primitive.on_scalars is None or not schedule.target.scalars:
             return None
-        type_ = self.schedule.types[step.results[0]]
-        if type_.shape or type_.dtype.kind != "f":
+        registers = [operand.register for operand in step.operands]
+        if any(schedule.types[r].shape for r in registers):
             return None
-        if all(operand.register in self.schedule.constants for operand in step.operands):
+        kinds = {schedule.types[r].dtype.kind for r in registers}
+        if kinds - {"b"} != {"f"} and not (primitive.compares and kinds <= {"i", "u", "f"}):
+            return None
+        if all(r in schedule.constants for r in registers):
             return None  # of literals it would be no NumPy scalar
-        return f" {step.primitive.infix} ".join(operands)
+        if primitive is select:  # nor would a literal that is chosen
+            operands = [self._bound(r) for r in registers]
+        return primitive.on_scalars.format(*operands)
 
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
         """Return operands as source. Only NumPy's functions take literals for arrays."""

@@ -151,6 +151,7 @@ select: Function = elementwise(
         lambda ct, p, x, y: select(p, zeros_like(ct), ct),
     ),
     total=True,
+    on_scalars="{1} if {0} else {2}",
 )
 complex_ = elementwise(
     "complex",
@@ -192,15 +193,19 @@ rint = elementwise("rint", total=True)
 
 # Arithmetic
 
-neg: Function = elementwise("negative", linear=(0,), transposes=(negated,), total=True)
+neg: Function = elementwise(
+    "negative", linear=(0,), transposes=(negated,), total=True, on_scalars="-{}"
+)
 positive = elementwise("positive", linear=(0,), transposes=(same,), total=True)
-add = elementwise("add", same, same, transposes=(same, same), infix="+", total=True)
-sub = elementwise("subtract", same, negated, transposes=(same, negated), infix="-", total=True)
+add = elementwise("add", same, same, transposes=(same, same), on_scalars="{} + {}", total=True)
+sub = elementwise(
+    "subtract", same, negated, transposes=(same, negated), on_scalars="{} - {}", total=True
+)
 mul: Function = elementwise(
     "multiply",
     multilinear=True,
     transposes=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
-    infix="*",
+    on_scalars="{} * {}",
     total=True,
 )
 div: Function = elementwise(
@@ -209,6 +214,7 @@ div: Function = elementwise(
     lambda t, out, x, y: mul(t, neg(div(out, y))),
     transposes=(lambda ct, x, y: div(ct, y), None),
     divides=True,
+    on_scalars="{} / {}",
 )
 reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
 floor_divide = elementwise("floor_divide", divides=True)

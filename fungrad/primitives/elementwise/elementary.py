@@ -72,6 +72,11 @@ class IntegerPower(Elementwise):
         """Whether the power depends on `x`."""
         return self.n != 0
 
+    @property
+    def on_scalars(self) -> str | None:  # type: ignore[override]
+        """A product or a quotient, of the smallest exponents."""
+        return {-1: "1.0 / {}", 2: "{0} * {0}"}.get(self.n)
+
     def impl(self, xp: Any, x: Any) -> Any:
         n = abs(self.n)
         if self.n == 2:
@@ -117,7 +122,7 @@ float_power = elementwise(  # a kernel of its own, which rounds otherwise
     function=lambda xp, x, y: xp.float_power(x, y).astype(type_of(x).dtype, copy=False),
     dtype=keep_dtype,
 )
-square = elementwise("square", lambda t, out, x: mul(t, 2 * x), total=True)
+square = elementwise("square", lambda t, out, x: mul(t, 2 * x), total=True, on_scalars="{0} * {0}")
 sqrt = elementwise("sqrt", lambda t, out, x: div(t, 2 * out))
 cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
 

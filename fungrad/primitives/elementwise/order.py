@@ -119,12 +119,14 @@ clamp = elementwise(  # (lo, x, hi): the lesser one of hi and of the greater one
 
 # Tests: these have booleans for results
 
-equal = elementwise("equal", compares=True, total=True)
-not_equal = elementwise("not_equal", compares=True, total=True)
-less: Function = elementwise("less", compares=True, total=True)
-less_equal = elementwise("less_equal", compares=True, total=True)
-greater: Function = elementwise("greater", compares=True, total=True)
-greater_equal: Function = elementwise("greater_equal", compares=True, total=True)
+equal = elementwise("equal", compares=True, total=True, on_scalars="{} == {}")
+not_equal = elementwise("not_equal", compares=True, total=True, on_scalars="{} != {}")
+less: Function = elementwise("less", compares=True, total=True, on_scalars="{} < {}")
+less_equal = elementwise("less_equal", compares=True, total=True, on_scalars="{} <= {}")
+greater: Function = elementwise("greater", compares=True, total=True, on_scalars="{} > {}")
+greater_equal: Function = elementwise(
+    "greater_equal", compares=True, total=True, on_scalars="{} >= {}"
+)
 isnan = elementwise("isnan", total=True)
 isinf = elementwise("isinf", total=True)
 isfinite = elementwise("isfinite", total=True)
