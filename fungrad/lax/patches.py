@@ -19,8 +19,8 @@ from fungrad.lax.spatial import (
     windows_of,
 )
 from fungrad.primitives.contraction import contract
-from fungrad.primitives.shaping import Broadcast, Reshape, inverse_permutation, permuted
-from fungrad.primitives.slices import Concatenate, pad
+from fungrad.primitives.shaping import Reshape, inverse_permutation, permuted
+from fungrad.primitives.slices import Stack, pad
 from fungrad.primitives.windows import every
 
 
@@ -88,9 +88,7 @@ def conv_general_dilated_patches(
     for i in range(d):  # axes: n, c, those within windows so far, places so far, the rest of x
         axis = 2 + 2 * i
         taps = [every(x, axis, k * of_w[i], places[i], strides[i]) for k in range(window[i])]
-        shape = taps[0].shape
-        shape = (*shape[: 2 + i], 1, *shape[2 + i :])
-        x = Concatenate(2 + i)(*[Broadcast(shape, (2 + i,))(t) for t in taps])
+        x = Stack(2 + i)(*taps)
     y = Reshape((n, c * math.prod(window), *places))(x if d else own_result(x))
     return permuted(y, inverse_permutation(numbers.out_spec))
 

@@ -25,7 +25,7 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.slices import Concatenate, index_axis, slice_axis
+from fungrad.primitives.slices import Concatenate, Stack, index_axis, slice_axis
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",
@@ -39,12 +39,7 @@ def joined(
     arrays: Sequence[Any], axis: int, dtype: Any = None, casting: str = "same_kind"
 ) -> Tracer:
     """Concatenate arrays, promoted to one dtype, along an axis counted from the front."""
-    xs = promote(*arrays)
-    if dtype is not None:
-        dtype = np.dtype(dtype)
-        for x in xs:
-            check_cast(x.dtype, dtype, casting)
-        xs = [cast(x, dtype) for x in xs]
+    xs = _of_one_dtype(arrays, dtype, casting)
     if len(xs) == 1:
         return same_array(xs[0])
     first = xs[0].shape
@@ -54,6 +49,23 @@ def joined(
         ):
             ask_numpy("concatenate", lambda ys: np.concatenate(ys, axis), xs)
     return Concatenate(axis)(*xs)  # type: ignore[no-any-return]
+
+
+def _of_one_dtype(arrays: Sequence[Any], dtype: Any, casting: str) -> list[Tracer]:
+    """Return arrays promoted to one dtype, or cast to that which is asked for."""
+    xs = promote(*arrays)
+    if dtype is None:
+        return xs
+    dtype = np.dtype(dtype)
+    for x in xs:
+        check_cast(x.dtype, dtype, casting)
+    return [cast(x, dtype) for x in xs]
+
+
+def _have_one_shape(arrays: Sequence[Any], ndim: int) -> bool:
+    """Whether all arrays have the same shape, with `ndim` axes."""
+    shapes = {x.shape for x in arrays}
+    return len(shapes) == 1 and len(*shapes) == ndim
 
 
 def _sequence(arrays: Any) -> list[Any]:
@@ -89,19 +101,23 @@ def stack(
     if len(shapes) != 1:
         raise ValueError(f"all input arrays must have the same shape, got {sorted(shapes)}")
     axis = normalize_axis_index(axis, xs[0].ndim + 1)
-    shape = (*xs[0].shape[:axis], 1, *xs[0].shape[axis:])
-    return joined([reshaped(x, shape) for x in xs], axis, dtype, casting)
+    return Stack(axis)(*_of_one_dtype(xs, dtype, casting))
 
 
 @implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    arrays = [np.atleast_2d(strong(x)) for x in _sequence(tup)]
-    return joined(arrays, 0, dtype, casting)
+    arrays = [strong(x) for x in _sequence(tup)]
+    if _have_one_shape(arrays, 1):
+        return Stack(0)(*_of_one_dtype(arrays, dtype, casting))
+    return joined([np.atleast_2d(x) for x in arrays], 0, dtype, casting)
 
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    arrays = [np.atleast_1d(strong(x)) for x in _sequence(tup)]
+    arrays = [strong(x) for x in _sequence(tup)]
+    if _have_one_shape(arrays, 0):
+        return Stack(0)(*_of_one_dtype(arrays, dtype, casting))
+    arrays = [np.atleast_1d(x) for x in arrays]
     return joined(arrays, min(1, arrays[0].ndim - 1), dtype, casting)
 
 
@@ -113,6 +129,8 @@ def dstack(tup: Any) -> Any:
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Any:
     arrays = [strong(x) for x in _sequence(tup)]
+    if _have_one_shape(arrays, 1):
+        return Stack(1)(*promote(*arrays))
     return joined([np.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in arrays], 1)
 
 

@@ -19,7 +19,7 @@ from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_
 from fungrad.numpy.memory import like
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
 from fungrad.primitives.shaping import Broadcast, Reshape
-from fungrad.primitives.slices import Concatenate
+from fungrad.primitives.slices import Stack
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
@@ -55,9 +55,8 @@ def _stacked(items: Sequence[Any]) -> Tracer:
     if len(shapes) > 1:
         ask_numpy("array", np.asarray, rows)
         raise ValueError(f"a list of arrays of different shapes {shapes} is not an array")
-    (shape,) = shapes
     rows = promote(*rows)
-    return Concatenate(0)(*[Broadcast((1, *shape), (0,))(x) for x in rows])  # type: ignore[no-any-return]
+    return Stack(0)(*rows)  # type: ignore[no-any-return]
 
 
 def strong(x: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fungrad.primitives.slices import Concatenate, Pad, Reverse, Slice
+from fungrad.primitives.slices import Concatenate, Pad, Reverse, Slice, Stack
 from tests.samples.row import Sample, booleans, complexes, integers, reals
 
 
@@ -53,6 +53,17 @@ ROWS = [
     Sample(Concatenate(0), (reals(2, 3),), lambda x: x, name="one"),
     Sample(
         Concatenate(0), (booleans(2), booleans(1, seed=1)), lambda x, y: np.r_[x, y], name="bool"
+    ),
+    Sample(Stack(0), (reals(), reals(seed=1), reals(seed=2)), lambda x, y, z: np.r_[x, y, z]),
+    Sample(
+        Stack(1),
+        (complexes(2, 3), complexes(2, 3, seed=1)),
+        lambda x, y: np.array([x, y]).swapaxes(0, 1),
+        name="inner axis",
+    ),
+    Sample(Stack(0), (reals(2, 0), reals(2, 0)), lambda x, y: np.zeros((2, 2, 0)), name="empty"),
+    Sample(
+        Stack(0), (booleans(2), booleans(2, seed=1)), lambda x, y: np.array([x, y]), name="bool"
     ),
     Sample(Slice((1,), (4,), (1,)), (reals(6),), lambda x: np.take(x, [1, 2, 3])),
     Sample(

@@ -41,7 +41,7 @@ from fungrad.compile.steps import (
 )
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Cast, select
-from fungrad.primitives.ufunc import broadcasts
+from fungrad.primitives.ufunc import Elementwise, broadcasts
 
 
 class PythonSource(NamedTuple):
@@ -295,7 +295,7 @@ class _Printer:
     def _on_scalars(self, step: Call, operands: list[str]) -> str | None:
         """Return an operation on scalars as Python's, which NumPy runs ten times faster than a ufunc.
 
-        Of real numbers only: for integers, scalars warn of an overflow and arrays do not.
+        Of real numbers only: for integers, scalars warn of an overflow and arrays do not. Comparisons have none.
         """
         primitive, schedule = step.primitive, self.schedule
         if primitive.on_scalars is None or not schedule.target.scalars:
@@ -304,7 +304,8 @@ class _Printer:
         if any(schedule.types[r].shape for r in registers):
             return None
         kinds = {schedule.types[r].dtype.kind for r in registers}
-        if kinds - {"b"} != {"f"} and not (primitive.compares and kinds <= {"i", "u", "f"}):
+        compares = isinstance(primitive, Elementwise) and primitive.compares
+        if kinds - {"b"} != {"f"} and not (compares and kinds <= {"i", "u", "f"}):
             return None
         if all(r in schedule.constants for r in registers):
             return None  # of literals it would be no NumPy scalar

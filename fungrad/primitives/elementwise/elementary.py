@@ -73,7 +73,7 @@ class IntegerPower(Elementwise):
         return self.n != 0
 
     @property
-    def on_scalars(self) -> str | None:  # type: ignore[override]
+    def on_scalars(self) -> str | None:
         """A product or a quotient, of the smallest exponents."""
         return {-1: "1.0 / {}", 2: "{0} * {0}"}.get(self.n)
 

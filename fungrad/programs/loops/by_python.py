@@ -12,8 +12,7 @@ from fungrad.core.backend import namespace
 from fungrad.core.errors import here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
-from fungrad.primitives.shaping import expand
-from fungrad.primitives.slices import Concatenate
+from fungrad.primitives.slices import Stack
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import (
     Leaves,
@@ -136,4 +135,4 @@ def stack(rows: list[Any]) -> Any:
     if not any(type(x) is Tracer for x in rows):
         xp = namespace(rows)
         return xp.stack([xp.asarray(x) for x in rows])
-    return Concatenate(0)(*[expand(1, x, False) for x in rows])
+    return Stack(0)(*rows)

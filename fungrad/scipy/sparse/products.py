@@ -14,8 +14,8 @@ from fungrad.core.backend import target_of, to_device
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.shaping import Broadcast, Permute
-from fungrad.primitives.slices import Concatenate
+from fungrad.primitives.shaping import Permute
+from fungrad.primitives.slices import Stack
 
 
 def module_of(xp: Any) -> Any:
@@ -155,4 +155,4 @@ class OperatorProduct(Primitive):
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
         rows = [self(x[i]) for i in range(size)]
-        return Concatenate(0)(*[Broadcast((1, *row.shape), (0,))(row) for row in rows])
+        return Stack(0)(*rows)
