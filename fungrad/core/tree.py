@@ -57,6 +57,11 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     return leaves, structure
 
 
+def are_leaves(trees: Sequence[Any]) -> bool:
+    """Whether all of these are arrays, tracers or numbers."""
+    return _LEAF_TYPES.issuperset(builtins.map(type, trees))
+
+
 def key_order(tree: Any) -> KeyOrder:
     """Return the orders in which the keys of the dicts in `tree` were inserted.
 

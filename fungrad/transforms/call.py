@@ -173,7 +173,7 @@ def as_operand(x: Any) -> Any:
         ) from None
 
 
-def as_operands(leaves: list[Any]) -> list[Any]:
+def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
     """Return leaves as what programs run on."""
     if PYTHON_SCALARS.keys().isdisjoint(map(type, leaves)):
         return leaves

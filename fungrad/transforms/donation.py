@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from fungrad.core import tree
 from fungrad.core.snapshot import is_writeable
 from fungrad.core.tracer import current_trace
+
+Named = tuple[tuple[int, ...], frozenset[str]]
+"""Arguments by their positions, some counted from the last, and by their names."""
+
+
+def donated_leaves(
+    args: Sequence[Any], kwargs: Mapping[str, Any], static: Named, donated: Named
+) -> list[int]:
+    """Return which leaves of the arguments, without those that are static, may be overwritten."""
+    positions, names = donated
+    if not (positions or names):
+        return []
+    count = len(args)
+    left_out, given = [
+        {i % count for i in group if -count <= i < count} for group in (static[0], positions)
+    ]
+    flags: list[bool] = []
+    for i, x in enumerate(args):
+        if i not in left_out:
+            flags += [i in given] * len(tree.leaves(x))
+    for name in sorted(kwargs.keys() - static[1]):
+        flags += [name in names] * len(tree.leaves(kwargs[name]))
+    return [i for i, donate in enumerate(flags) if donate]
 
 
 def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:

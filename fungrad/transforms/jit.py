@@ -7,7 +7,7 @@ import functools
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from fungrad.transforms.call import (
     name_of,
     output_variables,
 )
+from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.entry import Entry, NotToBeCached
 from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
@@ -101,13 +102,19 @@ class Jitted(Portable):
         before = contextvars.copy_context()
         try:
             chosen = settings.get()
-            quick = self._plain and chosen.ordinary and len(args) == 1
-            if quick and type(args[0]) in QUICK_TYPES and not kwargs and not open_axes():
-                x = args[0]  # the commonest call, by the shortest way
-                entry = self._entries.get((tree.LEAF, type_of(x)))
-                if entry is not None:
-                    outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
-                    return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
+            if self._plain and chosen.ordinary and not kwargs and not open_axes():
+                # The commonest calls, of one array and of several, by the shortest way.
+                x = args[0] if len(args) == 1 else None
+                if type(x) in QUICK_TYPES:
+                    entry = self._entries.get((tree.LEAF, type_of(x)))
+                    if entry is not None:
+                        outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
+                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
+                elif QUICK_TYPES.issuperset(map(type, args)):
+                    entry = self._entries.get((tree.LEAF, tuple(map(type_of, args))))
+                    if entry is not None:
+                        outs = entry.program.on_numpy(*as_operands(args))
+                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
             if chosen.jit_disabled:
                 return self._fun(*args, **kwargs)
             entry, leaves = self._entry(args, kwargs)
@@ -119,17 +126,20 @@ class Jitted(Portable):
                 raise cause.with_traceback(error.__traceback__) from None
             raise
 
-    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]]:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
-        if not static and not dynamic_kwargs and len(dynamic_args) == 1:
+        leaves: Sequence[Any]
+        rebuild: Callable[[Any], Any]
+        order: tree.KeyOrder = ()
+        if not static and not dynamic_kwargs and tree.are_leaves(dynamic_args):
+            leaves, shape_of_call = dynamic_args, cast(Hashable, tree.LEAF)
+            rebuild = lambda tracers: (tuple(tracers), {})
+        elif not static and not dynamic_kwargs and len(dynamic_args) == 1:
             leaves, structure = tree.flatten(dynamic_args[0])
-            order = () if structure is tree.LEAF else tree.key_order(dynamic_args)
-            shape_of_call: Hashable = (structure, order) if order else structure
-            rebuild: Callable[[Any], Any] = lambda tracers: (
-                (tree.unflatten(structure, tracers),),
-                {},
-            )
+            order = tree.key_order(dynamic_args)
+            shape_of_call = (structure, order) if order else structure
+            rebuild = lambda tracers: ((tree.unflatten(structure, tracers),), {})
         else:
             leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
             order = self.key_order(dynamic_args, dynamic_kwargs)
@@ -156,7 +166,9 @@ class Jitted(Portable):
         if entry is None:
 
             def build() -> Entry:
-                donated = self._donated(args, kwargs)
+                static_at = (self._static_argnums, self._static_argnames)
+                donated_at = (self._donate_argnums, self._donate_argnames)
+                donated = donated_leaves(args, kwargs, static_at, donated_at)
                 return self._trace(rebuild, static, types, order, donated, layouts)
 
             chosen = settings.get()
@@ -232,20 +244,6 @@ class Jitted(Portable):
         # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
         keyed = tuple([(where, exactly(value), held_weakly(value)) for where, value in static])
         return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
-
-    def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-        """Return which leaves of the arguments may be overwritten."""
-        if not (self._donate_argnums or self._donate_argnames):
-            return []
-        flags: list[bool] = []
-        static = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
-        donated = {i % len(args) for i in self._donate_argnums if -len(args) <= i < len(args)}
-        for i, x in enumerate(args):
-            if i not in static:
-                flags += [i in donated] * len(tree.leaves(x))
-        for k in sorted(kwargs.keys() - self._static_argnames):
-            flags += [k in self._donate_argnames] * len(tree.leaves(kwargs[k]))
-        return [i for i, donate in enumerate(flags) if donate]
 
     def _trace(
         self,
