@@ -129,22 +129,8 @@ class Jitted(Portable):
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]]:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
-        leaves: Sequence[Any]
-        rebuild: Callable[[Any], Any]
-        order: tree.KeyOrder = ()
-        if not static and not dynamic_kwargs and tree.are_leaves(dynamic_args):
-            leaves, shape_of_call = dynamic_args, cast(Hashable, tree.LEAF)
-            rebuild = lambda tracers: (tuple(tracers), {})
-        elif not static and not dynamic_kwargs and len(dynamic_args) == 1:
-            leaves, structure = tree.flatten(dynamic_args[0])
-            order = tree.key_order(dynamic_args)
-            shape_of_call = (structure, order) if order else structure
-            rebuild = lambda tracers: ((tree.unflatten(structure, tracers),), {})
-        else:
-            leaves, structure = tree.flatten((dynamic_args, dynamic_kwargs))
-            order = self.key_order(dynamic_args, dynamic_kwargs)
-            rebuild = functools.partial(tree.unflatten, structure)
-            shape_of_call = (structure, order, static)
+        found = self._taken_apart(static, dynamic_args, dynamic_kwargs)
+        leaves, shape_of_call, order, rebuild = found
         positions = None
         if static:
             fixed = {where for where, _, _ in static}
@@ -188,6 +174,22 @@ class Jitted(Portable):
         if entry.layouts is not None and (trace := innermost_trace()) is not None:
             trace.reshaped = trace.assigned = True
         return entry, leaves
+
+    def _taken_apart(
+        self, static: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Sequence[Any], Hashable, tree.KeyOrder, Callable[[Any], Any]]:
+        """Return the leaves of arguments, a key of their structure, the orders of dicts, and what puts leaves together."""
+        if not static and not kwargs and tree.are_leaves(args):
+            return args, cast(Hashable, tree.LEAF), (), lambda xs: (tuple(xs), {})
+        if not static and not kwargs and len(args) == 1:
+            leaves, structure = tree.flatten(args[0])
+            order = tree.key_order(args)
+            shape: Hashable = (structure, order) if order else structure
+            return leaves, shape, order, lambda xs: ((tree.unflatten(structure, xs),), {})
+        leaves, structure = tree.flatten((args, kwargs))
+        order = self.key_order(args, kwargs)
+        rebuild = functools.partial(tree.unflatten, structure)
+        return leaves, (structure, order, static), order, rebuild
 
     def key_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tree.KeyOrder:
         """Return the orders of the keys of dicts, that of the keywords only if the function can see it."""
