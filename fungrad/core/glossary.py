@@ -105,6 +105,7 @@ COMMON = Glossary(
         "fun": _FUNCTION,
         "init_val": "An array, a number or a pytree of them.",
         "new_val": "Whether it is on.",
+        "nondiff_argnames": "The same by name.",
         "sharding": "Accepted for JAX's sake; must be None.",
         "unroll": "Accepted for JAX's sake: steps are not unrolled, since programs here have no cost of dispatch\n"
         "    that unrolling would save.",

@@ -208,17 +208,7 @@ def unshared(x: Any, type_: ArrayType) -> Any:
 
 
 class PythonCarry:
-    """What a loop that Python runs hands from step to step.
-
-    Attributes
-    ----------
-    value
-        What the next step takes. Nothing can write to it.
-    types
-        The types of its leaves.
-    started
-        Whether a step has been run.
-    """
+    """What a loop that Python runs hands from step to step: a value that nothing can write to, and its types."""
 
     def __init__(self, label: str, init: Leaves) -> None:
         self.label = label

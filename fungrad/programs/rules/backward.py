@@ -40,36 +40,24 @@ from fungrad.rewrite.linearize import or_zeros
 
 @dataclasses.dataclass(frozen=True)
 class Backward:
-    """The user's backward rule for one call, as a function of leaves.
-
-    Attributes
-    ----------
-    function
-        ``function(*static, residuals, cotangent)``.
-    label
-        How to speak of it in messages.
-    names
-        How to speak of the leaves of the arguments.
-    site
-        The call.
-    residuals
-        The structure of the residuals.
-    results
-        The structure of the result of the call.
-    types
-        The types of its leaves.
-    symbolic_zeros
-        Whether zero cotangents are given as `SymbolicZero`.
-    """
+    """The user's backward rule for one call, as a function of leaves."""
 
     function: Callable[..., Any]
+    """``function(*static, residuals, cotangent)``."""
     label: str
+    """How to speak of it in messages."""
     names: tuple[str, ...]
+    """How to speak of the leaves of the arguments."""
     site: Site
+    """The call."""
     residuals: tree.TreeDef
+    """The structure of the residuals."""
     results: tree.TreeDef
+    """The structure of the result of the call."""
     types: tuple[ArrayType, ...]
+    """The types of its leaves."""
     symbolic_zeros: bool
+    """Whether zero cotangents are given as `SymbolicZero`."""
 
     @property
     def cotangents(self) -> tuple[ArrayType, ...]:

@@ -103,8 +103,6 @@ class custom_jvp(CustomDerivative):
     nondiff_argnums
         The positions of arguments that have no derivative: functions, strings, settings. Rules get them
         first, before primals and tangents.
-    nondiff_argnames
-        The same by name.
 
     Notes
     -----

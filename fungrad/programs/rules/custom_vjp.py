@@ -149,8 +149,6 @@ class custom_vjp(CustomDerivative):
     nondiff_argnums
         The positions of arguments that have no derivative: functions, strings, settings. They cannot be traced
         arrays; for those return None as the cotangent instead.
-    nondiff_argnames
-        The same by name.
 
     Notes
     -----

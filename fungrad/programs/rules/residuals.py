@@ -155,9 +155,16 @@ def saved_residuals(
     return [(r.type, r.source) for r in _residuals(f, args, kwargs)]
 
 
-@COMMON.public_like(saved_residuals)
+@COMMON.public
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what is kept between the forward and the backward pass of `f`, why, and how much it is.
+
+    Parameters
+    ----------
+    f
+        A function of arrays, numbers and pytrees of them, differentiated by all of its arguments.
+    *args, **kwargs
+        Its arguments.
 
     Notes
     -----

@@ -144,26 +144,18 @@ class Lazy:
     """A rule to be traced when a tangent is asked for. Those of equal calls in one trace are equal.
 
     A function that is jitted anew has its rule traced anew.
-
-    Attributes
-    ----------
-    owner
-        The function whose rule it is.
-    site
-        The call that it is the rule of.
-    function
-        The types and the structure of what the function returns.
-    trace
-        The level of the trace with whose program it is kept; 0 if there is none.
-    maps
-        The batches it is mapped over: for each the size, and which of the operands of the call are batched.
     """
 
     owner: Any
+    """The function whose rule it is."""
     site: Site
+    """The call that it is the rule of."""
     function: Results
+    """The types and the structure of what the function returns."""
     trace: int
+    """The level of the trace with whose program it is kept; 0 if there is none."""
     maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
+    """The batches it is mapped over: for each the size, and which of the operands of the call are batched."""
 
     @cached_property
     def _rules(self) -> dict[tuple[bool, ...], TracedRule]:

@@ -27,36 +27,24 @@ Results: TypeAlias = tuple[tuple[ArrayType, ...], tree.TreeDef]
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """One call: which leaves of the arguments are operands, and everything else, as it was given.
-
-    Attributes
-    ----------
-    args
-        The arguments that rules get apart from the others (`nondiff_argnums`), by position.
-    positions
-        The positions of the other arguments.
-    structure
-        The structure of the other arguments, which is a tuple.
-    leaves
-        Their leaves; in the place of an operand its type.
-    at
-        Which leaves are operands.
-    perturbed
-        Which of the operands the call may be differentiated by.
-    exact
-        What tells apart parameters that are equal, such as 1 and True.
-    order
-        The orders of the keys of dicts among the arguments.
-    """
+    """One call: which leaves of the arguments are operands, and everything else, as it was given."""
 
     args: tuple[tuple[int, Any], ...]
+    """The arguments that rules get apart from the others (`nondiff_argnums`), by position."""
     positions: tuple[int, ...]
+    """The positions of the other arguments."""
     structure: tree.TreeDef
+    """The structure of the other arguments, which is a tuple."""
     leaves: tuple[Any, ...]
+    """Their leaves; in the place of an operand its type."""
     at: tuple[int, ...]
+    """Which leaves are operands."""
     perturbed: tuple[bool, ...]
+    """Which of the operands the call may be differentiated by."""
     exact: Any
+    """What tells apart parameters that are equal, such as 1 and True."""
     order: tree.KeyOrder
+    """The orders of the keys of dicts among the arguments."""
 
     @property
     def static(self) -> tuple[Any, ...]:

@@ -138,7 +138,7 @@ class Flow(Iterative):
         ends = rows(t_times, 1, t_times.shape[0])
         later = [scaled(f, ends) for f in arriving]
         return tuple(
-            add(x, y if how == ALL else last_row(y))
+            add(x, y if how == ALL else index_axis(y, 0, y.shape[0] - 1))
             for x, y, how in zip(pushed, later, self.outs, strict=True)
         )
 
@@ -171,7 +171,9 @@ class Flow(Iterative):
         m = moved.shape[0]
         behind = [scaled(f, rows(moved, 0, m - 1)) for f in leaving]
         if all(how == INITIAL for how in self.ins):  # in between, the two cancel
-            return self.ins, [sub(s, first_row(b)) for s, b in zip(starts, behind, strict=True)]
+            return self.ins, [
+                sub(s, index_axis(b, 0, 0)) for s, b in zip(starts, behind, strict=True)
+            ]
         ins, inputs = [], []
         between = rows(moved, 1, m - 1)
         for s, b, f, how in zip(starts, behind, arriving, self.ins, strict=True):
@@ -312,16 +314,6 @@ def rows(x: Any, start: int, stop: int) -> Any:
 def one_row(x: Any) -> Any:
     """Return ``x[None]``."""
     return Broadcast((1, *x.shape), (0,))(x)
-
-
-def first_row(x: Any) -> Any:
-    """Return ``x[0]``."""
-    return index_axis(x, 0, 0)
-
-
-def last_row(x: Any) -> Any:
-    """Return ``x[-1]``."""
-    return index_axis(x, 0, x.shape[0] - 1)
 
 
 def joined(x: Any, y: Any) -> Any:
