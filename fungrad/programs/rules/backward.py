@@ -17,7 +17,7 @@ from fungrad.core.paths import NAMESPACE
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, float0, tangent_type, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import placed
 from fungrad.programs.closing import (
@@ -33,7 +33,7 @@ from fungrad.programs.closing import (
 )
 from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.rules.rule_tracing import closed_over
-from fungrad.programs.rules.rules import SymbolicZero, batched_and_summed, shown_type
+from fungrad.programs.rules.rules import SymbolicZero, batched_and_summed, is_zero, shown_type
 from fungrad.programs.rules.sites import Site
 from fungrad.rewrite.linearize import or_zeros
 
@@ -110,7 +110,7 @@ class Backward:
     def _checked(self, leaves: Sequence[Any], operand: int) -> Any:
         at = self.site.at[operand]
         ct, type_ = leaves[at], tangent_type(self.site.leaves[at])
-        if ct is None or isinstance(ct, SymbolicZero) or getattr(ct, "dtype", None) == float0:
+        if is_zero(ct):
             return None
         fitted = fitting(ct, type_, cast=True)
         if fitted is None:

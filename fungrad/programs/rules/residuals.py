@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.annotations import signature
 from fungrad.core.errors import Source, describe_source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
@@ -20,6 +18,7 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.naming import Named
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.rewrite.linearize import linearize_expr
+from fungrad.transforms.argnums import parameters_of, positional_names
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
@@ -78,26 +77,12 @@ def _name_of_captured(x: Any) -> str:
 
 def _names(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     """Return how the user would write the leaves of the arguments: ``params['w'][0]``."""
-    try:
-        bound = signature(fun).bind_partial(*args)
-        positional = _positional_names(bound)
-    except (TypeError, ValueError):
-        positional = [f"args[{i}]" for i in range(len(args))]
-    named = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
+    parameters = parameters_of(fun) or []
+    names = positional_names(parameters)
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    names += [f"{rest}[{i}]" for i in range(len(args) - len(names))]
+    named = [*zip(names, args), *sorted(kwargs.items())]
     return [name + path for name, x in named for path, _ in tree.leaves_with_paths(x)]
-
-
-def _positional_names(bound: inspect.BoundArguments) -> list[str]:
-    """Return the names of the arguments given by position."""
-    names: list[str] = []
-    for name, parameter in bound.signature.parameters.items():
-        if len(names) == len(bound.args):
-            break
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{name}[{i}]" for i in range(len(bound.args) - len(names))]
-        else:
-            names.append(name)
-    return names
 
 
 def _residual(expr: Expr, v: int, names: Sequence[str], tables: dict[Expr, _Table]) -> Residual:
