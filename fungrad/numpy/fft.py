@@ -166,19 +166,19 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     return _from_half(x, axis, 2 * (length - 1) if n is None else length, norm)
 
 
+# Of Hermitian signals: the other way around
+
+
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    x = as_tracer(a)
-    axis, length = _axis(x, n, axis)
-    length = 2 * (length - 1) if n is None else length
-    return _from_half(np.conjugate(x), axis, length, SWAPPED[checked_norm(norm)])
+    return irfft(np.conjugate(as_tracer(a)), n, axis, SWAPPED[checked_norm(norm)])
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = as_tracer(a)
-    axis, length = _axis(x, n, axis)
-    return np.conjugate(_real_fft(x, axis, length, SWAPPED[checked_norm(norm)], "ihfft"))
+    found = _real_fft(x, *_axis(x, n, axis), SWAPPED[checked_norm(norm)], "ihfft")
+    return np.conjugate(found)
 
 
 # Several axes

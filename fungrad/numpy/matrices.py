@@ -12,7 +12,9 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.families import implemented
 from fungrad.numpy.joining import joined
+from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import (
     as_tracer,
     cast,
@@ -71,19 +73,19 @@ def triu(m: Any, k: Any = 0) -> Any:
     return _keep(x, ~_below(x, k - 1))
 
 
-@implements(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: Any = 0) -> Any:
-    return np.tril_indices_from(standin(arr), k)
+def _of_shape(numpy_function: Any) -> Any:
+    """Return a function that asks for the shape of an array alone."""
+
+    @parameters_of(numpy_function)
+    def rule(arr: Any, *args: Any, **kwargs: Any) -> Any:
+        return numpy_function(standin(arr), *args, **kwargs)
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: Any = 0) -> Any:
-    return np.triu_indices_from(standin(arr), k)
-
-
-@implements(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> Any:
-    return np.diag_indices_from(standin(arr))
+diag_indices_from = _of_shape(np.diag_indices_from)
+tril_indices_from = _of_shape(np.tril_indices_from)
+triu_indices_from = _of_shape(np.triu_indices_from)
 
 
 @implements(np.diag, view=True, writable=False)

@@ -202,21 +202,28 @@ def _quantile(
     if ignore_nan and not np.size(a):
         return np.nanmean(as_tracer(a), axis, keepdims=keepdims)  # whatever q, as in NumPy
     x, axes = _sorted(a, axis)
-    n: Any = x.shape[0]
-    if not n:
+    if not x.shape[0]:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-    if weights is not None:
+    if weights is None:
+        found = _interpolated(x, q, method, weak, ignore_nan and not is_exact(x.dtype))
+    else:
         full = as_tracer(a)
         along = None if axis is None else normalize_axis_tuple(axis, full.ndim)
         w = broadcast_to(broadcast_weights(weights, full, along), full.shape)
         elements, w = (moveaxis(merged(y, axes), -1, 0) for y in (full, w))
         cut = np.reshape(q, (*shape, *[1] * (x.ndim - 1)))
-        result = _weighted(elements, cut, x.shape[1:], w, ignore_nan)
-        return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
-    ignore_nan = ignore_nan and not is_exact(x.dtype)
-    if ignore_nan:
-        n = _count(x)
-    rest = x.shape[1:]
+        found = _weighted(elements, cut, x.shape[1:], w, ignore_nan)
+    result = found if ignore_nan else _nan_wins(x, found)
+    if keepdims:
+        kept = [1 if i in axes else length for i, length in enumerate(np.shape(a))]
+        result = reshaped(result, (*shape, *kept))
+    return result
+
+
+def _interpolated(x: Tracer, q: Any, method: str, weak: bool, ignore_nan: bool) -> Any:
+    """Return quantiles of sorted elements; with `ignore_nan`, NaNs at their end do not count."""
+    n: Any = _count(x) if ignore_nan else x.shape[0]
+    shape, rest = np.shape(q), x.shape[1:]
     place = _PLACES[method](n, np.reshape(q, (*shape, *[1] * len(rest))))
     below = np.floor(place)
 
@@ -228,36 +235,16 @@ def _quantile(
         return reshaped(take_along_axis(x, rows, 0), (*shape, *rest))
 
     if method in _DISCRETE or type_of(place).dtype.kind in "iu":
-        result = at(below)
-    else:
-        share = place - below
-        if weak and not is_exact(x.dtype):
-            share = share.astype(x.dtype)
-        result = _between(at(below), at(below + 1), share)
-    return _finished(a, x, result, shape, axes, keepdims, ignore_nan)
+        return at(below)
+    share = place - below
+    if weak and not is_exact(x.dtype):
+        share = share.astype(x.dtype)
+    return _between(at(below), at(below + 1), share)
 
 
 def _count(x: Tracer) -> Any:
     """Return how many along the first axis are no NaNs, and 1 for NaNs alone: the first is taken."""
     return np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
-
-
-def _finished(
-    a: Any,
-    x: Tracer,
-    result: Any,
-    shape: Shape,
-    axes: tuple[int, ...],
-    keepdims: Any,
-    ignore_nan: bool,
-) -> Any:
-    """Return quantiles of sorted `x` with NaN where they are to be, and the axes that are to be kept."""
-    if not ignore_nan:
-        result = _nan_wins(x, result)
-    if keepdims:
-        kept = [1 if i in axes else length for i, length in enumerate(np.shape(a))]
-        result = reshaped(result, (*shape, *kept))
-    return result
 
 
 def _quantiles(numpy_function: Any, percent: bool, ignore_nan: bool) -> Any:
