@@ -10,8 +10,7 @@ import numpy as np
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.memory import like
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong

@@ -13,7 +13,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy import ufuncs
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes

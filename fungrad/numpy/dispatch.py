@@ -146,6 +146,15 @@ def _of_tracers(
     return traced
 
 
+def implemented(rule: Function, numpy_function: Any, *aliases: Any, **options: Any) -> Any:
+    """Return what `implements` makes of a rule that gets the function's name.
+
+    For functions of NumPy's that differ in one thing: one rule is made for each of them.
+    """
+    rule.__name__ = rule.__qualname__ = numpy_function.__name__
+    return implements(numpy_function, *aliases, **options)(rule)
+
+
 _LISTS = frozenset([list, tuple])
 
 

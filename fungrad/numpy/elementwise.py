@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 import operator
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.extended import extended, extends
-from fungrad.numpy.families import implemented
-from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, loop_dtypes, promote, strong
+from fungrad.numpy.promotion import (
+    apply,
+    as_array,
+    as_tracer,
+    cast,
+    check_cast,
+    loop_dtypes,
+    promote,
+    strong,
+)
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array
@@ -70,14 +78,8 @@ def _clip(
         )
     x, low, high = strong(a), a_min, a_max
     if dtype is not None:
-        given = [y for y in (x, low, high) if y is not None]
-        if not all_castable(given, np.dtype(dtype)):
-            raise TypeError(
-                f"clip: operands of types {', '.join(str(type_of(as_array(y))) for y in given)} cannot be "
-                f"cast to {np.dtype(dtype)} by the rule 'same_kind'"
-            )
         x, low, high = (
-            None if y is None else cast(as_tracer(y), np.dtype(dtype)) for y in (x, low, high)
+            None if y is None else _safely(as_tracer(y), np.dtype(dtype)) for y in (x, low, high)
         )
     dtype = type_of(x).dtype
     if dtype.kind in "iu":
@@ -142,9 +144,10 @@ def nan_to_num(
     return copied(as_tracer(x), array, "K")
 
 
-def all_castable(arrays: list[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether arrays can be cast to a dtype of the same kind or a wider one."""
-    return builtins.all(np.can_cast(type_of(as_array(x)).dtype, dtype, "same_kind") for x in arrays)
+def _safely(x: Tracer, dtype: np.dtype[Any]) -> Any:
+    """Return a tracer in a dtype of the same kind or a wider one."""
+    check_cast(x.dtype, dtype, "same_kind")
+    return cast(x, dtype)
 
 
 # Rounding

@@ -37,13 +37,14 @@ def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function]
     Where that is not given, or None, the function is what `implements` makes of the rule, with these `options`. Where it
     is, the rule itself is called, for plain arrays too.
 
-    Options that are as they are by default are not handed on: the NumPy at hand may lack them.
+    Options that are as they are by default are not handed on: the NumPy at hand may lack them. What it has already is no
+    extension.
     """
 
     def decorate(rule: Function) -> Function:
         whole = inspect.signature(rule)
         names = list(whole.parameters)
-        own = names[names.index(by) :]
+        own = [name for name in names[names.index(by) :] if not _has(numpy_function, name)]
         defaults = rule.__kwdefaults__ or {}
         numpys_own = [p for name, p in whole.parameters.items() if name not in own]
         rule.__name__ = rule.__qualname__ = numpy_function.__name__
@@ -54,7 +55,7 @@ def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function]
         def public(*args: Any, **kwargs: Any) -> Any:
             if not kwargs:
                 return numpys(*args)
-            if kwargs.get(by) is not None:
+            if kwargs.get(by) is not None and by in own:
                 return rule(*args, **kwargs)
             changed = {k: x for k, x in kwargs.items() if x is not defaults.get(k, kwargs)}
             return numpys(*args, **{k: x for k, x in changed.items() if k not in own})
@@ -63,3 +64,10 @@ def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function]
         return api_boundary(public)
 
     return decorate
+
+
+def _has(numpy_function: Any, parameter: str) -> bool:
+    try:
+        return parameter in inspect.signature(numpy_function).parameters
+    except ValueError:  # of a function written in C
+        return False

@@ -16,9 +16,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of
 from fungrad.numpy.creation import asarray
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.extended import extends
-from fungrad.numpy.families import implemented
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.fft import FFT, SWAPPED, InverseRealFFT, RealFFT

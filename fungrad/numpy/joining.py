@@ -13,8 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.promotion import (
     as_array,
     as_tracer,

@@ -14,8 +14,7 @@ import numpy as np
 from fungrad.core.tracer import Tracer
 from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumprod, cumsum
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import apply, as_tracer
 from fungrad.numpy.reductions import (

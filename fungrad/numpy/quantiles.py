@@ -13,8 +13,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.cumulative import cumsum
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to
 from fungrad.numpy.reductions import (

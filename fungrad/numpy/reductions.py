@@ -18,8 +18,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy import promotion, ufuncs
-from fungrad.numpy.dispatch import implements
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import reshaped

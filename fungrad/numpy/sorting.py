@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.extended import extended
-from fungrad.numpy.families import implemented
+from fungrad.numpy.dispatch import implemented, implements, not_for_tracers
+from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer
 from fungrad.numpy.reductions import is_exact
@@ -44,10 +42,6 @@ def _opposite(x: Any) -> Any:
     return ~x if is_exact(x.dtype) else -x
 
 
-NUMPY_DESCENDS = "descending" in inspect.signature(np.sort).parameters
-"""Whether NumPy's functions have `descending`, as they do since 2.5."""
-
-
 def _ordering(numpy_function: Any, traced: Any, of_plain: Any) -> Any:
     """Return `sort` or `argsort`; `of_plain` is done to what NumPy's gives of the opposite of plain numbers."""
 
@@ -60,31 +54,18 @@ def _ordering(numpy_function: Any, traced: Any, of_plain: Any) -> Any:
         stable: Any = None,
         descending: Any = None,
     ) -> Any:
-        return traced(a, axis, order, _is_stable(kind, stable, descending), descending)
-
-    numpys = implemented(rule, numpy_function)
-
-    @extended(numpys)
-    def public(
-        a: Any,
-        axis: Any = -1,
-        kind: Any = None,
-        order: Any = None,
-        *,
-        stable: Any = None,
-        descending: Any = None,
-    ) -> Any:
         """With ``descending=True``, which is of the array API standard, the largest come first, and NaN last.
 
         What is equal stays in order if `stable`.
         """
+        is_stable = _is_stable(kind, stable, descending or None)
+        if has_tracer((a,)):
+            return traced(a, axis, order, is_stable, descending)
         if not descending:
-            return numpys(a, axis, kind, order, stable=stable)
-        if NUMPY_DESCENDS or has_tracer((a,)):
-            return numpys(a, axis, kind, order, stable=stable, descending=True)
-        _is_stable(kind, stable, descending)
-        return of_plain(numpys(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
+            return public(a, axis, kind, order, stable=stable)
+        return of_plain(public(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
 
+    public = extends(numpy_function, by="descending")(rule)  # NumPy has it since 2.5
     return public
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
@@ -29,12 +28,9 @@ def solve(a: Any, b: Any) -> Any:
     x, y = numbers(a, b)
     check_matrices(x, square=True)
     if y.ndim == 1:
-        return _squeezed(solved(Solve(), x, reshaped(y, (*y.shape, 1))))
+        columns = solved(Solve(), x, reshaped(y, (*y.shape, 1)))
+        return reshaped(columns, columns.shape[:-1])
     return solved(Solve(), x, y)
-
-
-def _squeezed(x: Tracer) -> Tracer:
-    return reshaped(x, x.shape[:-1])
 
 
 def solved(primitive: LinearSystem, a: Any, b: Any) -> Any:
@@ -93,15 +89,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = miss
         rcond = 1e-15 if rtol is missing else rtol
     if rcond is None:
         rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    return _pinv(x, rcond, hermitian)
+    return Pinv(hermitian)(x, broadcast_to(as_tracer(rcond), x.shape[:-2]))
 
 
 def _hermitian_or_not(a: Any, is_hermitian: bool) -> Any:
     return hermitian(a) if is_hermitian else matrices(a)
-
-
-def _pinv(x: Any, rcond: Any, is_hermitian: bool) -> Any:
-    return Pinv(is_hermitian)(x, broadcast_to(as_tracer(rcond), x.shape[:-2]))
 
 
 @implements(np.linalg.lstsq)
