@@ -306,6 +306,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(rules.extensions[name])
     from fungrad.numpy.exclusions import EXCLUDED, unknown_name
 
-    if name in EXCLUDED:
-        raise AttributeError(f"fungrad.numpy has no {name!r}: {EXCLUDED[name]}")
-    raise unknown_name("fungrad.numpy", name, __all__)
+    raise unknown_name("fungrad.numpy", name, __all__, EXCLUDED)

@@ -26,10 +26,8 @@ _EXCLUDED = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _EXCLUDED:
-        raise AttributeError(f"fungrad.lax.linalg has no {name!r}: {_EXCLUDED[name]}")
     if name.endswith("_p") and not name.startswith("_"):
         raise AttributeError(
             f"fungrad.lax.linalg has no {name!r}, a primitive of JAX's own: call {name[:-2]}"
         )
-    raise unknown_name("fungrad.lax.linalg", name, _NAMES)
+    raise unknown_name("fungrad.lax.linalg", name, _NAMES, _EXCLUDED)
