@@ -21,8 +21,9 @@ from fungrad.lax.operands import (
 )
 from fungrad.lax.reductions import REDUCTIONS, of_none
 from fungrad.primitives import elementwise as e
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Permute, Reshape
-from fungrad.primitives.slices import Concatenate, slice_axis
+from fungrad.primitives.slices import slice_axis
 from fungrad.programs.closing import Closure, batched_program
 
 

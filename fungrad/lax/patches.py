@@ -19,8 +19,9 @@ from fungrad.lax.spatial import (
     windows_of,
 )
 from fungrad.primitives.contraction import contract
+from fungrad.primitives.joins import Stack
 from fungrad.primitives.shaping import Reshape, inverse_permutation, permuted
-from fungrad.primitives.slices import Stack, pad
+from fungrad.primitives.slices import pad
 from fungrad.primitives.windows import every
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from fungrad.numpy.composites import as_one
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import (
     as_tracer,
@@ -20,7 +19,8 @@ from fungrad.numpy.shape import (
     same_array,
     swapaxes,
 )
-from fungrad.primitives.slices import Concatenate, slice_axis
+from fungrad.primitives.joins import Concatenate, Roll
+from fungrad.primitives.slices import slice_axis
 
 __all__ = ["flip", "fliplr", "flipud", "roll", "rot90"]
 
@@ -72,16 +72,6 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The shift must be known when the function is traced."""
     x = as_tracer(a)
-    if type(shift) is type(axis) is int and -NEAR <= shift <= NEAR:
-        return as_one("roll", (shift, axis), lambda x: _rolled(x, shift, axis), (x,))
-    return _rolled(x, shift, axis)
-
-
-NEAR = 8
-"""Shifts, of the neighbours in a grid, that a program will make again and again."""
-
-
-def _rolled(x: Any, shift: Any, axis: Any) -> Any:
     if axis is None:
         shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
         return reshaped(shifted, x.shape)
@@ -92,10 +82,23 @@ def _rolled(x: Any, shift: Any, axis: Any) -> Any:
     steps = dict.fromkeys(axes, 0)
     for step, i in both:
         steps[i] += int(step)
-    result = same_array(x)
+    near: dict[int, int] = {}
+    result = x
     for i, step in steps.items():
         n = x.shape[i]
-        if n and (step := step % n):
+        step = step % n if n else 0
+        if NEAR < step < n - NEAR:
             parts = (slice_axis(result, i, n - step, n), slice_axis(result, i, 0, n - step))
             result = Concatenate(i)(*parts)
-    return result
+        elif step:
+            near[i] = step if step <= NEAR else step - n
+    if near:
+        result = Roll(tuple(near.values()), tuple(near))(result)
+    return same_array(x) if result is x else result
+
+
+NEAR = 8
+"""Shifts, of the neighbours in a grid, that a program will make again and again: they are parameters.
+
+By others it is two slices, which may start elsewhere in the next call without another structure (transforms/starts.py).
+"""

@@ -24,7 +24,8 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.slices import Concatenate, Stack, index_axis, slice_axis
+from fungrad.primitives.joins import Concatenate, Stack
+from fungrad.primitives.slices import index_axis, slice_axis
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",

@@ -18,8 +18,8 @@ from fungrad.core.tracer import Recorder, Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.numpy.memory import like
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
+from fungrad.primitives.joins import Stack
 from fungrad.primitives.shaping import Broadcast, Reshape
-from fungrad.primitives.slices import Stack
 
 _WEAK = {"i": int, "f": float, "c": complex}
 

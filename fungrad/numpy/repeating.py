@@ -32,8 +32,9 @@ from fungrad.numpy.shape import (
     same_array,
 )
 from fungrad.primitives import shaping
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Broadcast
-from fungrad.primitives.slices import Concatenate, slice_axis
+from fungrad.primitives.slices import slice_axis
 
 __all__ = ["delete", "insert", "repeat", "resize", "tile"]
 

@@ -26,7 +26,8 @@ from fungrad.numpy.reductions import merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.storing import writable_out
 from fungrad.numpy.ufuncs import ufunc_methods
-from fungrad.primitives.slices import Concatenate, slice_axis
+from fungrad.primitives.joins import Concatenate
+from fungrad.primitives.slices import slice_axis
 
 KINDS: dict[Any, str] = {
     np.add: "add",

@@ -1,4 +1,4 @@
-"""Parts of arrays along their axes: reverse, concatenate, slice, pad.
+"""Parts of arrays along their axes: reverse, slice, pad.
 
 `Slice` and `Pad` are each other's transposes.
 """
@@ -48,99 +48,6 @@ class Reverse(Rearrangement, AlongAxes):
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
         return (self(ct),)
-
-
-@primitive
-class Concatenate(AlongAxes):
-    """Join arrays along an axis they have. Transposes to a `Slice` for each."""
-
-    axis: int
-
-    linear = ()  # in all operands
-    warns = False
-    total = True
-
-    def abstract_eval(self, *xs: ArrayType) -> ArrayType:
-        if not xs:
-            raise ValueError("need at least one array to concatenate")
-        first, axis = xs[0], self.axis
-        if not 0 <= axis < first.ndim:
-            raise ValueError(f"cannot concatenate along axis {axis} of {first}")
-        for x in xs:
-            if x.dtype != first.dtype:
-                raise TypeError(f"concatenate: operands of different dtypes, {first} and {x}")
-            if (x.shape[:axis], x.shape[axis + 1 :]) != (
-                first.shape[:axis],
-                first.shape[axis + 1 :],
-            ):
-                raise ValueError(
-                    f"all the input array dimensions except for the concatenation axis {axis} must "
-                    f"match exactly, but the operands are {first} and {x}"
-                )
-        length = sum(x.shape[axis] for x in xs)
-        shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
-        return ArrayType(shape, first.dtype, all(x.weak for x in xs))
-
-    def impl(self, xp: Any, *xs: Any) -> Any:
-        return xp.concatenate(xs, self.axis)
-
-    def expression(self, *xs: str) -> str:
-        return f"np.concatenate(({', '.join(xs)},), {self.axis})"
-
-    def call_into(self, out: str, *xs: str) -> str:
-        return f"np.concatenate(({', '.join(xs)},), {self.axis}, {out})"
-
-    def transpose(self, ct: Any, *xs: Any) -> tuple[Any, ...]:
-        cts = []
-        start = 0
-        for x in xs:
-            stop = start + x.shape[self.axis]
-            cts.append(slice_axis(ct, self.axis, start, stop) if isinstance(x, Linear) else None)
-            start = stop
-        return tuple(cts)
-
-
-@primitive
-class Stack(Primitive):
-    """Join arrays of one type along a new axis. Transposes to an element along it for each."""
-
-    axis: int
-
-    linear = ()  # in all operands
-    warns = False
-    total = True
-
-    def abstract_eval(self, *xs: ArrayType) -> ArrayType:
-        if not xs:
-            raise ValueError("need at least one array to stack")
-        first, axis = xs[0], self.axis
-        for x in xs:
-            if (x.shape, x.dtype) != (first.shape, first.dtype):
-                raise TypeError(f"stack: operands of different types, {first} and {x}")
-        shape = (*first.shape[:axis], len(xs), *first.shape[axis:])
-        return ArrayType(shape, first.dtype, all(x.weak for x in xs))
-
-    def impl(self, xp: Any, *xs: Any) -> Any:
-        if self.axis == 0 and xp is np:  # in a fourth of the time
-            return np.array(xs, xs[0].dtype)
-        return xp.stack(xs, self.axis)
-
-    def expression(self, *xs: str) -> str:
-        if self.axis == 0:
-            return f"np.array(({', '.join(xs)},))"
-        return f"np.stack(({', '.join(xs)},), {self.axis})"
-
-    def transpose(self, ct: Any, *xs: Any) -> tuple[Any, ...]:
-        return tuple(
-            [
-                index_axis(ct, self.axis, i) if isinstance(x, Linear) else None
-                for i, x in enumerate(xs)
-            ]
-        )
-
-    def batch(self, size: int, batched: tuple[bool, ...], *xs: Any) -> Any:
-        rows = [expand(size, x, b) for x, b in zip(xs, batched, strict=True)]
-        return Stack(self.axis + 1)(*rows)
 
 
 @primitive

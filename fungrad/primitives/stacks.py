@@ -28,6 +28,7 @@ from fungrad.primitives.elementwise import (
     real,
     select,
 )
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax
 from fungrad.primitives.shaping import (
     Broadcast,
@@ -38,7 +39,7 @@ from fungrad.primitives.shaping import (
     full,
     zeros_like,
 )
-from fungrad.primitives.slices import Concatenate, Pad, Slice, slice_axis
+from fungrad.primitives.slices import Pad, Slice, slice_axis
 
 
 class OfMatrices(Primitive):

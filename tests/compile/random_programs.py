@@ -16,8 +16,9 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.cumulative import CumSum
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape
-from fungrad.primitives.slices import Concatenate, Pad, Reverse, Slice
+from fungrad.primitives.slices import Pad, Reverse, Slice
 from fungrad.primitives.sorting import Sort
 
 SHAPES = [(2, 3), (3, 2), (6,), (3,), (2, 3), (), (1, 3), (0, 3)]

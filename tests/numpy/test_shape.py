@@ -245,6 +245,17 @@ def test_out_is_refused():
         fg.jit(lambda x: fnp.concatenate([x, x], out=np.zeros(8)))(V)
 
 
+def test_roll_by_a_few_places_is_one_equation_along_all_axes():
+    expr = fg.make_expr(lambda x: fnp.roll(x, (1, -2, 4), (0, 1, 1)))(A)
+    assert [e.primitive.name for e in expr.equations] == ["roll"]
+
+
+def test_roll_by_many_places_is_by_slices_which_may_start_elsewhere():
+    x = np.arange(60.0)
+    for by in (-100, -30, -9, -8, 8, 9, 30, 51, 52, 59, 61):
+        np.testing.assert_array_equal(fg.jit(lambda x, by=by: fnp.roll(x, by))(x), np.roll(x, by))
+
+
 def test_a_copy_is_another_tracer():
     def f(x):
         for copy in (

@@ -1,8 +1,9 @@
-"""Rows for primitives/slices.py."""
+"""Rows for primitives/slices.py and joins.py."""
 
 import numpy as np
 
-from fungrad.primitives.slices import Concatenate, Pad, Reverse, Slice, Stack
+from fungrad.primitives.joins import Concatenate, Roll, Stack
+from fungrad.primitives.slices import Pad, Reverse, Slice
 from tests.samples.row import Sample, booleans, complexes, integers, reals
 
 
@@ -54,6 +55,15 @@ ROWS = [
     Sample(
         Concatenate(0), (booleans(2), booleans(1, seed=1)), lambda x, y: np.r_[x, y], name="bool"
     ),
+    Sample(Roll((1,), (0,)), (reals(4),), lambda x: x[[3, 0, 1, 2]]),
+    Sample(
+        Roll((-1, 3), (0, 2)),
+        (complexes(2, 3, 4),),
+        lambda x: x[::-1][:, :, [1, 2, 3, 0]],
+        name="two axes",
+    ),
+    Sample(Roll((-2,), (1,)), (integers(2, 3),), lambda x: np.roll(x, 1, 1), name="int"),
+    Sample(Roll((0,), (1,)), (reals(2, 0),), lambda x: x + 0, name="no elements"),
     Sample(Stack(0), (reals(), reals(seed=1), reals(seed=2)), lambda x, y, z: np.r_[x, y, z]),
     Sample(
         Stack(1),

@@ -12,7 +12,7 @@ from fungrad.core.backend import namespace
 from fungrad.core.errors import here
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
-from fungrad.primitives.slices import Stack
+from fungrad.primitives.joins import Stack
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import (
     Leaves,

@@ -15,8 +15,9 @@ from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Reshape
-from fungrad.primitives.slices import Concatenate, slice_axis
+from fungrad.primitives.slices import slice_axis
 from fungrad.programs.closing import NotTraced, record
 from fungrad.programs.loops.by_python import Step, scan_by_python
 from fungrad.programs.loops.carry import (

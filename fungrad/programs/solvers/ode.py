@@ -22,8 +22,9 @@ from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
+from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Broadcast, full, zeros_like
-from fungrad.primitives.slices import Concatenate, Reverse, index_axis, slice_axis
+from fungrad.primitives.slices import Reverse, index_axis, slice_axis
 from fungrad.programs.closing import batched_program, memoized, shared
 from fungrad.programs.one_by_one import Iterative, or_zero
 from fungrad.programs.solvers.initial_value import Options, integrate

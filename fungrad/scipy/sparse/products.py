@@ -14,8 +14,8 @@ from fungrad.core.backend import target_of, to_device
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.joins import Stack
 from fungrad.primitives.shaping import Permute
-from fungrad.primitives.slices import Stack
 
 
 def module_of(xp: Any) -> Any:
