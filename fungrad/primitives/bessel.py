@@ -9,17 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.primitive import primitive
-from fungrad.primitives.elementwise import (
-    cast,
-    exp,
-    imag,
-    is_complex,
-    maximum,
-    mul,
-    neg,
-    real,
-    sign,
-)
+from fungrad.primitives.elementwise import cast, exp, imag, is_complex, maximum, real, sign
 from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
@@ -39,22 +29,22 @@ def neighbours(f: Any, v: Any, x: Any, sign: int) -> Any:
 def decay(t: Any, out: Any, x: Any, part: Any = real) -> Any:
     """Return the tangent by exp(-|Re x|), a factor of `out`; `part` is `imag` for exp(-|Im x|)."""
     if not is_complex(x):
-        return mul(t, neg(sign(x)) * out)
-    return mul(cast(mul(part(t), neg(sign(part(x)))), out), out)
+        return t * (-sign(x) * out)
+    return cast(part(t) * -sign(part(x)), out) * out
 
 
 # Of any order: DLMF 10.6.1 and 10.29.1.
 
-jv: Function = special("jv", order("jv"), lambda t, out, v, x: mul(t, neighbours(jv, v, x, -1)))
-yv: Function = special("yv", order("yv"), lambda t, out, v, x: mul(t, neighbours(yv, v, x, -1)))
-iv: Function = special("iv", order("iv"), lambda t, out, v, x: mul(t, neighbours(iv, v, x, 1)))
+jv: Function = special("jv", order("jv"), lambda t, out, v, x: t * neighbours(jv, v, x, -1))
+yv: Function = special("yv", order("yv"), lambda t, out, v, x: t * neighbours(yv, v, x, -1))
+iv: Function = special("iv", order("iv"), lambda t, out, v, x: t * neighbours(iv, v, x, 1))
 
 
 def jve_partial(f: Any) -> Rule:
     """Return the rule of a function scaled by exp(-abs(Im x)), which is constant for real x."""
 
     def partial(t: Any, out: Any, v: Any, x: Any) -> Any:
-        tangent = mul(t, neighbours(f(), v, x, -1))
+        tangent = t * neighbours(f(), v, x, -1)
         return tangent + decay(t, out, x, imag) if is_complex(x) else tangent
 
     return partial
@@ -65,24 +55,24 @@ yve: Function = special("yve", order("yve"), jve_partial(lambda: yve), holomorph
 ive: Function = special(
     "ive",
     order("ive"),
-    lambda t, out, v, x: mul(t, neighbours(ive, v, x, 1)) + decay(t, out, x),
+    lambda t, out, v, x: t * neighbours(ive, v, x, 1) + decay(t, out, x),
     holomorphic=False,
 )
 hankel1: Function = special(
-    "hankel1", order("hankel1"), lambda t, out, v, x: mul(t, neighbours(hankel1, v, x, -1))
+    "hankel1", order("hankel1"), lambda t, out, v, x: t * neighbours(hankel1, v, x, -1)
 )
 hankel2: Function = special(
-    "hankel2", order("hankel2"), lambda t, out, v, x: mul(t, neighbours(hankel2, v, x, -1))
+    "hankel2", order("hankel2"), lambda t, out, v, x: t * neighbours(hankel2, v, x, -1)
 )
 hankel1e: Function = special(  # scaled by exp(-i x)
     "hankel1e",
     order("hankel1e"),
-    lambda t, out, v, x: mul(t, neighbours(hankel1e, v, x, -1) - 1j * out),
+    lambda t, out, v, x: t * (neighbours(hankel1e, v, x, -1) - 1j * out),
 )
 hankel2e: Function = special(  # scaled by exp(i x)
     "hankel2e",
     order("hankel2e"),
-    lambda t, out, v, x: mul(t, neighbours(hankel2e, v, x, -1) + 1j * out),
+    lambda t, out, v, x: t * (neighbours(hankel2e, v, x, -1) + 1j * out),
 )
 
 # The second kind, modified: by the order, too.
@@ -119,9 +109,9 @@ class MacdonaldByOrder(RealFunction):
         (t_v, t_x), (v, x) = tangents, operands
         terms = []
         if t_v is not None:
-            terms.append(mul(t_v, MacdonaldByOrder(self.n + 1)(v, x)))
+            terms.append(t_v * MacdonaldByOrder(self.n + 1)(v, x))
         if t_x is not None:
-            terms.append(mul(t_x, out - neighbours(self, v, x, 1)))
+            terms.append(t_x * (out - neighbours(self, v, x, 1)))
         return total(terms)
 
 
@@ -132,16 +122,16 @@ def by_order(name: str, scaled: bool) -> Rule:
         if is_complex(x):
             return no_derivative(name, "the order v at complex x", "")()
         slope = MacdonaldByOrder(1)(v, x)
-        return mul(t, slope if scaled else slope * exp(neg(x)))
+        return t * (slope if scaled else slope * exp(-x))
 
     return partial
 
 
 kv: Function = special(
-    "kv", by_order("kv", False), lambda t, out, v, x: mul(t, neg(neighbours(kv, v, x, 1)))
+    "kv", by_order("kv", False), lambda t, out, v, x: t * -neighbours(kv, v, x, 1)
 )
 kve: Function = special(  # scaled by exp(x)
-    "kve", by_order("kve", True), lambda t, out, v, x: mul(t, out - neighbours(kve, v, x, 1))
+    "kve", by_order("kve", True), lambda t, out, v, x: t * (out - neighbours(kve, v, x, 1))
 )
 
 # Of orders 0 and 1: DLMF 10.6.3 and 10.29.3; the derivative of order 1 in a form that is good at 0.
@@ -153,26 +143,26 @@ def half(f: Any, g: Any, x: Any, sign: int) -> Any:
     return (first + second if sign > 0 else first - second) / 2
 
 
-j0: Function = special("j0", lambda t, out, x: mul(t, neg(j1(x))))
-j1: Function = special("j1", lambda t, out, x: mul(t, half(j0, jv, x, -1)))
-y0: Function = special("y0", lambda t, out, x: mul(t, neg(y1(x))))
-y1: Function = special("y1", lambda t, out, x: mul(t, half(y0, yv, x, -1)))
-i0: Function = special("i0", lambda t, out, x: mul(t, i1(x)))
-i1: Function = special("i1", lambda t, out, x: mul(t, half(i0, iv, x, 1)))
-i0e: Function = special("i0e", lambda t, out, x: mul(t, i1e(x) - sign(x) * out))
-i1e: Function = special("i1e", lambda t, out, x: mul(t, half(i0e, ive, x, 1) - sign(x) * out))
-k0: Function = special("k0", lambda t, out, x: mul(t, neg(k1(x))))
-k1: Function = special("k1", lambda t, out, x: mul(t, neg(half(k0, kv, x, 1))))
-k0e: Function = special("k0e", lambda t, out, x: mul(t, out - k1e(x)))
-k1e: Function = special("k1e", lambda t, out, x: mul(t, out - half(k0e, kve, x, 1)))
+j0: Function = special("j0", lambda t, out, x: t * -j1(x))
+j1: Function = special("j1", lambda t, out, x: t * half(j0, jv, x, -1))
+y0: Function = special("y0", lambda t, out, x: t * -y1(x))
+y1: Function = special("y1", lambda t, out, x: t * half(y0, yv, x, -1))
+i0: Function = special("i0", lambda t, out, x: t * i1(x))
+i1: Function = special("i1", lambda t, out, x: t * half(i0, iv, x, 1))
+i0e: Function = special("i0e", lambda t, out, x: t * (i1e(x) - sign(x) * out))
+i1e: Function = special("i1e", lambda t, out, x: t * (half(i0e, ive, x, 1) - sign(x) * out))
+k0: Function = special("k0", lambda t, out, x: t * -k1(x))
+k1: Function = special("k1", lambda t, out, x: t * -half(k0, kv, x, 1))
+k0e: Function = special("k0e", lambda t, out, x: t * (out - k1e(x)))
+k1e: Function = special("k1e", lambda t, out, x: t * (out - half(k0e, kve, x, 1)))
 # Of integer orders, which SciPy's loop takes as integers or floating-point numbers.
 kn: Function = special(
     "kn",
     order("kn"),
-    lambda t, out, n, x: mul(t, neg(neighbours(kv, cast(n, x), x, 1))),
+    lambda t, out, n, x: t * -neighbours(kv, cast(n, x), x, 1),
 )
 yn: Function = special(
-    "yn", order("yn"), lambda t, out, n, x: mul(t, neighbours(yv, cast(n, x), x, -1))
+    "yn", order("yn"), lambda t, out, n, x: t * neighbours(yv, cast(n, x), x, -1)
 )
 
 
@@ -201,20 +191,16 @@ class SphericalBessel(Elementwise):
         below = cast(n, x) * self(maximum(n - 1, zeros_like(n)), x)
         above = cast(n + 1, x) * self(n + 1, x)
         total = below - above if self.kind in ("jn", "yn") else below + above
-        return mul(t, (neg(total) if self.kind == "kn" else total) / cast(2 * n + 1, x))
+        return t * ((-total if self.kind == "kn" else total) / cast(2 * n + 1, x))
 
 
 # Airy functions: w'' = x w (DLMF 9.2.1).
 
-airy_ai: Function = special(
-    "airy", lambda t, out, x: mul(t, airy_aip(x)), label="airy_ai", result=0
-)
+airy_ai: Function = special("airy", lambda t, out, x: t * airy_aip(x), label="airy_ai", result=0)
 airy_aip: Function = special(
-    "airy", lambda t, out, x: mul(t, x * airy_ai(x)), label="airy_aip", result=1
+    "airy", lambda t, out, x: t * (x * airy_ai(x)), label="airy_aip", result=1
 )
-airy_bi: Function = special(
-    "airy", lambda t, out, x: mul(t, airy_bip(x)), label="airy_bi", result=2
-)
+airy_bi: Function = special("airy", lambda t, out, x: t * airy_bip(x), label="airy_bi", result=2)
 airy_bip: Function = special(
-    "airy", lambda t, out, x: mul(t, x * airy_bi(x)), label="airy_bip", result=3
+    "airy", lambda t, out, x: t * (x * airy_bi(x)), label="airy_bip", result=3
 )

@@ -9,20 +9,7 @@ import numpy as np
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, family, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import (
-    add,
-    cast,
-    div,
-    equal,
-    lead,
-    logical_or,
-    masked,
-    mul,
-    neg,
-    not_equal,
-    select,
-    sigmoid,
-)
+from fungrad.primitives.elementwise import cast, lead, logical_or, masked, select, sigmoid
 from fungrad.primitives.shaping import AlongAxes, zeros_like
 from fungrad.primitives.slices import shift
 
@@ -81,8 +68,8 @@ class LinearRecurrence(AlongAxes):
     def jvp(self, tangents: tuple[Any, ...], out: Any, a: Any, b: Any) -> Any:
         ta, tb = tangents
         if ta is not None:
-            term = mul(ta, shift(out, self.axis, -1 if self.reverse else 1))
-            tb = term if tb is None else add(tb, term)
+            term = ta * shift(out, self.axis, -1 if self.reverse else 1)
+            tb = term if tb is None else tb + term
         return self(a, tb)
 
     def transpose(self, ct: Any, a: Any, b: Any) -> tuple[Any, ...]:
@@ -138,7 +125,7 @@ class CumProd(Accumulation):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, x: Any) -> Any:
         # out[i] = out[i-1] x[i]
-        return self.recurrence()(x, mul(tangents[0], self.previous(out, 1)))
+        return self.recurrence()(x, tangents[0] * self.previous(out, 1))
 
 
 class Extremum(Cumulative):
@@ -156,7 +143,7 @@ class Extremum(Cumulative):
         lasts = cast(ties(self.previous(out, 0), out), t)
         total = self.recurrence()(lasts, masked(attained, t))
         number = self.recurrence()(lasts, cast(attained, t))
-        return div(total, number)
+        return total / number
 
 
 @primitive
@@ -193,14 +180,14 @@ class CumLogSumExp(Cumulative):
         # exp(out[i]) = exp(out[i-1]) + exp(x[i]), so the tangents have these weights, which lie
         # between 0 and 1.
         past = self.previous(out, -np.inf)
-        ahead = select(equal(past, zeros_like(past) - np.inf), past, lead(past, x))
-        return self.recurrence()(sigmoid(ahead), mul(sigmoid(neg(ahead)), tangents[0]))
+        ahead = select(past == zeros_like(past) - np.inf, past, lead(past, x))
+        return self.recurrence()(sigmoid(ahead), sigmoid(-ahead) * tangents[0])
 
 
 def ties(x: Any, extremum: Any) -> Any:
     """Return where `x` attains the extremum, taking NaNs as equal."""
-    equals = equal(x, extremum)
-    return logical_or(equals, not_equal(x, x)) if x.dtype.kind in "fc" else equals
+    equals = x == extremum
+    return logical_or(equals, x != x) if x.dtype.kind in "fc" else equals
 
 
 def _accumulate(xp: Any, ufunc: str, x: Any, axis: int) -> Any:

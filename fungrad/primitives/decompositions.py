@@ -14,19 +14,7 @@ import numpy as np
 
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import (
-    absolute,
-    cast,
-    complex_,
-    div,
-    equal,
-    imag,
-    is_complex,
-    mul,
-    neg,
-    real,
-    select,
-)
+from fungrad.primitives.elementwise import absolute, cast, complex_, imag, is_complex, real, select
 from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.linalg import Solve, TriangularSolve
 from fungrad.primitives.reductions import ArgMax
@@ -116,7 +104,7 @@ class Qr(OfMatrices):
         t_r = Triangle(False)(matmul(adjoint(q1), t) - matmul(turn, r1))
         if self.complete and m > k:
             q2 = columns(q, k, m)
-            t_q2 = neg(matmul(q1, matmul(adjoint(t_q), q2)))
+            t_q2 = -matmul(q1, matmul(adjoint(t_q), q2))
             t_q = beside(t_q, t_q2)
             t_r = below(t_r, zeros_like(rows(r, k, m)))
         return t_q, t_r
@@ -184,11 +172,11 @@ class Svd(OfMatrices):
         p = matmul(adjoint(u1), moved)
         p_adjoint = adjoint(p)
         gaps = cast(inverse_gaps(s, plus=s), p)
-        turn_u = mul(gaps, scaled_columns(p, s) + scaled_rows(s, p_adjoint))
-        turn_v = mul(gaps, scaled_rows(s, p) + scaled_columns(p_adjoint, s))
+        turn_u = gaps * (scaled_columns(p, s) + scaled_rows(s, p_adjoint))
+        turn_v = gaps * (scaled_rows(s, p) + scaled_columns(p_adjoint, s))
         inverse = inverse_or_nan(s)
         if is_complex(p):
-            turn_u = turn_u + diagonal_matrix(mul(_imaginary(diagonal(p)), cast(inverse, p)))
+            turn_u = turn_u + diagonal_matrix(_imaginary(diagonal(p)) * cast(inverse, p))
         t_u, t_v = matmul(u1, turn_u), matmul(v1, turn_v)
         if m > k:
             t_u = t_u + scaled_columns(moved - matmul(u1, p), inverse)
@@ -197,10 +185,10 @@ class Svd(OfMatrices):
             t_v = t_v + scaled_columns(back - matmul(v1, p_adjoint), inverse)
         if self.full_matrices and m > k:
             rest = matmul(u1, matmul(adjoint(t_u), columns(u, k, m)))
-            t_u = beside(t_u, neg(rest))
+            t_u = beside(t_u, -rest)
         if self.full_matrices and n > k:
             rest = matmul(v1, matmul(adjoint(t_v), columns(v, k, n)))
-            t_v = beside(t_v, neg(rest))
+            t_v = beside(t_v, -rest)
         return t_u, real_part(diagonal(p)), adjoint(t_v)
 
 
@@ -234,7 +222,7 @@ class Eigh(OfMatrices):
             return (real_part(column_products(v, matmul(t, v))),)
         w, v = out
         moved = matmul(adjoint(v), matmul(t, v))
-        t_v = matmul(v, mul(cast(inverse_gaps(w), v), moved))
+        t_v = matmul(v, cast(inverse_gaps(w), v) * moved)
         return real_part(diagonal(moved)), t_v
 
 
@@ -267,7 +255,7 @@ class Eig(OfMatrices):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         w, v = out
         moved = Solve()(v, matmul(cast(tangents[0], v), v))
-        t_v = matmul(v, mul(inverse_gaps(w), moved))
+        t_v = matmul(v, inverse_gaps(w) * moved)
         t_v = t_v - scaled_columns(v, _drift(v, t_v))
         return diagonal(moved), t_v
 
@@ -280,9 +268,9 @@ def _drift(v: Any, t_v: Any) -> Any:
         return cast(growth, v)
     # The largest element has an imaginary part of exactly 0.
     size = absolute(v)
-    is_real = equal(imag(v), zeros_like(size))
+    is_real = imag(v) == zeros_like(size)
     largest = ArgMax(axis)(select(is_real, size, full(ArrayType(size.shape, size.dtype), -1)))
     where = Reshape((*v.shape[:-2], 1, v.shape[-1]))(largest)
-    ratio = div(take_along_axis(t_v, where, axis), take_along_axis(v, where, axis))
+    ratio = take_along_axis(t_v, where, axis) / take_along_axis(v, where, axis)
     turn = imag(Reshape(growth.shape)(ratio))
     return complex_(growth, turn)

@@ -12,17 +12,7 @@ import numpy as np
 
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
-from fungrad.primitives.elementwise import (
-    cast,
-    complex_,
-    cos,
-    maximum,
-    mul,
-    neg,
-    select,
-    sin,
-    sqrt,
-)
+from fungrad.primitives.elementwise import cast, complex_, cos, maximum, mul, select, sin, sqrt
 from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
@@ -53,7 +43,7 @@ hyp2f1: Function = special(
 hyperu: Function = special(
     "hyperu",
     *fixed("hyperu", "the parameter a", "the parameter b"),
-    lambda t, out, a, b, z: mul(t, neg(a * hyperu(a + 1, b + 1, z))),
+    lambda t, out, a, b, z: mul(t, -(a * hyperu(a + 1, b + 1, z))),
 )
 
 
@@ -126,13 +116,13 @@ eval_chebyu: Function = special(
 eval_genlaguerre: Function = special(
     "eval_genlaguerre",
     *fixed("eval_genlaguerre", "the degree n", "the parameter alpha"),
-    lambda t, out, n, a, x: mul(t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))),
+    lambda t, out, n, a, x: mul(t, -(cast(n != 0, x) * eval_genlaguerre(lower(n), a + 1, x))),
 )
 eval_laguerre: Function = special(
     "eval_laguerre",
     *fixed("eval_laguerre", "the degree n"),
     lambda t, out, n, x: mul(
-        t, neg(cast(n != 0, x) * eval_genlaguerre(lower(n), *parameters_like(x, 1), x))
+        t, -(cast(n != 0, x) * eval_genlaguerre(lower(n), *parameters_like(x, 1), x))
     ),
 )
 eval_hermite: Function = special(
@@ -177,7 +167,7 @@ class SphericalHarmonic(Elementwise):
         terms = []
         if t_theta is not None:
             up, down = self._neighbour(n, m, 1, theta, phi), self._neighbour(n, m, -1, theta, phi)
-            turn = complex_(cos(phi), neg(sin(phi)))
+            turn = complex_(cos(phi), -sin(phi))
             slope = (turn * up - turn.conj() * down) / 2
             terms.append(mul(cast(t_theta, out), slope))
         if t_phi is not None:

@@ -15,17 +15,7 @@ import numpy as np
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
-from fungrad.primitives.elementwise import (
-    Cast,
-    add,
-    div,
-    equal,
-    logical_or,
-    masked,
-    mul,
-    not_equal,
-    select,
-)
+from fungrad.primitives.elementwise import Cast, add, equal, logical_or, masked, not_equal, select
 from fungrad.primitives.shaping import (
     Broadcast,
     Permute,
@@ -146,7 +136,7 @@ class Scatter(Primitive):
                 terms.append(self(t_x, updates, *indices))
             if t_updates is not None:
                 others = self._product_of_others(x, updates, indices)
-                added = mul(t_updates, others)
+                added = t_updates * others
                 terms.append(Scatter("add", self.unique)(zeros_like(out), added, *indices))
             return terms[0] if len(terms) == 1 else add(*terms)
         # All that attain the minimum or maximum have equal shares in it.
@@ -154,10 +144,10 @@ class Scatter(Primitive):
         attained = _attains(updates, Gather(self.unique)(out, *indices))
         accumulate = Scatter("add", self.unique)
         count = accumulate(attained_x, attained, *indices)
-        t_x = zeros_like(out) if t_x is None else mul(t_x, attained_x)
+        t_x = zeros_like(out) if t_x is None else t_x * attained_x
         if t_updates is not None:
-            t_x = accumulate(t_x, mul(t_updates, attained), *indices)
-        return div(t_x, count)
+            t_x = accumulate(t_x, t_updates * attained, *indices)
+        return t_x / count
 
     def _product_of_others(self, x: Any, updates: Any, indices: Sequence[Any]) -> Any:
         """Return for each update the product of x and all other updates that go to its place."""
@@ -174,7 +164,7 @@ class Scatter(Primitive):
         counted = Cast(np.dtype(np.int64))(is_zero)
         places = constant_like(x, 0, np.dtype(np.int64))
         zeros = gather(Scatter("add")(places, counted, *indices), *indices)
-        return select(equal(zeros, counted), div(product, divisor), zero)
+        return select(equal(zeros, counted), product / divisor, zero)
 
     def transpose(self, ct: Any, x: Any, updates: Any, *indices: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None

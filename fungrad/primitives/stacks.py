@@ -15,19 +15,7 @@ from fungrad.core.backend import to_host
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, type_list, type_of
 from fungrad.primitives.contraction import dot_general
-from fungrad.primitives.elementwise import (
-    absolute,
-    cast,
-    conj,
-    div,
-    equal,
-    is_complex,
-    less_equal,
-    mul,
-    nonzero,
-    real,
-    select,
-)
+from fungrad.primitives.elementwise import absolute, cast, conj, is_complex, nonzero, real, select
 from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax
 from fungrad.primitives.shaping import (
@@ -154,9 +142,9 @@ class TakenAsHermitian(OfSquare):
         both = (len(x.shape) - 2, len(x.shape) - 1)
         half_of_digits = math.sqrt(np.finfo(x.dtype).eps)
         limit = Broadcast(x.shape, both)(ReduceMax(both)(absolute(x)) * half_of_digits)
-        near = less_equal(absolute(x - adjoint(x)), limit)
+        near = absolute(x - adjoint(x)) <= limit
         is_hermitian = Broadcast(x.shape, both)(ReduceAnd(both)(near))
-        half = mul(t + adjoint(t), full(ArrayType(t.shape, t.dtype), 0.5))
+        half = (t + adjoint(t)) * full(ArrayType(t.shape, t.dtype), 0.5)
         return select(is_hermitian, half, t)
 
 
@@ -267,17 +255,17 @@ def along_columns(d: Any, like: Any) -> Any:
 
 def scaled_columns(x: Any, d: Any) -> Any:
     """Return ``x diag(d)``."""
-    return mul(x, along_rows(d, x))
+    return x * along_rows(d, x)
 
 
 def scaled_rows(d: Any, x: Any) -> Any:
     """Return ``diag(d) x``."""
-    return mul(along_columns(d, x), x)
+    return along_columns(d, x) * x
 
 
 def column_products(x: Any, y: Any) -> Any:
     """Return for each column j the sum over i of ``conj(x[i, j]) y[i, j]``."""
-    return ReduceSum((len(x.shape) - 2,))(mul(conjugated(x), y))
+    return ReduceSum((len(x.shape) - 2,))(conjugated(x) * y)
 
 
 def diagonal(x: Any) -> Any:
@@ -310,15 +298,15 @@ def symmetrized(x: Any, lower: bool = True) -> Any:
 def half_diagonal(x: Any, lower: bool = True) -> Any:
     """Return the lower, or upper, triangle of `x` with half of its diagonal."""
     strict = Triangle(lower, -1 if lower else 1)(x)
-    return mul(Triangle(lower)(x) + strict, full(ArrayType(x.shape, x.dtype), 0.5))
+    return (Triangle(lower)(x) + strict) * full(ArrayType(x.shape, x.dtype), 0.5)
 
 
 def inverse_or_nan(x: Any) -> Any:
     """Return 1 / x, and NaN where x is 0: a derivative that does not exist."""
     return select(
-        equal(x, zeros_like(x)),
+        x == zeros_like(x),
         full(ArrayType(x.shape, x.dtype), np.nan),
-        div(full(ArrayType(x.shape, x.dtype), 1), nonzero(x)),
+        full(ArrayType(x.shape, x.dtype), 1) / nonzero(x),
     )
 
 
