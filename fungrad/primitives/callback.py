@@ -6,6 +6,7 @@ returns is copied. It runs on the host: the arrays it gets are NumPy's.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -131,7 +132,7 @@ class _Callback(Primitive):
 
     def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
         """Return the primitive that calls for one element of the batch after the other."""
-        raise self.missing("batch")
+        return dataclasses.replace(self, batches=((size, batched), *self.batches))  # type: ignore[type-var]
 
     def __repr__(self) -> str:
         """Show what is called."""
@@ -155,10 +156,6 @@ class DebugCallback(_Callback):
             call_on_host(self.callback, self.arguments, call)
         return ()
 
-    def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
-        batches = ((size, batched), *self.batches)
-        return DebugCallback(self.callback, self.arguments, batches)
-
 
 @primitive
 class IoCallback(_Callback):
@@ -180,8 +177,7 @@ class IoCallback(_Callback):
                 "the order of its calls would not be that of the function. Pass ordered=False to call it for "
                 "each element, one after the other."
             )
-        batches = ((size, batched), *self.batches)
-        return IoCallback(self.callback, self.arguments, self.results, self.out, False, batches)
+        return super()._batched(size, batched)
 
 
 VMAP_METHODS = (
@@ -212,22 +208,14 @@ class PureCallback(_Callback):
                 "called once, with arguments that have the batch as their first axis"
             )
         if self.vmap_method == "expand_dims":
-            operands = tuple(
-                [
-                    x if b else Reshape((1, *x.shape))(x)
-                    for x, b in zip(operands, batched, strict=True)
-                ]
-            )
+            pairs = zip(operands, batched, strict=True)
+            operands = tuple([x if b else Reshape((1, *x.shape))(x) for x, b in pairs])
         elif self.vmap_method == "broadcast_all":
             operands = tuple([expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
         return self._batched(size, batched)(*operands)  # type: ignore[no-any-return]
 
     def _batched(self, size: int, batched: tuple[bool, ...]) -> Primitive:
-        results, batches = self.results, self.batches
         if self.vmap_method in ("sequential", "sequential_unrolled"):
-            batches = ((size, batched), *batches)
-        else:
-            results = tuple(t.update(shape=(size, *t.shape)) for t in results)
-        return PureCallback(
-            self.callback, self.arguments, results, self.out, self.vmap_method, batches
-        )
+            return super()._batched(size, batched)
+        results = tuple(t.update(shape=(size, *t.shape)) for t in self.results)
+        return dataclasses.replace(self, results=results)  # type: ignore[type-var]

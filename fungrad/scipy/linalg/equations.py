@@ -18,6 +18,7 @@ from fungrad.primitives.matrix_functions import Sylvester
 from fungrad.primitives.riccati import ContinuousRiccati, DiscreteLyapunov, DiscreteRiccati
 from fungrad.primitives.stacks import adjoint
 from fungrad.scipy.arguments import double
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = [
     "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
@@ -60,27 +61,22 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     return DiscreteLyapunov(method)(*_stacked("solve_discrete_lyapunov", double(a), double(q)))
 
 
-def _riccati(primitive: Any, operands: list[Any], e: Any, s: Any, balanced: bool) -> Any:
-    if e is not None or s is not None or not balanced:
-        raise TypeError(
-            "traced Riccati equations have no `e` and no `s`, and are balanced: replace a by inv(e) @ a and b by "
-            "inv(e) @ b, or a by a - b @ inv(r) @ s^H and q by q - s @ inv(r) @ s^H"
-        )
-    a, b, q, r = [double(x) for x in operands]
-    return primitive(*_stacked(primitive.name, a, b, hermitian(q), hermitian(r)))
+def _riccati(function: Any, primitive: Any) -> Any:
+    """Return the public function that solves a Riccati equation."""
+
+    @mirrors(function)
+    def rule(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
+        """The derivative by `q` and `r` is that by Hermitian matrices."""
+        if e is not None or s is not None or not balanced:
+            raise TypeError(
+                "traced Riccati equations have no `e` and no `s`, and are balanced: replace a by inv(e) @ a and b by "
+                "inv(e) @ b, or a by a - b @ inv(r) @ s^H and q by q - s @ inv(r) @ s^H"
+            )
+        a, b, q, r = [double(x) for x in (a, b, q, r)]
+        return primitive(*_stacked(primitive.name, a, b, hermitian(q), hermitian(r)))
+
+    return rule
 
 
-@implements(scipy.linalg.solve_continuous_are)
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """The derivative by `q` and `r` is that by Hermitian matrices."""
-    return _riccati(ContinuousRiccati(), [a, b, q, r], e, s, balanced)
-
-
-@implements(scipy.linalg.solve_discrete_are)
-def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """The derivative by `q` and `r` is that by Hermitian matrices."""
-    return _riccati(DiscreteRiccati(), [a, b, q, r], e, s, balanced)
+solve_continuous_are = _riccati(scipy.linalg.solve_continuous_are, ContinuousRiccati())
+solve_discrete_are = _riccati(scipy.linalg.solve_discrete_are, DiscreteRiccati())

@@ -160,12 +160,12 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
 @mirrors(scipy.linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
     """Traced, by LU decomposition of the whole matrix; in double precision, as SciPy."""
+    return _solved(double(toeplitz_of(c_or_cr)), b)
+
+
+def toeplitz_of(c_or_cr: Any) -> Any:
+    """Return `toeplitz` of a vector, or of two in a tuple, any of which may be traced."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return _solved(double(toeplitz_of(c, r)), b)
-
-
-def toeplitz_of(c: Any, r: Any) -> Any:
-    """Return `toeplitz` of vectors any of which may be traced."""
     column = np.ravel(c)
     return toeplitz(column, np.conj(column) if r is None else np.ravel(r))
 
@@ -180,10 +180,9 @@ def _solved(matrix: Any, b: Any) -> Any:
 @mirrors(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
     """Traced, by a product with the whole matrix; in double precision, as SciPy."""
-    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     y = double(as_tracer(x))
     flat = reshaped(y, (y.shape[0], math.prod(y.shape[1:])))
-    product: Any = np.matmul(toeplitz_of(c, r), flat)
+    product: Any = np.matmul(toeplitz_of(c_or_cr), flat)
     return reshaped(product, (product.shape[0], *y.shape[1:]))
 
 

@@ -120,17 +120,9 @@ def _mirrored(taps: Any, origins: Sequence[int]) -> tuple[Any, list[int]]:
 def _along(
     input: Any, weights: Any, axis: int, border: Border, origin: int = 0, convolution: bool = False
 ) -> Any:
-    x, taps = _operands(input, weights)
-    if taps.ndim != 1 or not len(taps):
+    if np.ndim(weights) != 1 or not len(weights):
         raise RuntimeError("no filter weights given")
-    axis = normalize_axis_index(axis, x.ndim)
-    origins = [origin]
-    if convolution:
-        taps, origins = _mirrored(taps, origins)
-    elif taps.dtype.kind == "c":
-        taps = np.conjugate(taps)
-    found = _slid(np.moveaxis(x, axis, -1), taps, border, origins)
-    return np.moveaxis(found, -1, axis)
+    return _over(input, weights, border, origin, (axis,), convolution)
 
 
 def _sliding_along(function: Any, convolution: bool) -> Any:

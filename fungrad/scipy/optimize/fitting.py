@@ -81,8 +81,7 @@ def least_squares(
         result = scipy.optimize.least_squares(
             compute, variables.start, derivative, bounds, method, **options
         )
-        if not variables.plain:
-            result.x = variables.tree(result.x)
+        result.x = variables.tree(result.x)
         return result
     limits = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     given = {

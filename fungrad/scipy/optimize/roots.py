@@ -96,8 +96,7 @@ def root(
     result = scipy.optimize.root(
         compute, variables.start, (), method, derivative, tol, callback, options
     )
-    if not variables.plain:
-        result.x = variables.tree(result.x)
+    result.x = variables.tree(result.x)
     return result
 
 

@@ -15,6 +15,7 @@ from fungrad.numpy.fft import fftn, ifftn, irfftn, rfftn
 from fungrad.numpy.promotion import as_tracer, cast, promote, standin
 from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
+from fungrad.scipy.mirrors import mirrors
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
 
@@ -183,31 +184,24 @@ def _slid(x: Any, taps: Any, mode: str, boundary: str, fillvalue: Any, flip: boo
     return Correlate(2)(extended, reversed_tail(taps, 2) if flip else taps)
 
 
-def _plane_pair(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
+def _planes(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any, bool]:
+    """Return the operands and whether they have changed places, as the smaller one slides."""
     x, y = as_tracer(in1), as_tracer(in2)
     if not x.ndim == y.ndim == 2:
         raise ValueError(f"{name} inputs must both be 2-D arrays")
-    return x, y
+    swapped = mode == "valid" and not _larger_first(x, y, (0, 1))
+    return (y, x, True) if swapped else (x, y, False)
 
 
-@implements(scipy.signal.convolve2d)
-def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Any:
-    x, y = _plane_pair("convolve2d", in1, in2)
-    if mode == "valid" and not _larger_first(x, y, (0, 1)):
-        x, y = y, x
+@mirrors(scipy.signal.convolve2d)
+def convolve2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    x, y, _ = _planes("convolve2d", in1, in2, mode)
     return _slid(x, y, mode, boundary, fillvalue, True)
 
 
-@implements(scipy.signal.correlate2d)
-def correlate2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Any:
-    x, y = _plane_pair("correlate2d", in1, in2)
-    swapped = mode == "valid" and not _larger_first(x, y, (0, 1))
-    if swapped:
-        x, y = y, x
+@mirrors(scipy.signal.correlate2d)
+def correlate2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    x, y, swapped = _planes("correlate2d", in1, in2, mode)
     y = np.conjugate(y) if y.dtype.kind == "c" else y
     found = _slid(x, y, mode, boundary, fillvalue, False)
     return found[::-1, ::-1] if swapped else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -124,10 +125,15 @@ def filtfilt(
     signal = np.moveaxis(signal, axis, -1)
     extended, edge = _extended(signal, padtype, padlen, len(a), len(b))
     zi = lfilter_zi(b, a)
-    y, _ = lfilter(b, a, extended, zi=zi * extended[..., :1])
-    y, _ = lfilter(b, a, y[..., ::-1], zi=zi * y[..., -1:])
-    y = y[..., ::-1]
-    return np.moveaxis(y[..., edge : y.shape[-1] - edge], -1, axis)
+    filtered = lambda y: lfilter(b, a, y, zi=zi * y[..., :1])[0]
+    return np.moveaxis(_forth_and_back(filtered, extended, edge), -1, axis)
+
+
+def _forth_and_back(filtered: Callable[[Any], Any], y: Any, edge: int) -> Any:
+    """Return what a filter makes of a signal, and then of that backwards, without what it was extended by."""
+    for _ in range(2):
+        y = filtered(y)[..., ::-1]
+    return y[..., edge : y.shape[-1] - edge]
 
 
 def _extended(x: Any, padtype: Any, padlen: Any, *lengths: int) -> tuple[Any, int]:
@@ -229,11 +235,8 @@ def sosfiltfilt(
     extended, edge = _extended(signal, padtype, padlen, 0)
     zi = sosfilt_zi(sections)
     zi = np.reshape(zi, (len(sections), *[1] * (signal.ndim - 1), 2))
-    y = extended
-    for _ in range(2):
-        y, _final = sosfilt(sections, y, zi=zi * y[np.newaxis, ..., :1])
-        y = y[..., ::-1]
-    return np.moveaxis(y[..., edge : y.shape[-1] - edge], -1, axis)
+    filtered = lambda y: sosfilt(sections, y, zi=zi * y[np.newaxis, ..., :1])[0]
+    return np.moveaxis(_forth_and_back(filtered, extended, edge), -1, axis)
 
 
 def _default_padlen(sections: Any) -> int:

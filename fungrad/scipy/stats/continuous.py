@@ -22,6 +22,15 @@ from fungrad.scipy.stats.choices import (
 )
 from fungrad.scipy.stats.distribution import BEYOND, Distribution, Facts, Formula, traced_method
 
+FOLLOWING: tuple[tuple[str, str, Formula], ...] = (
+    ("pdf", "logpdf", lambda f, *args: np.exp(f(*args))),
+    ("sf", "cdf", lambda f, *args: 1 - f(*args)),
+    ("sf", "logsf", lambda f, *args: np.exp(f(*args))),
+    ("cdf", "logcdf", lambda f, *args: np.exp(f(*args))),
+    ("isf", "ppf", lambda f, q, *shapes: f(1 - q, *shapes)),
+)
+"""Methods, those that they follow from if they are declared, and how."""
+
 
 class Continuous(Distribution):
     """A continuous distribution, declared by functions of (x - loc) / scale and of the shapes.
@@ -53,24 +62,16 @@ class Continuous(Distribution):
         known = self.formulas
         if method in known:
             return known[method]
-        logpdf, cdf, sf, ppf = (known.get(m) for m in ("logpdf", "cdf", "sf", "ppf"))
-        if method == "pdf" and logpdf:
-            return lambda *args: np.exp(logpdf(*args))
-        if method == "sf" and (cdf or "logsf" in known):
-            return (
-                (lambda *args: 1 - cdf(*args))
-                if cdf
-                else lambda *args: np.exp(known["logsf"](*args))
-            )
-        if method == "cdf" and "logcdf" in known:
-            return lambda *args: np.exp(known["logcdf"](*args))
+        for derived, declared, follows in FOLLOWING:
+            if method == derived and declared in known:
+                f = known[declared]
+                return lambda *args: follows(f, *args)
+        cdf, sf = known.get("cdf"), known.get("sf")
         if method == "logcdf" and cdf:
             return lambda *args: log_of_probability(cdf(*args), sf and sf(*args))
         if method == "logsf" and cdf:
-            whole = sf or self._formula("sf")
-            return lambda *args: log_of_probability(whole(*args), cdf(*args))  # type: ignore[misc]
-        if method == "isf" and ppf:
-            return lambda q, *shapes: ppf(1 - q, *shapes)
+            whole: Any = self._formula("sf")
+            return lambda *args: log_of_probability(whole(*args), cdf(*args))
         return None
 
     def _facts(self, method: str, arguments: list[Any]) -> Facts:
