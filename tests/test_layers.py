@@ -49,17 +49,6 @@ BY_NAME = {
 }
 """Modules that import what they are told by others, or by a table: why."""
 
-LONG_FILES = {
-    "fungrad.core.tracer",
-}
-"""Modules of more than 400 lines, to be parted; none may join them."""
-
-LONG_FUNCTIONS = {
-    "fungrad.transforms.grad._transformed",
-    "fungrad.transforms.vmap.vmap",
-}
-"""Functions of more than 60 lines, to be parted; none may join them."""
-
 
 def modules(root: Path) -> dict[str, Path]:
     """Map the name of every module under root/fungrad to its file."""
@@ -242,15 +231,13 @@ def test_modules_that_import_by_names_of_others_are_known():
 
 def test_files_are_small():
     counts = line_counts(ROOT)
-    assert {module for module, n in counts.items() if n > 400} == LONG_FILES
-    assert max(counts.values()) <= 560
+    assert {module for module, n in counts.items() if n > 400} == set()
     assert statistics.median(counts.values()) < 180
 
 
 def test_functions_are_short():
     counts = function_lengths(ROOT)
-    assert {name for name, n in counts.items() if n > 60} == LONG_FUNCTIONS
-    assert max(counts.values()) <= 90
+    assert {name for name, n in counts.items() if n > 60} == set()
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import NamedTuple
 
+from fungrad.core.recorder import Recorder
 from fungrad.core.state import holding, state_variable
-from fungrad.core.tracer import Recorder, current_trace
+from fungrad.core.tracer import current_trace
 
 
 class NamedAxis(NamedTuple):

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fungrad.core.errors import LeakedTracerError, here
+from fungrad.core.recorder import Recorder
 from fungrad.core.state import holding, state_variable
-from fungrad.core.tracer import Recorder, Tracer, innermost_trace
+from fungrad.core.tracer import Tracer, innermost_trace
 
 new_level = itertools.count(1).__next__
 """Return the level of a new trace. None is used again, so a later trace is always above an earlier one."""

@@ -16,7 +16,8 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import MissingRuleError, Source, describe_source, here
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
-from fungrad.core.tracer import Recorder, Tracer, current_trace
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.core.types import Linear as Linear
 

@@ -33,15 +33,9 @@ from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
 from fungrad.core.pending import run_pending, settle
 from fungrad.core.primitive import Primitive, bind
+from fungrad.core.recorder import Recorder
 from fungrad.core.snapshot import snapshot
-from fungrad.core.tracer import (
-    ARGUMENT,
-    Recorder,
-    Tracer,
-    current_trace,
-    innermost_trace,
-    new_tracer,
-)
+from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, innermost_trace, new_tracer
 from fungrad.core.types import ArrayType
 
 NO_VARIABLES: frozenset[int] = frozenset()
@@ -348,7 +342,7 @@ class Trace(Capturing):
         if type(value) is Tracer and value.owner is self:
             return value
         if self.into is not None and (recorder := self.recorder()) is not self:
-            return recorder.lift(value)
+            return recorder.lift(value)  # type: ignore[no-any-return]
         v = self.capture(value)
         return new_tracer(self, v, self.types[v])
 

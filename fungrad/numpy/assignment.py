@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.errors import here
-from fungrad.core.tracer import ARGUMENT, Recorder, Tracer, current_trace, new_tracer
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.numpy.memory import View, Views
 from fungrad.numpy.steps import put
 from fungrad.numpy.views import is_scalar, same_array

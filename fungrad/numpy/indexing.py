@@ -21,7 +21,8 @@ from fungrad.core.backend import to_host
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
-from fungrad.core.tracer import Recorder, Tracer, innermost_trace, known_value, resolve
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import Tracer, innermost_trace, known_value, resolve
 from fungrad.core.types import ArrayType, Shape, type_of
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer

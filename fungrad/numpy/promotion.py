@@ -14,7 +14,8 @@ import numpy as np
 
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
-from fungrad.core.tracer import Recorder, Tracer, innermost_trace
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.numpy.memory import like
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc, select
@@ -78,12 +79,12 @@ def as_tracer(x: Any) -> Tracer:
     trace = innermost_trace()
     if trace is None:
         raise TypeError(f"no function is being traced, so {x!r} cannot be recorded")
-    return trace.lift(x)
+    return trace.lift(x)  # type: ignore[no-any-return]
 
 
 def as_tracer_of(trace: Recorder, x: Any) -> Tracer:
     """Return `x`, a tracer of any trace or what converts to an array, as a tracer of `trace`."""
-    return trace.lift(strong(x))
+    return trace.lift(strong(x))  # type: ignore[no-any-return]
 
 
 def standin(x: Any) -> np.ndarray[Any, Any]:
@@ -264,7 +265,7 @@ def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -
         x = x.item() if weak else x  # among weak operands a Python number stays one
     elif x.dtype != dtype:
         x = x.astype(dtype)
-    return trace.lift(x)
+    return trace.lift(x)  # type: ignore[no-any-return]
 
 
 def brought_to(
@@ -364,7 +365,7 @@ def _chosen(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> 
     # As of operators, a number is a captured array that takes no memory: one equation less.
     number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc"
     if number and type_.shape and trace.on_host and trace.open:
-        return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))
+        return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))  # type: ignore[no-any-return]
     return brought_to(trace, x, dtype, type_.shape)
 
 

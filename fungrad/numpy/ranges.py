@@ -65,7 +65,7 @@ def _count(length: int, dtype: Any) -> Tracer:
     """Return 0, 1, 2, ... as a tracer of the innermost trace."""
     trace = current_trace.get()
     assert trace is not None  # some argument is a tracer
-    return trace.lift(np.arange(length, dtype=dtype))
+    return trace.lift(np.arange(length, dtype=dtype))  # type: ignore[no-any-return]
 
 
 def _ends(start: Any, stop: Any, least: ArrayType) -> Any:

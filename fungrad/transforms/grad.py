@@ -140,8 +140,8 @@ def _transformed(
             traced = list(leaves)
             for i, x in enumerate(leaves):
                 if all_moving or moving[i]:
-                    value = x if type(x) is np.ndarray else as_operand(x)
-                    traced[i] = trace.new_input(types[i], value)
+                    operand = x if type(x) is np.ndarray else as_operand(x)
+                    traced[i] = trace.new_input(types[i], operand)
             rebuilt = tree.unflatten(structure, traced)
             value = fun(*which.replaced(args, positions, rebuilt), **kwargs)
             results = [value]
@@ -154,9 +154,7 @@ def _transformed(
             outputs = output_variables(trace, results, label)
             in_force = settings.get()
             if in_force.dependence_checked:
-                leaf_of = [i for i, t in enumerate(types) if t.inexact]
-                place = lambda i: argument_place(leaf_of[i], chosen, positions=positions)
-                check_dependence(trace, outputs[:1], range(len(leaf_of)), label, place)
+                _check_dependence(trace, outputs[0], types, chosen, positions, label)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
             gradient = remembered(trace, outputs, kinds[skip], makes[skip])
@@ -167,11 +165,7 @@ def _transformed(
             computed = run_on_values(trace, program)
         gradients = computed[len(outputs) - skip :]
         if not all_moving:
-            moved = iter(gradients)
-            gradients = [
-                next(moved) if moves else np.zeros(np.shape(x), float0)
-                for x, moves in zip(leaves, moving, strict=True)
-            ]
+            gradients = _beside_zeros(gradients, leaves, moving)
         result = tree.unflatten(structure, gradients)
         if has_aux:
             rest = aux.filled(computed[1 - skip : len(outputs) - skip])
@@ -179,6 +173,31 @@ def _transformed(
         return (computed[0], result) if with_value else result
 
     return wrapper
+
+
+def _check_dependence(
+    trace: Trace,
+    output: int,
+    types: Sequence[ArrayType],
+    chosen: tuple[Any, ...],
+    positions: Sequence[int],
+    label: str,
+) -> None:
+    """Raise if the result does not depend on an argument, as the settings ask."""
+    inexact = [i for i, t in enumerate(types) if t.inexact]
+    place = lambda i: argument_place(inexact[i], chosen, positions=positions)
+    check_dependence(trace, [output], range(len(inexact)), label, place)
+
+
+def _beside_zeros(
+    gradients: Sequence[Any], leaves: Sequence[Any], moving: Sequence[bool]
+) -> list[Any]:
+    """Return the gradients by all leaves, given those by the leaves that can move."""
+    moved = iter(gradients)
+    return [
+        next(moved) if moves else np.zeros(np.shape(x), float0)
+        for x, moves in zip(leaves, moving, strict=True)
+    ]
 
 
 def differentiable(

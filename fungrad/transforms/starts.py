@@ -16,8 +16,8 @@ import numpy as np
 
 from fungrad.compile.cache import LRUCache
 from fungrad.core.primitive import Primitive
+from fungrad.core.recorder import Recorder
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Recorder
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.indexing import UpdateSlice

@@ -95,19 +95,9 @@ def vmap(
 
     @transformed(vmap, fun, in_axes, out_axes, axis_name, axis_size)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ValueError(
-                f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
-                "arguments; give one for each (keyword arguments are mapped over axis 0)"
-            )
         leaves, structure = tree.flatten((args, kwargs))
-        axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
-        axes += [0] * (len(leaves) - len(axes))
         types = argument_types(leaves, args, kwargs, label)
-        place = functools.partial(_argument_place, args, kwargs)
-        axes = [
-            _front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))
-        ]
+        axes = _axes_of(types, in_axes, label, args, kwargs)
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
         # As they are now: the function may write to them by another name.
         batches = [
@@ -117,29 +107,17 @@ def vmap(
         ]
         draws = Draws(fun)
         with Trace(label) as trace:
-            traced = list(leaves)
-            for i, (axis, t) in enumerate(zip(axes, types, strict=True)):
-                if axis is None and type(leaves[i]) is np.ndarray:
-                    traced[i] = trace.lift(leaves[i])  # so that it can be indexed by a mapped one
-                elif axis is not None:
-                    shape = t.shape[:axis] + t.shape[axis + 1 :]
-                    layout = without_axis(layout_of(leaves[i]), t.shape, axis)
-                    traced[i] = trace.new_input(t.update(shape=shape), layout=layout)
-                    if not may_move(leaves[i]):
-                        trace.still |= {traced[i].variable}
-            new_args, new_kwargs = tree.unflatten(structure, traced)
+            traced = map(functools.partial(_within, trace), leaves, axes, types)
+            new_args, new_kwargs = tree.unflatten(structure, [*traced])
             with opened(axis_name, size, trace):
                 result = fun(*new_args, **new_kwargs)
             draws.warn(label, mapped=True)
             out_leaves, out_structure = tree.flatten(result)
             outputs = output_variables(trace, out_leaves, label)
             wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
-            targets = tuple(
-                [
-                    _front(a, trace.types[v], label, i, functools.partial(_result_place, result), 1)
-                    for i, (a, v) in enumerate(zip(wanted, outputs, strict=True))
-                ]
-            )
+            place = functools.partial(_result_place, result)
+            placed = enumerate(zip(wanted, outputs, strict=True))
+            targets = tuple([_front(a, trace.types[v], label, i, place, 1) for i, (a, v) in placed])
             sources = tuple([a for a in axes if a is not None])
 
             def build(expr: Expr, done: int) -> Program:
@@ -152,6 +130,37 @@ def vmap(
         return tree.unflatten(out_structure, computed)
 
     return mapped
+
+
+def _axes_of(
+    types: Sequence[ArrayType],
+    in_axes: Any,
+    label: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> list[int | None]:
+    """Return the axis that each leaf of the arguments is mapped over, from the front; None if it is over none."""
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(
+            f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
+            "arguments; give one for each (keyword arguments are mapped over axis 0)"
+        )
+    axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
+    axes += [0] * (len(types) - len(axes))  # of keyword arguments
+    place = functools.partial(_argument_place, args, kwargs)
+    return [_front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))]
+
+
+def _within(trace: Trace, x: Any, axis: int | None, type_: ArrayType) -> Any:
+    """Return what the function gets of a leaf that is mapped over an axis, or over none."""
+    if axis is None:  # an array, so that it can be indexed by a mapped one
+        return trace.lift(x) if type(x) is np.ndarray else x
+    shape = type_.shape[:axis] + type_.shape[axis + 1 :]
+    layout = without_axis(layout_of(x), type_.shape, axis)
+    tracer = trace.new_input(type_.update(shape=shape), layout=layout)
+    if not may_move(x):
+        trace.still |= {tracer.variable}
+    return tracer
 
 
 def _front(

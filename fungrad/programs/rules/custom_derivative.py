@@ -25,7 +25,8 @@ from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.moving import may_move
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
 from fungrad.programs.closing import OfPrograms, Values, record, shared
 from fungrad.programs.pushing import Pushed

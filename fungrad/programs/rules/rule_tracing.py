@@ -22,8 +22,9 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import ConcretizationError, LeakedTracerError, here
 from fungrad.core.moving import may_move
 from fungrad.core.primitive import place_of_use
+from fungrad.core.recorder import Recorder
 from fungrad.core.state import holding, state_variable
-from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.tracer import Tracer
 from fungrad.programs.rules.sites import Results, Site
 from fungrad.transforms.call import name_of
 

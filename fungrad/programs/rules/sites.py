@@ -14,7 +14,8 @@ from fungrad.core import tree
 from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
 from fungrad.core.nesting import trace_of
-from fungrad.core.tracer import Recorder, Tracer
+from fungrad.core.recorder import Recorder
+from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_type, type_of
 from fungrad.programs.closing import Closure, close

@@ -1,0 +1,90 @@
+"""What tracers, and the functions that are applied to them, ask of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+
+from fungrad.core.errors import Source
+from fungrad.core.types import ArrayType
+
+if TYPE_CHECKING:
+    from fungrad.core.turns import Turn
+
+
+class Recorder(Protocol):
+    """What is asked of a trace by its tracers, and by the functions that are applied to them.
+
+    The trace itself (`core/trace.py`) stands above primitives, and these above tracers; so of the primitives that
+    it records nothing is known here.
+    """
+
+    label: str
+    level: int
+    open: bool
+    outer: Recorder | None
+    into: Recorder | None
+    bake: bool
+    rewriting: bool
+    staged: bool
+    order: int
+    depends_on: int
+    values: dict[int, Any] | None
+    types: list[ArrayType]
+    inputs: list[int]
+    captures: dict[int, Any]
+    constants: dict[int, Any]
+    sizes: Mapping[int, int]
+    source: Source | None
+    on_host: bool
+    layouts: Mapping[int, tuple[int, ...] | Literal["C"] | None]
+    reshaped: bool
+    assigned: bool
+
+    @property
+    def turn(self) -> Turn:
+        """The context in which a thread has its turn to record."""
+
+    def close(self) -> None:
+        """Record no more."""
+
+    def recorder(self) -> Recorder:
+        """Return the trace that records what is computed here: this one, or an open branch."""
+
+    def record(self, primitive: Any, operands: Sequence[Any], source: Source | None = None) -> Any:
+        """Append the equation that applies a primitive and return the tracers of its results."""
+
+    def extend(
+        self, primitive: Any, inputs: tuple[int, ...], out_types: tuple[ArrayType, ...]
+    ) -> Any:
+        """Append the equation that applies a primitive of one result to variables of this trace, where `into` is None."""
+
+    def lift(self, value: Any) -> Any:
+        """Return `value` as a tracer of this trace, or of the branch that records instead."""
+
+    def capture(self, value: Any) -> int:
+        """Return the variable that stands for `value`, an array or a tracer of another trace."""
+
+    def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Any:
+        """Return a new input of `type_` whose elements all are `value`, a 0-d array."""
+
+    def evaluate(self) -> None:
+        """Run the equations that are pending; values must be known."""
+
+    def settle(self, called_with: int) -> None:
+        """Take the first operands of the equation recorded last for its results: nothing is computed."""
+
+    def constant(self, variable: int) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None."""
+
+    def moves(self, variable: int, by_this: bool = False) -> bool:
+        """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
+
+    def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]:
+        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+
+    def origin(self, variable: int) -> str:
+        """Say where a variable was made."""
+
+    def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
+        """Raise the error for the use of a tracer of this trace after it was closed."""
