@@ -17,7 +17,7 @@ from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace, rebind, record_expr
-from fungrad.core.tracer import current_trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full, zeros_like
 
@@ -72,7 +72,11 @@ def push_forward(
         if not primitive.pushes:
             t_out = tangents_of(primitive, ts, results, ins)
         for v, t in zip(outputs, t_out, strict=True):
-            moving[v] = t
+            # What is linear in tangents and made of none is zero, whatever a user's rule has computed it by.
+            apart = tangent_trace is not None and (
+                type(t) is not Tracer or t.owner is not tangent_trace
+            )
+            moving[v] = None if apart else t
     return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]
 
 

@@ -642,3 +642,27 @@ def test_a_rule_that_asks_for_values_and_closes_over_what_is_traced(transform):
 
     with pytest.raises(fg.ConcretizationError, match="Make them residuals"):
         transform(h)(2.0)
+
+
+def test_a_tangent_that_does_not_depend_on_tangents_is_zero():
+    """A rule may compute zeros; what follows is not differentiated by them, in one mode or the other."""
+
+    @fg.custom_jvp
+    def constant(x):
+        return fnp.zeros_like(x)
+
+    @constant.defjvp
+    def _(primals, tangents):
+        return fnp.zeros_like(primals[0]), np.zeros_like(primals[0])
+
+    @fg.custom_vjp
+    def scaled(x):
+        return 1.5 * x
+
+    scaled.defvjp(lambda x: (1.5 * x, None), lambda _, ct: (1.5 * ct,))
+    x = np.array([1.0, 2.0])
+    f = lambda x: scaled(constant(x))
+    for g in (f, fg.jit(f)):
+        _, pull = fg.vjp(g, x)
+        np.testing.assert_array_equal(pull(np.ones(2))[0], [0, 0])
+        np.testing.assert_array_equal(fg.grad(lambda x, g=g: fnp.sum(g(x)))(x), [0, 0])

@@ -30,7 +30,7 @@ CALLS = {
     "value_and_grad": (fg.value_and_grad(loss), 34, 12),
     "jvp": (lambda x: fg.jvp(loss, (x,), (x,)), 59, 16),
     "vjp": (lambda x: fg.vjp(loss, x)[1](1.0), 74, 17),
-    "vmap": (fg.vmap(sines), 72, 21),
+    "vmap": (fg.vmap(sines), 74, 21),
     "jit": (fg.jit(loss), 4, 4),
 }
 """Functions, and how many calls and files the third call of each may take."""
