@@ -71,7 +71,7 @@ class Cond(Pushing):
         given = [tangents[1 + i] for i in moving]
         n = len(self.branches[0].expr.outputs)
         if known is not None and self.effect:
-            return known[:n], self._from_saved(known, operands, tangents, alive)
+            return known[:n], self._from_saved(known, which, operands, tangents, alive)
         if known is not None:
             derivatives = tuple([derivative(branch, moving, alive) for branch in self.branches])
             return known, shared(Cond, derivatives)(which, *operands, *given)
@@ -92,11 +92,10 @@ class Cond(Pushing):
         return _split(self.branches, moving, alive), moving, alive
 
     def _from_saved(
-        self, known: Values, operands: Values, tangents: Values, alive: Sequence[int]
+        self, known: Values, which: Any, operands: Values, tangents: Values, alive: Sequence[int]
     ) -> list[Any]:
         """Return the tangents of the results in `alive` from what `saving` has given."""
         (_, linear, kept), moving, of_all = self._split_by_all
-        which, *operands = operands
         n = len(self.branches[0].expr.outputs)
         types = self.branches[0].expr.input_types
         residuals = [*known[n:], *[operands[i] for i in kept]]
