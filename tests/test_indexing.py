@@ -756,3 +756,12 @@ def test_floats_added_to_integers_are_rounded_once():
     x = np.array([-1, 0, -1])
     assert fg.at(x)[[0, 0, 1]].add(0.6).tolist() == [0, 0, -1]
     assert fg.jit(lambda y: fg.at(x)[[0, 0, 1]].add(y))(0.6).tolist() == [0, 0, -1]
+
+
+def test_a_mask_without_elements_is_not_taken_for_integers():
+    array, mask = np.arange(6.0).reshape(2, 3), np.zeros((0, 3), bool)
+    with pytest.raises(fg.ConcretizationError, match=r"fungrad\.at\(array\)\[mask\]\.get\(\)"):
+        fg.vmap(lambda m: array[m])(np.stack([mask, mask]))
+    with pytest.raises(fg.ConcretizationError, match=r"fungrad\.at\(array\)\[mask\]\.get\(\)"):
+        fg.grad(lambda x: (array[np.ones((0, 3)) * x > 0] * x).sum())(1.0)
+    assert fg.vmap(lambda m: fg.at(array)[m].get())(np.stack([mask, mask])).shape == (2, 0)

@@ -131,6 +131,14 @@ def at_store(frame: FrameType) -> bool:
     return operation_at(frame) in ("STORE_SUBSCR", "STORE_SLICE", "STORE_ATTR")
 
 
+def at_index(frame: FrameType) -> bool:
+    """Whether ``array[i]``, read or written, is what runs in `frame`."""
+    operation = operation_at(frame)
+    if operation == "BINARY_OP":  # of Python 3.14
+        return _written_operator(frame) == "[]"
+    return operation in ("BINARY_SUBSCR", "STORE_SUBSCR")
+
+
 def operation_at(frame: FrameType) -> str:
     """Return the name of the instruction that runs in `frame`."""
     import dis
@@ -143,13 +151,17 @@ def operation_at(frame: FrameType) -> str:
 
 def operator_in(frame: FrameType) -> str:
     """Return the name of NumPy's function for the operator that runs in `frame`, if one of arithmetic does."""
-    import dis
-
     if operation_at(frame) != "BINARY_OP":
         return ""
+    return _OPERATORS.get(_written_operator(frame).removesuffix("="), "")
+
+
+def _written_operator(frame: FrameType) -> str:
+    """Return the operator of the instruction that runs in `frame`, a `BINARY_OP`."""
+    import dis
+
     offset = offset_in(frame)
-    sign = next(x.argrepr for x in dis.get_instructions(frame.f_code) if x.offset == offset)
-    return _OPERATORS.get(sign.removesuffix("="), "")
+    return next(x.argrepr for x in dis.get_instructions(frame.f_code) if x.offset == offset)
 
 
 _OPERATORS = {

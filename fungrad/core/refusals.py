@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import LostDerivativeError, here
+from fungrad.core.errors import ConcretizationError, LostDerivativeError, here
 from fungrad.core.frames import (
+    at_index,
     at_store,
     called_in,
     innermost_frame,
@@ -142,6 +143,16 @@ def check_no_method(type_: ArrayType) -> None:
     instead = instead_of_draw(*called) or instead_of_method(*called)
     if instead is not None:
         raise LostDerivativeError(f"at {here()}\n{instead}")
+
+
+def check_no_empty_mask(type_: ArrayType) -> None:
+    """Raise if a mask of that type, which has no elements, indexes an array of NumPy: it would be taken for integers."""
+    frame = innermost_frame()
+    if frame is not None and at_index(frame):
+        raise ConcretizationError(
+            f"at {here()}\nan array of NumPy is indexed by a traced mask of type {type_}. NumPy takes what is no array of "
+            "its own and has no elements for integers: write fungrad.at(array)[mask].get()."
+        )
 
 
 def check_not_assigned(type_: ArrayType) -> None:

@@ -199,6 +199,8 @@ class Tracer:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
         if not self._has_derivative:
+            if self.type.dtype.kind == "b" and 0 in self.type.shape:
+                refusals.check_no_empty_mask(self.type)
             value = self._number("NumPy (to index an array, say)", refusals.TAKE)
             return np.array(value, dtype)  # never the trace's own
         refusals.check_not_assigned(self.type)

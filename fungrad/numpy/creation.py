@@ -146,6 +146,8 @@ def _full(shape: Any, value: Any, dtype: Any) -> Any:
     """Return an array of `shape` filled with a number, an array or a tracer."""
     lengths = as_shape(shape)
     if type(value) is not Tracer and not has_axes(value) and dtype is not None:
+        if isinstance(value, (float, np.floating)) and np.dtype(dtype).kind in "iu":
+            value = np.full((), value, dtype)[()]  # cut off, as it would be in an array
         return shaping.full(ArrayType(lengths, np.dtype(dtype)), value)
     filling = _converted(value, dtype)
     try:

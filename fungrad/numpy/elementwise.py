@@ -192,7 +192,7 @@ def imag(val: Any) -> Any:
     x = as_tracer(val)
     if x.dtype.kind == "c":
         return e.imag(x)
-    return zeros_like(x) if is_scalar(x) else read_only(copied(x, zeros_like(x), None))
+    return zeros_like(x) if is_scalar(x) else read_only(copied(x, zeros_like(x), "A"))
 
 
 @implements(np.angle)

@@ -201,7 +201,7 @@ def _with_options(ufunc: np.ufunc, rule: Function) -> Function:
             operands, out = operands[:nin], operands[nin:]
         where = True if where is None else where
         targets = _targets(name, nout, out)
-        if where is not True and None in targets:
+        if where is not True and any(target is None for target in targets):
             raise TypeError(
                 f"at {here()}\n{name}: with `where`, elements that are left out keep what `out` holds, so give "
                 f"`out` too; or write fungrad.numpy.where(mask, fungrad.numpy.{name}(...), other)"

@@ -117,7 +117,7 @@ class DynamicUpdateSlice(Primitive):
         return x.update(weak=x.weak and updates.weak)
 
     def impl(self, xp: Any, x: Any, updates: Any, *starts: Any) -> Any:
-        out = xp.array(x)
+        out = xp.array(x, order="C")
         if self.kind == "set":
             out[_index(self, starts)] = updates
         else:

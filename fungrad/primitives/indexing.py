@@ -110,7 +110,7 @@ class Scatter(Primitive):
             x, updates, *indices = map(xp.asarray, (x, updates, *indices))  # type: ignore[assignment]
         ufunc = getattr(xp, UFUNCS[self.kind] or "", None)
         if self.unique or math.prod(np.shape(indices[0])) <= 1:
-            out, index = xp.array(x), tuple(indices)
+            out, index = xp.array(x, order="C"), tuple(indices)
             out[index] = ufunc(out[index], updates) if ufunc else updates
             return out
         out = xp.array(x, order="C")
@@ -232,7 +232,7 @@ class UpdateSlice(Primitive):
         return Slice(self.start, self.stop, self.step, self.dropped)
 
     def impl(self, xp: Any, x: Any, updates: Any) -> Any:
-        out, index = xp.array(x), self._slice.index
+        out, index = xp.array(x, order="C"), self._slice.index
         if self.kind == "set":
             out[index] = updates
         else:

@@ -128,7 +128,7 @@ def _backward(
     place, last = in_derivative(None, backward=True), None  # of the step before: often the same
     for (primitive, inputs, outputs), source, derivative in reversed(steps):
         given = [cts[v] for v in outputs]
-        if given.count(None) == len(given):
+        if all(ct is None for ct in given):  # an array is compared element by element
             continue
         for v in outputs:
             cts[v] = None

@@ -666,3 +666,15 @@ def test_a_tangent_that_does_not_depend_on_tangents_is_zero():
         _, pull = fg.vjp(g, x)
         np.testing.assert_array_equal(pull(np.ones(2))[0], [0, 0])
         np.testing.assert_array_equal(fg.grad(lambda x, g=g: fnp.sum(g(x)))(x), [0, 0])
+
+
+def test_a_cotangent_may_be_an_array():
+    c = np.array([0.1, 0.2, 0.3])
+    f = lambda x: fnp.sin(c)
+    g = fg.custom_vjp(f)
+    g.defvjp(lambda x: (f(x), fg.vjp(f, x)[1]), lambda pull, ct: pull(ct))
+    h = fg.jit(lambda x: fg.vmap(g)(fnp.stack([x, x])))
+    for _ in range(3):
+        np.testing.assert_array_equal(
+            fg.grad(lambda x: h(x).sum())(np.ones((2, 2))), np.zeros((2, 2))
+        )

@@ -93,7 +93,7 @@ BLOCKS = [
 BUFFERS = """
 {b0} = numpy.zeros({size}); {b0} = numpy.ones({size}); {b0} = {B}[:]; {b0} = {B}[::2]; {b0} = {B}.reshape(-1, 1); {b0} = {B}.reshape(-1)[1:]
 {B}[...] += 1; {B}[:] = 2; {B}[0] = 3; inc({B}, 0.5); numpy.add({B}, 1, out={B}); {B}.fill(0.25); {B}[1:] *= 0.5; {B} [:2] = 0.1
-{v} = {B} * {x}; {v} = {B}.sum() * {f}; {v} = np.sum({B} * {x}); {v} = {B}[:3] + {x}; {v} = np.sin({B}) * {x}; {v} = {B}.reshape(-1)[:2] * {f}.sum()
+{v} = {B} * {x}; {v} = {B}.sum() * {f}; {v} = np.sum({B} * {x}); {v} = {B}[:3] + {x}; {v} = np.sin({B}) * {x}; {v} = {B}.reshape(-1)[:2] * {f}.sum()  # rounding
 {v} = ({f}.sum() * {B}).sum(); {v} = np.where({B} > 0, {x}, {B}); {v} = {B} @ ({B} * {x}); {v} = {B}[..., :1] - {x}; {v} = {B}.mean() + {f}
 numpy.multiply({B}, 0.5, {B}); numpy.copyto({B}, 0.3); {B}.sort(); {v} = np.dot({B}, {B}) * {x}; {v} = np.maximum({B}, {x})
 """.replace("\n", ";")

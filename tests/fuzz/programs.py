@@ -231,7 +231,7 @@ def by_map(w: Writer) -> str:
     how = w.rng.choice(
         [
             f"lax.map(lambda r: {body(w, b, 'r', o)}, {t})",
-            f"vmap(lambda r: {body(w, b, 'r', o)})({t})",
+            f"vmap(lambda r: {body(w, b, 'r', o)})({t})  # rounding",
         ]
     )
     return f"{w.fresh()} = {how}"

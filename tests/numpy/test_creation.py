@@ -35,6 +35,7 @@ CASES = [
     Case("full", (2, S), {"dtype": float}),
     Case("full", ((3, 4), V)),
     Case("full_like", (F, 2)),
+    Case("full_like", (I, -1.25)),
     Case("full_like", (I, X)),
     Case("full_like", (B, V), {"shape": (2, 4)}),
     Case("zeros_like", (A,)),

@@ -245,3 +245,27 @@ def test_what_may_be_a_view_can_be_read_and_forgotten():
     expected = program(ARRAYS["C"])
     np.testing.assert_array_equal(fg.jit(program)(ARRAYS["C"]), expected)
     np.testing.assert_array_equal(fg.vjp(program, ARRAYS["C"])[0], expected)
+
+
+def test_a_compiled_copy_lies_in_c_order_as_numpys_does():
+    def f(u):
+        u = u.copy()
+        z = u[:1]
+        z *= -1.5
+        return u
+
+    turned = np.ones((2, 3)).T * 2
+    assert turned.flags.f_contiguous
+    assert fg.jit(f)(turned).flags.c_contiguous
+    assert fg.jit(lambda x: fg.at(x)[0].set(1.0))(turned).flags.c_contiguous
+    assert fg.jit(lambda x, i: fg.at(x)[i].set(1.0))(turned, np.int64(1)).flags.c_contiguous
+
+
+def test_the_imaginary_part_of_real_numbers_lies_as_numpys_does():
+    def f(x):
+        v = x.diagonal().imag.T.ravel()  # a copy: one may write to it
+        v[-2:] += 1
+        return v
+
+    x = np.arange(12.0).reshape(2, 2, 3)
+    np.testing.assert_array_equal(fg.jit(f)(x), f(x))
