@@ -45,21 +45,20 @@ def _run_plain(trace: Recording) -> None:
     """Do what `run_pending` does, as far as nothing but NumPy's functions is to be run: in half the time."""
     values = trace.values
     assert values is not None
-    given = [*trace.captures.values(), *map(values.__getitem__, trace.inputs)]
-    if Tracer in map(type, given) or not on_host(given):
-        return
     while (number := len(trace.known)) < len(trace.equations):
         primitive, inputs, outputs = trace.equations[number]
         source = trace.sources[number]
-        if source is None or not _computes(primitive):
-            return
         operands = [values[v] for v in inputs]
+        if source is None or not _is_plain(primitive, operands):
+            return
         if not isinstance(primitive, Calling):
             known = results = _run(primitive, operands, source)
             count = 1
         else:
             program = primitive.callee
             if not all(_computes(e.primitive) for e in program.equations):
+                return
+            if not on_host([*program.constants.values()]):
                 return
             known, results = _run_program(program, operands, source)
             count = len(program.equations)

@@ -12,6 +12,8 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.emit import pieces
+from fungrad.core import pending
+from fungrad.core.backend import on_host
 from fungrad.transforms.call import programs
 from tests.stepping import step_through, traced
 
@@ -130,3 +132,21 @@ def test_twice_the_equations_are_twice_the_work_in_pieces(monkeypatch, f, jitted
     monkeypatch.setattr(pieces, "PIECE", 5)
     around = fg.jit if jitted else lambda g: g
     check_linear(lambda n: (g := around(fg.grad(lambda x: f(x, n)))) and (lambda: g(2.0)))
+
+
+def test_a_value_that_is_asked_for_costs_no_look_at_all_the_others(monkeypatch):
+    """Such looks are NumPy's and Python's own loops, which are no instructions."""
+    looked_at = []
+    monkeypatch.setattr(
+        pending, "on_host", lambda arrays: looked_at.append(len(arrays)) or on_host(arrays)
+    )
+
+    def positive(xs):
+        return total([x for x in xs if x > 0])
+
+    def cost(n):
+        looked_at.clear()
+        fg.grad(positive)(numbers(n))
+        return sum(looked_at)
+
+    assert 0 < cost(200) <= 2.1 * cost(100)
