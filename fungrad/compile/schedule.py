@@ -165,7 +165,11 @@ class _Scheduler:
         primitive, inputs, outputs = equation
         operands = self._operands(equation, source)
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
-        if free is not None and _has_into(primitive, self.register[free], operands):
+        if (
+            free is not None
+            and not _rounds_in_place(self.types[free])
+            and _has_into(primitive, self.register[free], operands)
+        ):
             into = self.register[outputs[0]] = self.register.pop(free)
             self.steps.append(Into(primitive, operands, into, source))
             return
@@ -315,6 +319,11 @@ class _Scheduler:
         if position not in self.borrowed:
             self.returned.add(root)
         return Result(self.register[v], shared and not borrowed)
+
+
+def _rounds_in_place(type_: ArrayType) -> bool:
+    """Whether NumPy multiplies otherwise into an operand: of one complex number without its fused multiply-add."""
+    return type_.dtype.kind == "c" and type_.size == 1
 
 
 def _has_into(primitive: Primitive, register: int, operands: Sequence[Operand]) -> bool:

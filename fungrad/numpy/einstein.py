@@ -22,7 +22,7 @@ from fungrad.numpy.shape import reshaped
 from fungrad.numpy.views import view_of
 from fungrad.primitives.contraction import contract
 from fungrad.primitives.elementwise import mul
-from fungrad.primitives.shaping import ReduceSum, permuted
+from fungrad.primitives.shaping import Broadcast, ReduceSum, permuted
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -244,6 +244,9 @@ def _path(
 
 def _run(plan: Plan, xs: list[Any]) -> Any:
     arrays = [_prepared(x, term, plan) for x, term in zip(xs, plan.terms, strict=True)]
+    for x, labels in arrays:
+        if any(plan.sizes[i] == 0 and i not in plan.output for i in labels):
+            return _sum_of_nothing(x, labels, plan)
     for step in plan.path:
         chosen = [arrays[i] for i in step]
         arrays = [y for i, y in enumerate(arrays) if i not in step]
@@ -256,6 +259,15 @@ def _run(plan: Plan, xs: list[Any]) -> Any:
     ((x, labels),) = arrays
     x, labels = _summed(x, labels, {*plan.output})
     return permuted(x, tuple([labels.index(i) for i in plan.output]))
+
+
+def _sum_of_nothing(x: Any, labels: Labels, plan: Plan) -> Any:
+    """Return zeros, given an operand that is summed over an empty axis: with no product, not even infinity matters."""
+    x, labels = _summed(x, labels, {*plan.output})
+    x = permuted(x, tuple([labels.index(i) for i in plan.output if i in labels]))
+    shape = tuple([plan.sizes[i] for i in plan.output])
+    new = tuple([k for k, i in enumerate(plan.output) if i not in labels])
+    return Broadcast(shape, new)(x) if new else x
 
 
 def _prepared(x: Any, labels: Labels, plan: Plan) -> tuple[Any, Labels]:

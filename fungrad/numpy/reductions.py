@@ -135,7 +135,7 @@ def reduce(
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:
         result = primitive(x)
-    elif identity is None and 0 in [shape[i] for i in axes]:
+    elif 0 in [shape[i] for i in axes]:  # as it is, even if it is -0.0
         result = broadcast_to(initial, tuple([n for i, n in enumerate(shape) if i not in axes]))
     else:
         result = apply(REDUCTIONS[ufunc].combine, (initial, primitive(x)))

@@ -60,16 +60,16 @@ np.copyto({w}, {b}); np.copyto({w}, {x}, where={w} > 0); np.cumsum({w}, axis=0, 
 np.put_along_axis({w}, np.argmax({w}, axis=-1, keepdims=True), {x}, axis=-1); swap({w}, 0, -1); swap({w}, 0, {k}); inc({w}, {x})
 inc({w}[{k}:], {x}); inc({w}[{i}, ...], {x}); scale({w}.T, {x}); scale({w}.reshape(-1), 0.5); assign({w}[{i}:], {x}); assign({w}, {b})
 assign({w}[{k}, ...], {x}); {w}[[0, 1]] = {w}[[1, 0]]; {w}.real = {x}; {w}.imag = {x}; {w}.imag += {x}; {w}.real *= 2; {w}.flat = {x}
-{w}.T[...] = {b}; {w} **= 2; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})
-{w}.sum(axis=0, out={w2}); np.matmul({m}, {m2}, out={m3}) if '{m3}'[0] == 'v' else None; np.take({w}, [0, 1], axis=0, out={w2})
+{w}.T[...] = {b}; {w} **= 2; np.clip({w}, -0.5, 0.7, out={w}); {w}.clip(-0.5, 0.7, out={w}); np.sum({w}, axis=0, out={w2})  # rounding
+{w}.sum(axis=0, out={w2})  # rounding; np.matmul({m}, {m2}, out={m3}) if '{m3}'[0] == 'v' else None; np.take({w}, [0, 1], axis=0, out={w2})
 np.maximum({w}, {x}, {w}); np.negative({w}, {w}); {w}[..., 0] = {x}
 {w}[{i}, {k}] = {x}; {w}[{i}, {k}] += {x}; {w}[:, {k}] *= {x}; {w}[{k}, ..., None] += {x}; {w}[:, [0, -1]] = {x}; {w}[::-1] -= {b}
 {w}[:1, ...] *= {x}; np.nan_to_num({w}, copy=False); {w}[{n}] = {x}; {w}[np.argmax({w})] = {x}; np.dot({w}, {w2}, out={c}) if '{c}'[0] == 'v' else None
 {w}[1:] = {w}[:-1]; {w}[:-1] += {w}[1:]; {w}[::2], {w}[1::2] = {w}[1::2].copy(), {w}[::2].copy(); np.logaddexp({w}, {x}, out={w})
 {w} //= 0.5; {w} %= 0.7; {w}[{k}][...] = {x}; {w}[{i}:][0] = {x}; {w}[{i}:][0, ...] += {x}; {w}.reshape(-1)[{k}] = {x}; {w}[:, {k}][{i}] = {x}
-{w}[t] += {x}; {w}[t] = {x}; {w}[t][{k}] = {x}; {w}[t, ...] *= {x}; {w}[..., t] -= {x}; np.add({w}, {x}, out={w}[{i}, ...]); np.sum({b}, out={w})
+{w}[t] += {x}; {w}[t] = {x}; {w}[t][{k}] = {x}; {w}[t, ...] *= {x}; {w}[..., t] -= {x}; np.add({w}, {x}, out={w}[{i}, ...]); np.sum({b}, out={w})  # rounding
 np.add.at({w}, t, {x}); {w}[[t, {k}]] = {x}; inc({w}[t, ...], {x}); {w}.sort(axis=-1); {w}[::2] *= {x}
-np.add({w}, {w2}, {w}[...]); np.add.accumulate({w}, out={w}); np.subtract(1.0, {w}, out={w}); {w}.cumprod(axis=0, out={w}); {w}.mean(0, out={w2})
+np.add({w}, {w2}, {w}[...]); np.add.accumulate({w}, out={w}); np.subtract(1.0, {w}, out={w}); {w}.cumprod(axis=0, out={w}); {w}.mean(0, out={w2})  # rounding
 """.replace("\n", ";")
 BLOCKS = [
     "for row in {w}:\n    row *= {x}",
@@ -94,7 +94,7 @@ BUFFERS = """
 {b0} = numpy.zeros({size}); {b0} = numpy.ones({size}); {b0} = {B}[:]; {b0} = {B}[::2]; {b0} = {B}.reshape(-1, 1); {b0} = {B}.reshape(-1)[1:]
 {B}[...] += 1; {B}[:] = 2; {B}[0] = 3; inc({B}, 0.5); numpy.add({B}, 1, out={B}); {B}.fill(0.25); {B}[1:] *= 0.5; {B} [:2] = 0.1
 {v} = {B} * {x}; {v} = {B}.sum() * {f}; {v} = np.sum({B} * {x}); {v} = {B}[:3] + {x}; {v} = np.sin({B}) * {x}; {v} = {B}.reshape(-1)[:2] * {f}.sum()  # rounding
-{v} = ({f}.sum() * {B}).sum(); {v} = np.where({B} > 0, {x}, {B}); {v} = {B} @ ({B} * {x}); {v} = {B}[..., :1] - {x}; {v} = {B}.mean() + {f}
+{v} = ({f}.sum() * {B}).sum()  # rounding; {v} = np.where({B} > 0, {x}, {B}); {v} = {B} @ ({B} * {x}); {v} = {B}[..., :1] - {x}; {v} = {B}.mean() + {f}
 numpy.multiply({B}, 0.5, {B}); numpy.copyto({B}, 0.3); {B}.sort(); {v} = np.dot({B}, {B}) * {x}; {v} = np.maximum({B}, {x})
 """.replace("\n", ";")
 

@@ -30,7 +30,12 @@ def _row(xs: Any, i: int) -> Any:
 
 
 def _stacked(ys: list[Any]) -> Any:
-    return fg.tree.map(lambda *rows: np.stack(rows), *ys)
+    return fg.tree.map(lambda *rows: np.ascontiguousarray(np.stack(rows)), *ys)
+
+
+def _own(carry: Any) -> Any:
+    """Return the last carry, whose arrays are the loop's own and lie in C order."""
+    return fg.tree.map(lambda x: np.array(x, order="C")[()], carry)
 
 
 def scan(f: Any, init: Any, xs: Any, reverse: bool = False) -> Any:
@@ -41,14 +46,14 @@ def scan(f: Any, init: Any, xs: Any, reverse: bool = False) -> Any:
     for i in reversed(range(n)) if reverse else range(n):
         new, ys[i] = f(carry, _row(xs, i))
         carry = _same_types(new, carry)
-    return carry, _stacked(ys)
+    return _own(carry), _stacked(ys)
 
 
 def fori_loop(lower: int, upper: int, f: Any, val: Any) -> Any:
     _same_types(f(np.int64(lower), val), val)
     for i in range(lower, upper):
         val = _same_types(f(np.int64(i), val), val)
-    return val
+    return _own(val)
 
 
 def while_loop(cond: Any, f: Any, val: Any) -> Any:
@@ -59,7 +64,7 @@ def while_loop(cond: Any, f: Any, val: Any) -> Any:
         steps += 1
         if steps > 20:
             raise ValueError("too many steps")
-    return val
+    return _own(val)
 
 
 def cond(flag: Any, f: Any, g: Any, *operands: Any) -> Any:
@@ -100,7 +105,12 @@ def _changed(x: Any, i: Any, y: Any, how: str) -> Any:
     if how == "set":
         x[i] = y
     else:
-        np.add.at(x, i, np.broadcast_to(y, x[i].shape).astype(x.dtype))
+        wide = np.result_type(x, y)
+        if np.can_cast(wide, x.dtype, "same_kind"):
+            wide = x.dtype
+        total = x.astype(wide)  # as of integers and 0.5: rounded once, at the end
+        np.add.at(total, i, np.broadcast_to(y, x[i].shape).astype(wide))
+        x = total.astype(x.dtype)
     return x
 
 

@@ -135,6 +135,58 @@ def test_what_numpy_cannot_run_is_no_program():
     assert programs.check(program) is None
 
 
+X = "x0 = draw(269, (2, 3), 'f8')"
+FOUND = {
+    "a sum of no products has no sign": (
+        programs,
+        (X, "x1 = draw(270, (2, 1), 'f2')", "x2 = draw(277, (0,), 'f8')"),
+        ("v1 = np.signbit(np.einsum('...i,...i->...', x2, x1))[:, None] * x0",),
+        "vmap",
+    ),
+    "interp rounds as NumPy does": (
+        programs,
+        ("x0 = draw(241, (2, 1), 'f8')",),
+        (
+            "v1 = x0 / (1.5 + x0 * x0)",
+            "v2 = np.interp(0.1, np.sort(v1.ravel()), v1.ravel())",
+            "v3 = lax.cond(v2 > 0.1, lambda x: x * 2, lambda x: -x, x0)",
+        ),
+        "vjp_of_vmap",
+    ),
+    "integers are added to in the dtype of both": (
+        programs,
+        ("x0 = draw(225, (3,), 'f8')", "x1 = draw(224, (1, 3), 'u1')"),
+        ("v1 = add_at(x1, -1, x0) * x0",),
+        "jit",
+    ),
+    "one product of complex numbers in place": (
+        programs,
+        ("x0 = draw(754, (1,), 'f8')", "x1 = draw(755, (1,), 'c8')"),
+        ("v1 = np.divide(x0, x1 * np.conj(x1) + 1)",),
+        "jit",
+    ),
+    "the carry of a loop lies in C order": (
+        in_place,
+        (X,),
+        (
+            "def g(c, r):\n    return c, c[0]\nv1, v2 = lax.scan(g, x0.T, x0)",
+            "v1.reshape(-1)[0] = 2",
+        ),
+        "linearize",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_campaigns_have_found_before(name):
+    campaign, arguments, lines, way = FOUND[name]
+    last = [*language.assigned(lines)][-1] if campaign is programs else "v1"
+    program = language.Program(arguments, (), lines, (last,), ways=(way,))
+    oracle.case_of(program)  # NumPy can run it
+    found = campaign.check(program)
+    assert found is None, found
+
+
 @pytest.mark.parametrize(
     ("line", "kind"),
     [

@@ -8,6 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.core import tree
 from fungrad.core.layout import fake, layout_of
 from fungrad.core.tracer import Tracer
@@ -269,3 +270,29 @@ def test_the_imaginary_part_of_real_numbers_lies_as_numpys_does():
 
     x = np.arange(12.0).reshape(2, 2, 3)
     np.testing.assert_array_equal(fg.jit(f)(x), f(x))
+
+
+LOOPS = {
+    "scan, its last carry": lambda v: lax.scan(lambda c, r: (c + 1, r), v, v)[0],
+    "scan, a carry handed on": lambda v: lax.scan(lambda c, r: (c, r), v, v)[0],
+    "scan, rows": lambda v: lax.scan(lambda c, r: (c, r * 2), v, v)[1],
+    "scan, stacked carries": lambda v: lax.scan(lambda c, r: (c, c), v, v)[1],
+    "scan, stacked results": lambda v: lax.scan(lambda c, r: (c, np.sin(c)), v, v)[1],
+    "map": lambda v: lax.map(lambda r: v, v),
+    "fori_loop": lambda v: lax.fori_loop(0, 2, lambda i, c: c * 2, v),
+    "while_loop": lambda v: lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 2, v),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_loops_give_lies_in_c_order_traced_or_not(name):
+    def f(x):
+        y = LOOPS[name](np.sin(x.T))
+        y.reshape(-1)[1] = 99.0
+        return y
+
+    x = np.arange(6.0).reshape(2, 3)
+    expected = f(x)
+    assert expected.reshape(-1)[1] == 99
+    for way in (WAYS["vjp"], WAYS["jit"]):
+        np.testing.assert_array_equal(way(f, x), expected)

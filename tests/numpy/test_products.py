@@ -1,5 +1,7 @@
 """Products: against NumPy, and what they are recorded as."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -234,6 +236,44 @@ EINSUM = [
 @pytest.mark.parametrize("args", EINSUM, ids=lambda args: args[0])
 def test_einsum(args):
     Case("einsum", args).check()
+
+
+NOTHING = np.empty(0)
+HARD = np.array([-1.0, np.inf, -np.inf, np.nan, -0.0])
+NO_PRODUCTS = [
+    ("i,j->j", (NOTHING, HARD)),
+    ("j,i->j", (HARD, NOTHING)),
+    ("i,j->", (NOTHING, HARD)),
+    ("ij,j->j", (np.empty((0, 5)), HARD)),
+    ("...i,...i->...", (NOTHING, HARD[:, None])),
+    ("i,j,k->k", (NOTHING, HARD, HARD)),
+    ("j,k,ij->kj", (HARD, HARD, np.empty((0, 5)))),
+    ("ij,jk,k->k", (np.empty((3, 0)), np.empty((0, 5)), HARD)),
+    ("ij,kl->jlk", (np.empty((0, 2)), HARD[:, None])),
+]
+
+
+@pytest.mark.parametrize(("subscripts", "arrays"), NO_PRODUCTS)
+def test_einsum_over_an_empty_axis_is_a_sum_of_no_products(subscripts, arrays):
+    """Zero, without a sign, whatever the other operands hold."""
+
+    def f(*xs):
+        return fnp.einsum(subscripts, *xs)
+
+    expected = np.einsum(subscripts, *arrays)
+    assert not expected.any()
+    assert not np.signbit(expected).any()
+    traced = [fg.jit(f)(*arrays), fg.vjp(f, *arrays)[0], fg.jvp(f, arrays, arrays)[0]]
+    for axes in itertools.product((None, 0), repeat=len(arrays)):
+        if any(axis == 0 for axis in axes):
+            xs = [x if axis is None else x[None] for x, axis in zip(arrays, axes, strict=True)]
+            traced.append(fg.vmap(f, in_axes=axes)(*xs)[0])
+    for found in traced:
+        np.testing.assert_array_equal(found, expected, strict=True)
+        assert not np.signbit(found).any()
+    assert not fg.jvp(f, arrays, arrays)[1].any()
+    for slope in fg.vjp(f, *arrays)[1](np.full_like(expected, np.inf)):
+        assert not slope.any()
 
 
 @pytest.mark.parametrize(

@@ -331,3 +331,12 @@ def test_correlations_of_no_variables(name, dtype):
         x = np.zeros(shape, dtype)
         expected, found = getattr(np, name)(x), fg.jit(getattr(fnp, name))(x)
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max"])
+def test_no_elements_leave_what_is_given_as_initial(name):
+    f = lambda x: getattr(fnp, name)(x, axis=1, initial=-0.0)
+    x = np.zeros((2, 0))
+    for found in (f(x), fg.jit(f)(x), fg.vjp(f, x)[0], fg.vmap(f, 1, 1)(np.zeros((2, 1, 0)))[:, 0]):
+        assert not found.any()
+        assert np.signbit(found).all()

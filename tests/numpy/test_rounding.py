@@ -27,12 +27,12 @@ FUNCTIONS = {
     "fft": fnp.fft.fft,
 }
 REAL_FUNCTIONS = {
-    **{
-        name: getattr(fnp, name)
-        for name in ("interp", "median", "sinc", "trapezoid")
-        if name != "interp"
-    },
-    "interp": lambda x: fnp.interp(x, np.arange(-3.0, 4.0), np.arange(7.0) ** 2),
+    **{name: getattr(fnp, name) for name in ("median", "sinc", "trapezoid")},
+    "interp": lambda x: fnp.interp(x, np.sort(X[0]), X[1]),
+    "interp of complex values": lambda x: fnp.interp(x, np.sort(X[0]), X[1] + 1j * X[2]),
+    "interp at the knots": lambda x: fnp.interp(fnp.sort(x[0]), fnp.sort(x[0]), x[1]),
+    "interp with a period": lambda x: fnp.interp(x, X[0], X[1], period=1.5),
+    "interp between two knots": lambda x: fnp.interp(x, [-0.3, 0.7], [0.1, -1.7]),
     "ihfft": fnp.fft.ihfft,
     "rfft": fnp.fft.rfft,
     "logaddexp": lambda x: fnp.logaddexp(x, -x),
@@ -67,3 +67,23 @@ def test_matrix_power_multiplies_in_the_order_of_numpy(n):
     f = lambda x: fnp.linalg.matrix_power(x, n)
     x = X[:, :7]
     np.testing.assert_allclose(fg.jit(f)(x), f(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (5,)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: x * fnp.conj(x),
+        lambda x, y: (x + y) * y,
+        lambda x, y: y * (x + y),
+        lambda x, y: (x - y) ** 2,
+    ],
+)
+def test_products_of_complex_numbers_round_alike_in_place_too(f, shape, dtype):
+    """NumPy computes one product otherwise where the result goes into an operand."""
+    for x, y in (RNG.normal(size=(2, *shape, 2)) for _ in range(20)):
+        x, y = ((z[..., 0] + 1j * z[..., 1]).astype(dtype) for z in (x, y))
+        np.testing.assert_array_equal(fg.jit(f)(x, y), f(x, y))
+        np.testing.assert_array_equal(fg.vjp(f, x, y)[0], f(x, y))
+        np.testing.assert_array_equal(fg.vmap(f)(x[None], y[None])[0], f(x, y))

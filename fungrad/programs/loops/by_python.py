@@ -134,5 +134,5 @@ def stack(rows: list[Any]) -> Any:
     """Return arrays or tracers, of one type, stacked along a new axis 0."""
     if not any(type(x) is Tracer for x in rows):
         xp = namespace(rows)
-        return xp.stack([xp.asarray(x) for x in rows])
+        return xp.ascontiguousarray(xp.stack([xp.asarray(x) for x in rows]))  # as of traced rows
     return Stack(0)(*rows)
