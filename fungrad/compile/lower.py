@@ -37,7 +37,7 @@ from fungrad.core.float_warnings import (
     usual_modes,
 )
 from fungrad.core.primitive import Primitive
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.watch import Watch
 
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
@@ -90,7 +90,7 @@ class Program(Keeper):
             for x in arguments:
                 if type(x) is Tracer:
                     with at_users_lines():
-                        return evaluate(self.expr, arguments)
+                        return apart(evaluate(self.expr, arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
         if settings.get().watched:
@@ -168,6 +168,17 @@ class Program(Keeper):
         with no_collection():
             source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
             return run_source(source, xp)
+
+
+def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
+    """Return results of which no tracer is an argument or another result: one may be assigned to, and the others stay."""
+    seen = {id(x) for x in arguments}
+    for i, x in enumerate(results):
+        if type(x) is Tracer:
+            if id(x) in seen:
+                results[i] = new_tracer(x.owner, x.variable, x.type)
+            seen.add(id(x))
+    return results
 
 
 def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:

@@ -198,6 +198,8 @@ class Trace(Capturing):
                     self.target = target_of(self.xp)
                 if self.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
+            else:  # of an enclosing trace, where it may be assigned to before its value here is read
+                value = new_tracer(value.owner, value.variable, value.type)
             self.on_host = type(value) is not Tracer and self.target.on_host
             self.values[v] = value
         result = Tracer()  # as `new_tracer` does

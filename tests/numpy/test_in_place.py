@@ -738,3 +738,96 @@ def test_constants_have_values_where_arguments_have_none():
     np.testing.assert_array_equal(fg.jacobian(outer)(3.0), [2.0, 2.0])
     with pytest.raises(fg.ConcretizationError):
         fg.jit(outer)(3.0)
+
+
+# What is assigned to after a transform has taken or given it: arguments are as they were, and results arrays of their own
+
+
+def _write(x):
+    x[...] = 0.5
+
+
+def _later_pullback(v):
+    y, pull = fg.vjp(lambda c: c * c * c, v)
+    _write(v)
+    return pull(y)[0]
+
+
+def _later_pullback_of_its_own_result(v):
+    y, pull = fg.vjp(np.exp, v)
+    _write(y)
+    return pull(v)[0]
+
+
+def _later_derivative(v):
+    y, push = fg.linearize(lambda c: c * np.exp(c), v)
+    _write(v)
+    _write(y)
+    return push(np.ones_like(v))
+
+
+def _later_transpose(v):
+    transposed = fg.linear_transpose(lambda c: c * v, v)
+    _write(v)
+    return transposed(np.ones_like(v))[0]
+
+
+def _pullback_of_nothing(v):
+    ct = v * 2
+    _write(fg.vjp(lambda c: c, v)[1](ct)[0])
+    return ct * v
+
+
+def _value(v):
+    _write(fg.vjp(lambda c: c, v)[0])
+    return v * 1
+
+
+def _given_back(v):
+    y = fg.vjp(lambda c: c, v)[0]
+    _write(v)
+    return y * 1
+
+
+def _tangent(v):
+    t = v * 2
+    _write(fg.jvp(lambda c: c, (v,), (t,))[1])
+    return t * v
+
+
+def _twice(v):
+    y, z = fg.vmap(lambda c: (c, c))(v)
+    _write(y)
+    return z * v
+
+
+def _auxiliary(v):
+    (_, aux), _ = fg.value_and_grad(lambda c: (c.sum(), c), has_aux=True)(v)
+    _write(aux)
+    return v * 1
+
+
+def _series(v):
+    _write(fg.jet(lambda c: c, (v,), ((v,),))[0])
+    return v * 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(_later_pullback, _later_pullback_of_its_own_result, _later_derivative, _later_transpose),
+        *(_pullback_of_nothing, _value, _given_back, _tangent, _twice, _auxiliary, _series),
+    ],
+)
+def test_what_transforms_take_and_give_may_be_assigned_to_within_others(f):
+    x = np.array([1.0, 2.0, 3.0])
+    expected = f(x.copy())
+    g = lambda x: f(x * 1)
+    for found in (
+        fg.jit(g)(x),
+        fg.vjp(g, x)[0],
+        fg.jvp(g, (x,), (x,))[0],
+        fg.vmap(g)(x[None])[0],
+        fg.jit(fg.vmap(g))(x[None])[0],
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
