@@ -8,5 +8,7 @@ the tables and how to add a workload. In reading order:
 - `timing.py`: interleaved repeats, and what is kept of them.
 - `runner.py`: build the contenders, check their answers, time them.
 - `report.py`: the table, the JSON, the description of the machine.
+- `chart.py`: the summary as a picture.
+- `native/`, `unjitted/`: programs that several libraries run with the same text.
 - `workloads/`: the workloads themselves, one topic per file.
 """

@@ -1,15 +1,16 @@
-"""The command: `python -m benchmarks [names...] [--quick] [--json PATH] [--backend cupy]`."""
+"""The command: `python -m benchmarks [names...] [--quick] [--json PATH] [--chart PATH] [--backend cupy]`."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import chart, report
 from benchmarks.runner import WrongAnswer, run
 from benchmarks.timing import QUICK, Effort
 from benchmarks.workload import Setting, Workload
@@ -22,9 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="workloads, or how their names begin (all)")
     parser.add_argument("--quick", action="store_true", help="see that all runs; do not quote it")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the result here")
+    parser.add_argument("--chart", type=Path, metavar="PATH", help="also draw the summary here")
     parser.add_argument("--list", action="store_true", help="say what there is and stop")
     parser.add_argument("--backend", choices=("numpy", "cupy"), default="numpy")
     options = parser.parse_args(argv)
+    if options.chart is not None and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--chart needs matplotlib")
 
     workloads = choose(all_workloads(), options.names)
     if options.list:
@@ -48,9 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             results.append(result)
             print(report.table(result), flush=True)
+    if summary := report.summary(results):
+        print(summary)
     if options.json is not None:
         measured = report.as_json(results, setting, options.quick)
         options.json.write_text(json.dumps(measured, indent=1) + "\n")
+    if options.chart is not None and (ratios := report.ratios(results)):
+        chart.draw(ratios, options.chart)
     return int(failed)
 
 

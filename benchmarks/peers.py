@@ -30,15 +30,20 @@ def load_jax(setting: Setting) -> ModuleType:
     return jax
 
 
-def jax_call(jax: ModuleType, function: Callable[..., Any], *args: Any, array: bool = True) -> Call:
+def jax_call(jax: ModuleType, function: Callable[..., Any], *args: Any) -> Call:
     """Bind `args`; the call waits for its answer, since JAX's dispatch is asynchronous.
 
-    A single array waits by its own method, `array=False` is for answers that are pytrees:
-    `jax.block_until_ready` takes those too, but adds about 3 us that JAX should not be charged for.
+    A single array waits by its own method: `jax.block_until_ready` takes arrays and pytrees, but adds
+    about 3 us that JAX should not be charged for.
     """
-    if array:
-        return lambda: function(*args).block_until_ready()
-    return lambda: jax.block_until_ready(function(*args))
+
+    def call() -> Any:
+        answer = function(*args)
+        if hasattr(answer, "block_until_ready"):
+            return answer.block_until_ready()
+        return jax.block_until_ready(answer)
+
+    return call
 
 
 def load_autograd(setting: Setting) -> ModuleType:

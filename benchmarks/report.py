@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ LIBRARIES = (
     *("cupy", "cupy-cuda12x", "cupy-cuda13x"),
     *("jax", "jaxlib", "autograd", "scikit-learn"),
 )
+JITTED, JITTED_JAX = "fungrad, jit", "jax, jit, own arrays"
+"""The contenders that the summary compares, of the workloads where both take part."""
 
 
 def table(result: Result) -> str:
@@ -61,6 +64,34 @@ def _table_lines(result: Result) -> list[str]:
 
     dashes = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return [line(heads), line(dashes), *map(line, rows), ""]
+
+
+def ratios(results: Sequence[Result], of: str = "median") -> dict[str, float]:
+    """Return how many times longer jitted JAX takes than jitted fungrad, by workload."""
+    return {
+        result.workload.name: getattr(theirs, of) / getattr(ours, of)
+        for result in results
+        if (ours := result.timings.get(JITTED)) and (theirs := result.timings.get(JITTED_JAX))
+    }
+
+
+def summary(results: Sequence[Result], worst: int = 10) -> str:
+    """Return how jitted programs compare with JAX's on the whole, and the `worst` of them."""
+    found = ratios(results)
+    if not found:
+        return ""
+    mean = statistics.geometric_mean(found.values())
+    first = statistics.geometric_mean(ratios(results, "first").values())
+    faster = sum(ratio > 1 for ratio in found.values())
+    ranking = sorted(found.items(), key=lambda item: item[1])[:worst]
+    lines = [
+        f"## {JITTED_JAX} / {JITTED}: {times(mean)} in the geometric mean of {len(found)} workloads",
+        "",
+        f"- fungrad is faster in {faster} of them",
+        f"- first calls: {times(first)}",
+        *(f"- {name}: {times(ratio)}" for name, ratio in ranking),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def duration(seconds: float) -> str:

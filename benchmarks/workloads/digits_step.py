@@ -89,19 +89,19 @@ def autograd(setting: Setting) -> Call:
 def jax(setting: Setting) -> Call:
     jax = peers.load_jax(setting)
     step = step_with(jax.jit(jax.value_and_grad(loss_under(jax.numpy))))
-    return peers.jax_call(jax, step, *start(jax.numpy.asarray), array=False)
+    return peers.jax_call(jax, step, *start(jax.numpy.asarray))
 
 
 def jax_all_jit(setting: Setting) -> Call:
     jax = peers.load_jax(setting)
     step = jax.jit(step_with(jax.value_and_grad(loss_under(jax.numpy))))
-    return peers.jax_call(jax, step, *start(jax.numpy.asarray), array=False)
+    return peers.jax_call(jax, step, *start(jax.numpy.asarray))
 
 
 def jax_all_jit_from_numpy(setting: Setting) -> Call:
     jax = peers.load_jax(setting)
     step = jax.jit(step_with(jax.value_and_grad(loss_under(jax.numpy))))
-    return peers.jax_call(jax, step, *start(lambda x: x), array=False)
+    return peers.jax_call(jax, step, *start(lambda x: x))
 
 
 WORKLOADS = [
