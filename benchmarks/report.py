@@ -89,7 +89,8 @@ def summary(results: Sequence[Result], worst: int = 10) -> str:
         "",
         f"- fungrad is faster in {faster} of them",
         f"- first calls: {times(first)}",
-        *(f"- {name}: {times(ratio)}" for name, ratio in ranking),
+        f"- the {len(ranking)} smallest:",
+        *(f"  - {name}: {times(ratio)}" for name, ratio in ranking),
     ]
     return "\n".join(lines) + "\n"
 
