@@ -108,6 +108,19 @@ def arguments(program: Program) -> list[Any]:
     return [scope[name] for name in assigned(program.arguments)]
 
 
+def with_zeros(program: Program, zero: str) -> Program:
+    """Return the program in which statements marked ``# rounding`` give `zero`, "0.0" or "-0.0", for both zeros."""
+    lines = []
+    for line in program.lines:
+        lines.append(line)
+        if "# rounding" in line:
+            lines += [
+                f"if {v}.dtype.kind == 'f': {v} = np.where({v} == 0, {v}.dtype.type({zero}), {v})[()]"
+                for v in assigned([line])
+            ]
+    return program._replace(lines=tuple(lines))
+
+
 # Drawing
 
 

@@ -187,6 +187,27 @@ def test_what_campaigns_have_found_before(name):
     assert found is None, found
 
 
+def test_the_sign_of_a_zero_is_left_to_the_kernel_that_adds_it_up():
+    zeros = ("c0 = np.array([3, 0, -1, 0])",)
+    dot = "v1 = np.dot(x0, c0)  # rounding"
+    x = ("x0 = -draw(0, (), 'f8') ** 2",)
+    for function, arrays, hangs in (
+        ("np.arctan2(v1, v1)", zeros, True),
+        ("np.sin(v1)", zeros, False),
+        ("np.arctan2(v1, v1)", ("c0 = np.array([3, 1])",), False),
+    ):
+        program = language.Program(x, arrays, (dot, f"v2 = {function}"), ("v2",), ways=("jit",))
+        assert oracle.hangs_on_signs(program) == hangs
+        assert programs.check(program) is None
+    nothing = language.Program(
+        ("x0 = draw(0, (2,), 'f8')", "x1 = draw(1, (0,), 'f8')"),
+        (),
+        ("v1 = np.einsum('i,j->i', x0, x1)  # rounding", "v2 = np.signbit(v1) * x0"),
+        ("v2",),
+    )
+    assert not oracle.hangs_on_signs(nothing)
+
+
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
