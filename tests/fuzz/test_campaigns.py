@@ -165,6 +165,12 @@ FOUND = {
         ("v1 = np.divide(x0, x1 * np.conj(x1) + 1)",),
         "jit",
     ),
+    "what is made of an integer argument is no tracer": (
+        in_place,
+        (X, "t = draw(929, (), 'i8') % 2"),
+        ("v1 = x0 * 1", "v2 = np.atleast_2d(t)", "v2[...] = x0.sum()"),
+        "jit",
+    ),
     "the carry of a loop lies in C order": (
         in_place,
         (X,),
