@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo test test-native test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py
 
 test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
 	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake tests fungrad notebooks
+
+test-native: $(VENV)/.test ## run compositions of transforms with kernels in each program
+	FUNGRAD_COMPILE=eager $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/test_compositions.py tests/transforms/test_float_warnings.py
 
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'

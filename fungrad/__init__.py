@@ -23,6 +23,7 @@ Looking inside
     `eval_shape`, `ShapeDtypeStruct`: types without values. `print_saved_residuals`: what is kept, and why.
     `fungrad.debug`: print values from inside. `debug_nans`, `disable_jit`, `checking_leaks`, `log_compiles`,
     `explain_cache_misses`, `strict_conversions`, `strict_dependence`, `config`: settings.
+    `show_config`: versions, and whether kernels are compiled.
 Python functions inside of programs
     `pure_callback`; `fungrad.experimental.io_callback`.
 Modules
@@ -98,6 +99,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         disable_jit,
         explain_cache_misses,
         log_compiles,
+        show_config,
         strict_conversions,
         strict_dependence,
     )
@@ -154,7 +156,7 @@ __all__ += ["print_saved_residuals"]
 _are_in("fungrad.programs.rules.residuals")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit",
-    "explain_cache_misses", "log_compiles", "strict_conversions", "strict_dependence",
+    "explain_cache_misses", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
 ]
 _are_in("fungrad.settings")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"]

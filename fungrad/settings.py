@@ -3,17 +3,22 @@
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS and
 FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process.
+
+FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
+`eager`, before it first runs; or `off`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import platform
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from importlib import metadata
 from typing import Any
 
-from fungrad.core.config import process_settings, setting, settings
+from fungrad.core.config import compilation, process_settings, setting, settings
 from fungrad.core.errors import LeakedTracerError
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
@@ -273,3 +278,35 @@ def checking_leaks() -> Iterator[None]:
             f"somewhere; {first.owner.origin(first.variable)}. Look for a global, an attribute or a list that "
             f"it was stored in, and return the value from the function instead.{more}"
         )
+
+
+def show_config() -> None:
+    """Print the versions of what fungrad stands on, and whether kernels are compiled; for reports of faults.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.show_config()  # doctest: +ELLIPSIS
+    Python ...
+    """
+    from fungrad.compile.native import missing
+
+    print(f"Python {platform.python_version()}")
+    for name in (
+        "fungrad",
+        "numpy",
+        "scipy",
+        "optree",
+        "llvmlite",
+        "cupy",
+        "cupy-cuda12x",
+        "cupy-cuda13x",
+    ):
+        try:
+            print(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    reason, when = missing(), compilation.get()
+    if when == "off":
+        reason = "FUNGRAD_COMPILE is off"
+    print(f"kernels: {f'none, as {reason}' if reason else f'compiled, {when}'}")

@@ -6,6 +6,7 @@ import builtins
 import inspect
 import itertools
 import os
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -19,10 +20,11 @@ from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
+from fungrad.compile.tiers import Tier, importing
 from fungrad.core.backend import as_result, namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
-from fungrad.core.config import check_exprs, settings
+from fungrad.core.config import check_exprs, compilation, settings
 from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
@@ -74,6 +76,7 @@ class Program(Keeper):
         self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
+        self._tier: Tier | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was given; it is compiled anew where it is loaded."""
@@ -167,7 +170,37 @@ class Program(Keeper):
             return lambda *arguments: evaluate(self.expr, arguments)
         with no_collection():
             source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
-            return run_source(source, xp)
+            library = run_source(source, xp)
+        if not target_of(xp).on_host or self.donated or self.effect or compilation.get() == "off":
+            return library
+        self._tier = Tier(library, weakly(self))
+        return self._tier.function()
+
+    def compile_kernels(self) -> None:
+        """Wait until what runs has its kernels, if there are any to be had."""
+        self.compiled()
+        if self._tier is not None and compilation.get() != "off":
+            self._tier.compile(wait=True)
+
+    def with_kernels(self) -> Callable[..., list[Any]] | None:
+        """Return the function of NumPy's arrays that calls kernels; None if there are none."""
+        with importing:  # what few programs come to need
+            from fungrad.compile.native import source_with_kernels
+
+        with no_collection():
+            source = source_with_kernels(self.expr, self.borrowed)
+            return None if source is None else run_source(source, np, calls=False)
+
+
+def weakly(program: Program) -> Callable[[], Callable[..., list[Any]] | None]:
+    """Return what makes the function with kernels, for as long as somebody holds the program."""
+    held = weakref.ref(program)
+
+    def make() -> Callable[..., list[Any]] | None:
+        found = held()
+        return None if found is None else found.with_kernels()
+
+    return make
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
@@ -181,8 +214,13 @@ def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
     return results
 
 
-def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]:
-    """Return the function that `source` defines, for arrays of the library `xp`."""
+def run_source(
+    source: PythonSource, xp: ModuleType, calls: bool = True
+) -> Callable[..., list[Any]]:
+    """Return the function that `source` defines, for arrays of the library `xp`.
+
+    With `calls` it has NumPy call where it would warn, to warn of the user's lines.
+    """
     origins = Origins()
     bindings = {
         "__builtins__": builtins,
@@ -223,7 +261,7 @@ def run_source(source: PythonSource, xp: ModuleType) -> Callable[..., list[Any]]
         finally:
             float_modes.set(before)
 
-    return run_with_calls if origins.indirect and target_of(xp).warns else run
+    return run_with_calls if calls and origins.indirect and target_of(xp).warns else run
 
 
 def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -43,13 +43,15 @@ def schedule(
     donated: Sequence[int] = (),
     borrowed: Sequence[int] = (),
     target: Target = NUMPY,
+    prepare: Callable[[Expr], Expr] = lambda expr: expr,
 ) -> Schedule:
     """Return the steps of `expr`.
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
-    that may share memory with anything. `target` is the library of the arrays.
+    that may share memory with anything. `target` is the library of the arrays. `prepare` rewrites the
+    program, and those of loops and branches, before that.
     """
-    return _Scheduler(expr, donated, borrowed, target, {}).schedule()
+    return _Scheduler(expr, donated, borrowed, target, {}, prepare).schedule()
 
 
 def schedule_of_loop(expr: Expr, constants: int, carries: int, target: Target = NUMPY) -> Schedule:
@@ -70,8 +72,10 @@ class _Scheduler:
         borrowed: Sequence[int],
         target: Target,
         bodies: _Bodies,
+        prepare: Callable[[Expr], Expr],
     ) -> None:
-        self.expr = expr
+        expr = self.expr = prepare(expr)
+        self.prepare = prepare
         self.types = list(expr.types)
         self.target = target
         self.bodies = bodies  # what loops and branches run is scheduled once
@@ -285,7 +289,7 @@ class _Scheduler:
         if key not in self.bodies:
             donated = range(first or 0, last)
             borrowed = () if first is None else range(len(donated), len(expr.outputs))
-            scheduler = _Scheduler(expr, donated, borrowed, self.target, self.bodies)
+            scheduler = _Scheduler(expr, donated, borrowed, self.target, self.bodies, self.prepare)
             self.bodies[key] = expr, scheduler.schedule()
         return self.bodies[key][1]
 

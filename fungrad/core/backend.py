@@ -68,8 +68,8 @@ CUPY = Target(
 
 
 def target_of(xp: ModuleType) -> Target:
-    """Return what is so of the arrays of a library."""
-    return NUMPY if xp is np else CUPY
+    """Return what is so of the arrays of a library; a namespace that is none says itself what it is."""
+    return NUMPY if xp is np else getattr(xp, "target", CUPY)
 
 
 def namespace(operands: Sequence[Any]) -> ModuleType:

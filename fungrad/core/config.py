@@ -12,6 +12,22 @@ check_exprs = state_variable("check_exprs", False)
 """Whether every program is checked after it is built; for tests of rules."""
 
 
+COMPILATIONS = ("background", "eager", "off")
+
+
+def _compilation() -> str:
+    found = os.environ.get("FUNGRAD_COMPILE", "").lower() or "background"
+    if found not in COMPILATIONS:
+        raise ValueError(
+            f"the environment variable FUNGRAD_COMPILE is {found!r}; it can be background, eager or off"
+        )
+    return found
+
+
+compilation = state_variable("compilation", _compilation())
+"""When kernels are compiled: by another thread, once a program has run a few times; before it first runs; or never."""
+
+
 def _environment(name: str) -> bool:
     return os.environ.get(f"FUNGRAD_{name}", "").lower() in ("1", "true", "yes", "on")
 

@@ -121,9 +121,9 @@ _RUNNERS = frozenset(
 """The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""
 
 
-def _with_calls(**modes: Any) -> contextvars.Context:
-    """Return a context in which NumPy has these modes, and calls `_warn` where one is "call"."""
-    with np.errstate(**modes, call=_warn):
+def _with_calls(function: Any = _warn, **modes: Any) -> contextvars.Context:
+    """Return a context in which NumPy has these modes, and calls `function` where one is "call"."""
+    with np.errstate(**modes, call=function):
         return contextvars.copy_context()
 
 
@@ -138,6 +138,11 @@ usual_modes = contextvars.Context().run(float_modes.get)
 calling_modes = _CALLS.get(float_modes)
 """The modes of NumPy when nobody has changed them, and those with calls in place of warnings."""
 borrow(float_modes, usual_modes, lambda: np.geterrcall() is _warn)
+
+
+def modes_that_call(function: Any) -> Any:
+    """Return the usual modes with calls of a function in place of warnings."""
+    return _with_calls(function, divide="call", over="call", invalid="call").get(float_modes)
 
 
 def at_users_lines() -> holding[Any]:

@@ -98,6 +98,9 @@ class Primitive(InternedValue):
     relays: ClassVar[bool] = False
     """Whether its operand is its result, which has been computed elsewhere: messages speak of the result alone."""
 
+    native: ClassVar[Any] = None
+    """A function of NumPy's arrays alone that computes the results, for compiled code to call in place of `impl`."""
+
     axis_names: frozenset[Hashable] = frozenset()
     """The named axes across which it works: see `core/axes.py`."""
 

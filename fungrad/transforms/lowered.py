@@ -88,6 +88,25 @@ class Lowered:
         return readable(self._program.source)
 
     @property
+    def kernels(self) -> tuple[Any, ...]:
+        """What of it is one loop each, once it has run a few times and llvmlite is installed; each prints.
+
+        Examples
+        --------
+        >>> import fungrad as fg, fungrad.numpy as fnp, numpy as np
+        >>> fg.jit(lambda x: fnp.sum(x * x)).lower(np.ones(5)).kernels
+        ({ kernel over [] x [5] of float64[5] along [0] .
+          n0:float64 = load 0    elements, pass 0
+          n1:float64 = mul n0 n0    elements, pass 0
+          n2:float64 = reduce_sum n1    rows, pass 1
+          write n2 of rows },)
+        """
+        from fungrad.compile.native import schedule_with_kernels
+
+        _, kernels = schedule_with_kernels(self._program.expr)
+        return tuple([fused.kernel for fused in kernels])
+
+    @property
     def _program(self) -> Program:
         return self._entry.donating or self._entry.program
 
@@ -96,8 +115,8 @@ class Lowered:
         return str(self.expr)
 
     def compile(self) -> Compiled:
-        """Compile now; return a function that takes only arguments of these types."""
-        self._program.compiled()
+        """Compile now, kernels too; return a function that takes only arguments of these types."""
+        self._program.compile_kernels()
         return Compiled(self._jitted, self._entry)
 
 

@@ -288,8 +288,9 @@ class _Printer:
             if name is None:
                 name = f"{primitive.name}{len(self.bindings)}"
                 self.module.primitives[primitive] = name
-                self.bindings[name] = primitive.impl
-            text = f"{name}({', '.join(['np', *operands])})"
+                self.bindings[name] = primitive.native or primitive.impl
+            given = operands if primitive.native else ["np", *operands]
+            text = f"{name}({', '.join(given)})"
         return f"{text}.copy()" if step.copied else text
 
     def _on_scalars(self, step: Call, operands: list[str]) -> str | None:

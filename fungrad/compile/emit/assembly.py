@@ -1,0 +1,332 @@
+"""Writing LLVM's assembly: types, numbers, the lines of a function, and the operations of kernels."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.kernels.scalar import DType, Node
+
+_ROUNDED = {
+    "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma",
+}  # fmt: skip
+_COMPARED = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_INTEGERS = {
+    "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl",
+    "eq": "icmp eq", "ne": "icmp ne",
+}  # fmt: skip
+_SIGNED = {"shr": "ashr", **{c: f"icmp s{c}" for c in ("lt", "le", "gt", "ge")}}
+_UNSIGNED = {"shr": "lshr", **{c: f"icmp u{c}" for c in ("lt", "le", "gt", "ge")}}
+_INTRINSICS = {
+    "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
+    "abs": "fabs",
+}  # fmt: skip
+
+NEAREST = "round.tonearest"
+
+
+def scalar_type(dtype: DType, in_memory: bool = False) -> str:
+    """Return the name of LLVM's type of an element."""
+    if dtype.kind == "b":
+        return "i8" if in_memory else "i1"
+    if dtype.kind in "iu":
+        return f"i{8 * dtype.itemsize}"
+    return {4: "float", 8: "double"}[dtype.itemsize]
+
+
+def vector_type(dtype: DType, lanes: int, in_memory: bool = False) -> str:
+    """Return the name of LLVM's type of so many elements."""
+    name = scalar_type(dtype, in_memory)
+    return name if lanes == 1 else f"<{lanes} x {name}>"
+
+
+def _mangled(type_: str) -> str:
+    """Return how a type is written in the names of intrinsics."""
+    for name, short in (("float", "f32"), ("double", "f64"), ("<", "v"), (" x ", ""), (">", "")):
+        type_ = type_.replace(name, short)
+    return type_
+
+
+def literal(value: Any, dtype: DType) -> str:
+    """Return a number as LLVM writes it."""
+    if dtype.kind == "b":
+        return "true" if value else "false"
+    if dtype.kind in "iu":
+        return str(int(value))
+    with np.errstate(all="ignore"):
+        bits = struct.unpack("<Q", struct.pack("<d", float(value)))[0]
+    return f"0x{bits:016X}"
+
+
+def splat(value: Any, dtype: DType, lanes: int) -> str:
+    """Return a number in every lane."""
+    text = literal(value, dtype)
+    return text if lanes == 1 else f"splat ({scalar_type(dtype)} {text})"
+
+
+def identity(operation: str, dtype: DType) -> Any:
+    """Return what a reduction begins with."""
+    kind = operation.removeprefix("reduce_")
+    if kind in ("sum", "prod"):
+        return {"sum": 0, "prod": 1}[kind]  # NumPy has 0, too, for the sum of -0.0 and -0.0
+    if kind in ("and", "or"):
+        return kind == "and"
+    if dtype.kind == "f":
+        return -np.inf if kind == "max" else np.inf
+    limits = np.iinfo(dtype)
+    return limits.min if kind == "max" else limits.max
+
+
+class Assembly:
+    """The lines of a function that are written so far."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.allocations: list[str] = []
+        self.declarations: set[str] = set()
+        self.count = 0
+        self.block = "start"
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def emit(self, text: str) -> str:
+        """Add an instruction with a result, whose name is returned."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def allocate(self, type_: str) -> str:
+        name = self.name()
+        self.allocations.append(f"  {name} = alloca {type_}, align 64")
+        return name
+
+    @contextlib.contextmanager
+    def loop(self, rounds: int | str, first: str = "0") -> Iterator[str]:
+        """Run what is added within for each index from `first` to `rounds`; the index is yielded."""
+        if rounds == 1:
+            yield "0"
+            return
+        self.count += 1
+        n, before = self.count, self.block
+        self.do(f"br label %head{n}")
+        self.label(f"head{n}")
+        self.do(f"%i{n} = phi i64 [ {first}, %{before} ], [ %next{n}, %latch{n} ]")
+        yield f"%i{n}"
+        self.do(f"br label %latch{n}")
+        self.label(f"latch{n}")
+        self.do(f"%next{n} = add nuw nsw i64 %i{n}, 1")
+        self.do(f"%more{n} = icmp ult i64 %next{n}, {rounds}")
+        self.do(f"br i1 %more{n}, label %head{n}, label %exit{n}")
+        self.label(f"exit{n}")
+
+    def offset(self, terms: Sequence[tuple[str, int]]) -> str:
+        """Return the sum of products of indices and numbers."""
+        total = ""
+        for index, step in terms:
+            if index == "0" or not step:
+                continue
+            part = index if step == 1 else self.emit(f"mul i64 {index}, {step}")
+            total = self.emit(f"add i64 {total}, {part}") if total else part
+        return total or "0"
+
+    def spread(self, value: str, dtype: DType, lanes: int) -> str:
+        """Return a value in every lane."""
+        if lanes == 1:
+            return value
+        type_, one = vector_type(dtype, lanes), scalar_type(dtype)
+        first = self.emit(f"insertelement {type_} poison, {one} {value}, i64 0")
+        mask = f"<{lanes} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {type_} {first}, {type_} poison, {mask}")
+
+    def intrinsic(self, name: str, dtype: DType, operands: list[str], lanes: int) -> str:
+        type_ = vector_type(dtype, lanes)
+        suffix = {"float": "f32", "double": "f64"}.get(scalar_type(dtype), scalar_type(dtype))
+        full = f"llvm.{name}.{suffix if lanes == 1 else f'v{lanes}{suffix}'}"
+        types, given = [type_] * len(operands), list(operands)
+        if name == "abs":
+            types, given = [*types, "i1"], [*given, "false"]
+        self.declarations.add(f"declare {type_} @{full}({', '.join(types)})")
+        arguments = ", ".join([f"{t} {x}" for t, x in zip(types, given, strict=True)])
+        return self.emit(f"call {type_} @{full}({arguments})")
+
+    def flagged(self, name: str, type_: str, operands: list[str], result: str, *hints: str) -> str:
+        """Add a call that computes, and sets flags, whether the result matters or not.
+
+        LLVM takes instructions for free of such effects: it leaves them out, or out of lanes that are not chosen.
+        """
+        types = [type_] * len(operands)
+        suffix = _mangled(type_) if name == "fcmp" else _mangled(result)
+        if name == "fptrunc":
+            suffix += f".{_mangled(type_)}"
+        full = f"llvm.experimental.constrained.{name}.{suffix}"
+        extra = [*hints, "fpexcept.strict"]
+        declared = ", ".join([*types, *["metadata"] * len(extra)])
+        self.declarations.add(f"declare {result} @{full}({declared})")
+        given = [f"{t} {x}" for t, x in zip(types, operands, strict=True)]
+        arguments = ", ".join([*given, *[f'metadata !"{x}"' for x in extra]])
+        return self.emit(f"call {result} @{full}({arguments}) strictfp")
+
+    def compared(self, how: str, dtype: DType, lanes: int, x: str, y: str) -> str:
+        """Add a comparison of floating-point numbers that is no invalid operation for NaNs."""
+        truths = vector_type(np.dtype(bool), lanes)
+        return self.flagged("fcmp", vector_type(dtype, lanes), [x, y], truths, how)
+
+    def extreme(self, kind: str, dtype: DType, lanes: int, x: str, y: str) -> str:
+        """Add the greater or the lesser one of two floating-point numbers; NaN if one is."""
+        type_, truths = vector_type(dtype, lanes), vector_type(np.dtype(bool), lanes)
+        further = self.compared("ogt" if kind == "max" else "olt", dtype, lanes, x, y)
+        nan = self.compared("uno", dtype, lanes, x, x)
+        first = self.emit(f"or {truths} {further}, {nan}")
+        return self.emit(f"select {truths} {first}, {type_} {x}, {type_} {y}")
+
+    def operation(self, node: Node, dtype: DType, operands: list[str], lanes: int) -> str:
+        """Add what a node computes of operands, the first of which is of `dtype`."""
+        operation = node.operation
+        type_ = vector_type(dtype, lanes)
+        if operation == "select":
+            dtype = node.dtype
+            type_, p = vector_type(dtype, lanes), vector_type(np.dtype(bool), lanes)
+            choice, x, y = operands
+            return self.emit(f"select {p} {choice}, {type_} {x}, {type_} {y}")
+        if operation == "convert":
+            return self.convert(operands[0], dtype, node.dtype, lanes)
+        if operation == "bitcast":
+            return self.emit(f"bitcast {type_} {operands[0]} to {vector_type(node.dtype, lanes)}")
+        if dtype.kind == "f":
+            if operation == "neg":
+                return self.emit(f"fneg {type_} {operands[0]}")
+            if operation in _INTRINSICS:
+                return self.intrinsic(_INTRINSICS[operation], dtype, operands, lanes)
+            if operation in ("max", "min"):
+                return self.extreme(operation, dtype, lanes, *operands)
+            if operation in _COMPARED:
+                return self.compared(_COMPARED[operation], dtype, lanes, *operands)
+            return self.flagged(_ROUNDED[operation], type_, operands, type_, NEAREST)
+        if operation in ("max", "min"):
+            name = f"{'s' if dtype.kind == 'i' else 'u'}{operation}"
+            return self.intrinsic(name, dtype, operands, lanes)
+        elif operation == "abs":
+            return self.intrinsic("abs", dtype, operands, lanes)
+        elif operation == "neg":
+            return self.emit(f"sub {type_} {splat(0, dtype, lanes)}, {operands[0]}")
+        elif operation == "not":
+            ones = splat(True if dtype.kind == "b" else -1, dtype, lanes)
+            return self.emit(f"xor {type_} {operands[0]}, {ones}")
+        elif operation == "mul" and dtype.kind == "b":
+            text = "and"
+        else:
+            text = {**_INTEGERS, **(_SIGNED if dtype.kind == "i" else _UNSIGNED)}[operation]
+        return self.emit(f"{text} {type_} {', '.join(operands)}")
+
+    def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
+        if new.kind == "f":
+            if old.kind == "f" and new.itemsize < old.itemsize:
+                types = vector_type(old, lanes), vector_type(new, lanes)
+                return self.flagged("fptrunc", types[0], [value], types[1], NEAREST)
+            if old.kind == "f":
+                how = "fpext"
+            else:
+                how = "sitofp" if old.kind == "i" else "uitofp"
+        elif old.kind == "b" or new.itemsize > old.itemsize:
+            how = "sext" if old.kind == "i" else "zext"
+        elif new.itemsize == old.itemsize:
+            return value
+        else:
+            how = "trunc"
+        return self.emit(f"{how} {vector_type(old, lanes)} {value} to {vector_type(new, lanes)}")
+
+    def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
+        """Add the reduction of two partial results."""
+        kind, dtype = node.operation.removeprefix("reduce_"), node.dtype
+        type_ = vector_type(dtype, lanes)
+        if kind in ("sum", "prod"):
+            name = {"sum": "add", "prod": "mul"}[kind]
+            if dtype.kind == "f":
+                return self.flagged(f"f{name}", type_, [x, y], type_, NEAREST)
+            return self.emit(f"{name} {type_} {x}, {y}")
+        if kind in ("and", "or"):
+            return self.emit(f"{kind} {type_} {x}, {y}")
+        if dtype.kind == "f":
+            return self.extreme(kind, dtype, lanes, x, y)
+        return self.intrinsic(f"{'s' if dtype.kind == 'i' else 'u'}{kind}", dtype, [x, y], lanes)
+
+    def across(self, node: Node, vector: str, lanes: int) -> str:
+        """Return the reduction of the lanes, by halves."""
+        while lanes > 1:
+            half, type_ = lanes // 2, vector_type(node.dtype, lanes)
+            parts = []
+            for start in (0, half):
+                mask = ", ".join([f"i32 {start + k}" for k in range(half)])
+                text = f"shufflevector {type_} {vector}, {type_} poison, <{half} x i32> <{mask}>"
+                if half == 1:
+                    text = f"extractelement {type_} {vector}, i64 {start}"
+                parts.append(self.emit(text))
+            x, y = parts
+            vector, lanes = self.combined(node, x, y, half), half
+        return vector
+
+
+def sums_assembly(one: str) -> str:
+    """Return the functions that add numbers in pairs, as a binary counter is carried, and that give the total."""
+    return f"""
+define internal void @push_{one}(ptr %stack, ptr %count, {one} %value) alwaysinline {{
+entry:
+  %all = load i64, ptr %count
+  br label %loop
+loop:
+  %left = phi i64 [ %all, %entry ], [ %rest, %carry ]
+  %sum = phi {one} [ %value, %entry ], [ %next, %carry ]
+  %depth = phi i64 [ 0, %entry ], [ %deeper, %carry ]
+  %place = getelementptr {one}, ptr %stack, i64 %depth
+  %bit = and i64 %left, 1
+  %odd = icmp ne i64 %bit, 0
+  br i1 %odd, label %carry, label %done
+carry:
+  %held = load {one}, ptr %place
+  %next = fadd {one} %held, %sum
+  %rest = lshr i64 %left, 1
+  %deeper = add i64 %depth, 1
+  br label %loop
+done:
+  store {one} %sum, ptr %place
+  %more = add i64 %all, 1
+  store i64 %more, ptr %count
+  ret void
+}}
+define internal {one} @total_{one}(ptr %stack, ptr %count) alwaysinline {{
+entry:
+  %all = load i64, ptr %count
+  br label %loop
+loop:
+  %left = phi i64 [ %all, %entry ], [ %rest, %next ]
+  %sum = phi {one} [ -0.0, %entry ], [ %new, %next ]
+  %depth = phi i64 [ 0, %entry ], [ %deeper, %next ]
+  %more = icmp ne i64 %left, 0
+  br i1 %more, label %next, label %done
+next:
+  %place = getelementptr {one}, ptr %stack, i64 %depth
+  %bit = and i64 %left, 1
+  %odd = icmp ne i64 %bit, 0
+  %held = load {one}, ptr %place
+  %added = fadd {one} %held, %sum
+  %new = select i1 %odd, {one} %added, {one} %sum
+  %rest = lshr i64 %left, 1
+  %deeper = add i64 %depth, 1
+  br label %loop
+done:
+  ret {one} %sum
+}}
+"""

@@ -1,0 +1,362 @@
+"""Printing a kernel as LLVM's assembly: loops over rows, and in each row one loop over vectors for each pass."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.emit.assembly import (
+    literal,
+    scalar_type,
+    splat,
+    vector_type,
+)
+from fungrad.compile.emit.reductions import Reductions
+from fungrad.compile.kernels.kernel import (
+    REDUCTIONS,
+    Axis,
+    Kernel,
+    cone_of,
+    merged,
+    nodes_needed,
+    strides,
+)
+from fungrad.compile.kernels.scalar import DType, Node
+
+VECTOR_BYTES = 64
+"""Bytes of the vectors of the widest dtype of a kernel. LLVM splits them where registers are narrower."""
+UNROLLED = 4
+"""Vectors in each round of the innermost loop, at most."""
+UNROLLED_NODES = 128
+"""How many operations on vectors a round has, at most: registers are few."""
+BLOCK = 1 << 13
+"""Elements of which sums are added up one after the other, per lane; the sums of blocks are added in pairs."""
+SPILLED = 1 << 13
+"""Bytes of a row up to which what a later pass needs is kept, if that takes `DEAR` operations."""
+ALL_SPILLED = 1 << 16
+"""Bytes of all that is kept: it is on the stack, and those of threads can be small."""
+DEAR = 4
+
+
+class KernelText(NamedTuple):
+    """The definition of a function of a kernel.
+
+    Attributes
+    ----------
+    text
+        The function takes the address of the addresses of the operands, all in C order, that of the outputs, and which parts it
+        is to do, first and last. It returns 0, or 1 if a node that has to be true was not.
+    declarations
+        What is declared for it.
+    parts
+        Into how many parts, each of which can be done by itself, the work is cut.
+    """
+
+    text: str
+    declarations: set[str]
+    parts: int
+
+
+def kernel_assembly(kernel: Kernel, name: str) -> KernelText:
+    """Return a kernel as LLVM's assembly."""
+    writer = _Writer(kernel)
+    return KernelText(writer.function(name), writer.declarations, writer.parts)
+
+
+class _Writer(Reductions):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.rows = merged(kernel, range(kernel.rows))
+        self.inner = merged(kernel, range(kernel.rows, len(kernel.space)))
+        self.by_blocks = False
+        reduces = any(node.operation in REDUCTIONS for node in kernel.nodes)
+        if not reduces and all(output.of_elements for output in kernel.outputs):
+            self.rows, self.inner = [*self.rows, *self.inner[:-1]], self.inner[-1:]
+            self.by_blocks = not self.rows
+        self.parts = self.rows[0].length if self.rows else 1
+        self.strides = [strides(kernel, k) for k in range(len(kernel.operands))]
+        self.row: dict[int, str] = {}  # values of nodes of the rows
+        self.spilled: dict[int, str] = {}  # by node: where its elements are kept
+        self.spilled_bytes = 0
+        self.unrolled = UNROLLED
+
+    def function(self, name: str) -> str:
+        kernel = self.kernel
+        given = [
+            self.emit(f"getelementptr ptr, ptr %operands, i64 {k}")
+            for k in range(len(kernel.operands))
+        ]
+        self.operands = [self.emit(f"load ptr, ptr {p}") for p in given]
+        places = [
+            self.emit(f"getelementptr ptr, ptr %outputs, i64 {k}")
+            for k in range(len(kernel.outputs))
+        ]
+        self.outputs = [self.emit(f"load ptr, ptr {p}") for p in places]
+        unsafe = self.allocate("i32")
+        self.do(f"store i32 0, ptr {unsafe}")
+        with contextlib.ExitStack() as stack:
+            index: list[tuple[Axis, str]] = []
+            for axis in self.rows:
+                bounds = (axis.length, "0") if index else ("%last", "%first")
+                index.append((axis, stack.enter_context(self.loop(*bounds))))
+            self._row(index, unsafe)
+        result = self.emit(f"load i32, ptr {unsafe}")
+        self.do(f"ret i32 {result}")
+        parameters = "ptr %operands, ptr noalias %outputs, i64 %first, i64 %last"
+        head = f"define internal i32 @{name}({parameters}) noinline strictfp {{"
+        body = [head, "entry:", *self.allocations, "  br label %start", "start:", *self.lines, "}"]
+        return "\n".join(body) + "\n"
+
+    # One row: nodes of rows and passes over its elements in turn
+
+    def _row(self, index: list[tuple[Axis, str]], unsafe: str) -> None:
+        kernel, stages = self.kernel, self.kernel.stages
+        needed = nodes_needed(kernel)
+        for stage in range(max(stages, default=0) + 1):
+            for number, node in enumerate(kernel.nodes):
+                if stages[number] == stage and not kernel.of_elements[number] and number in needed:
+                    self.row[number] = self._row_node(number, node, index)
+            sums = [
+                number
+                for number, node in enumerate(kernel.nodes)
+                if node.operation in REDUCTIONS and stages[number] == stage + 1 and number in needed
+            ]
+            writes = [
+                k
+                for k, output in enumerate(kernel.outputs)
+                if output.of_elements and stages[output.node] == stage
+            ]
+            if sums or writes:
+                self._pass(stage, sums, writes, index)
+        for k, output in enumerate(kernel.outputs):
+            if not output.of_elements:
+                self._store(
+                    self.row[output.node],
+                    output.type.dtype,
+                    self.outputs[k],
+                    self._linear(index),
+                    1,
+                )
+        for number in kernel.safe:
+            fails = self.emit(f"select i1 {self.row[number]}, i32 0, i32 1")
+            before = self.emit(f"load i32, ptr {unsafe}")
+            after = self.emit(f"or i32 {before}, {fails}")
+            self.do(f"store i32 {after}, ptr {unsafe}")
+
+    def _linear(self, index: list[tuple[Axis, str]]) -> str:
+        """Return the position, in C order, of a place."""
+        terms, step = [], 1
+        for axis, i in reversed(index):
+            terms.append((i, step))
+            step *= axis.length
+        return self.offset(terms)
+
+    def _row_node(self, number: int, node: Node, index: list[tuple[Axis, str]]) -> str:
+        if node.operation in REDUCTIONS:
+            return self.reduced(number, node)
+        if node.operation == "constant":
+            return literal(node.value, node.dtype)
+        if node.operation == "iota":
+            return self._counted(node, index, 1)
+        if node.operation == "load":
+            return self._load(node.value, index, 1)
+        return self._computed(node, [self.row[i] for i in node.operands], 1)
+
+    def _computed(self, node: Node, operands: list[str], lanes: int) -> str:
+        return self.operation(node, self.kernel.nodes[node.operands[0]].dtype, operands, lanes)
+
+    def _load(self, operand: int, index: list[tuple[Axis, str]], lanes: int) -> str:
+        """Return elements of an operand, that in all lanes if it does not lie along the last axis."""
+        step = self.strides[operand]
+        terms = [(i, step.get(axis.axes[-1], 0)) for axis, i in index]
+        dtype = self.kernel.operands[operand].type.dtype
+        along = lanes > 1 and step.get(index[-1][0].axes[-1], 0) == 1
+        value = self._read(self.operands[operand], self.offset(terms), dtype, lanes if along else 1)
+        return value if along or lanes == 1 else self.spread(value, dtype, lanes)
+
+    def _read(self, base: str, offset: str, dtype: DType, lanes: int) -> str:
+        stored = scalar_type(dtype, True)
+        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
+        type_ = vector_type(dtype, lanes, True)
+        value = self.emit(f"load {type_}, ptr {place}, align {dtype.itemsize}")
+        if dtype.kind != "b":
+            return value
+        return self.emit(f"icmp ne {type_} {value}, {splat(0, np.dtype('i1'), lanes)}")
+
+    def _store(self, value: str, dtype: DType, base: str, offset: str, lanes: int) -> None:
+        stored = scalar_type(dtype, True)
+        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
+        if dtype.kind == "b":
+            type_ = vector_type(dtype, lanes)
+            value = self.emit(f"zext {type_} {value} to {vector_type(dtype, lanes, True)}")
+        type_ = vector_type(dtype, lanes, True)
+        self.do(f"store {type_} {value}, ptr {place}, align {dtype.itemsize}")
+
+    def _counted(self, node: Node, index: list[tuple[Axis, str]], lanes: int) -> str:
+        """Return the place along an axis."""
+        i = next((i for axis, i in index if axis.axes[-1] == node.value), "0")
+        i64 = np.dtype(np.int64)
+        value = self.spread(self.emit(f"add i64 {i}, 0"), i64, lanes)
+        if lanes > 1 and index[-1][0].axes[-1] == node.value:
+            numbers = ", ".join([f"i64 {lane}" for lane in range(lanes)])
+            value = self.emit(f"add <{lanes} x i64> {value}, <{numbers}>")
+        if node.dtype == i64:
+            return value
+        return self.convert(value, i64, node.dtype, lanes)
+
+    # One pass over the elements of a row
+
+    def _pass(
+        self, stage: int, sums: list[int], writes: list[int], index: list[tuple[Axis, str]]
+    ) -> None:
+        kernel = self.kernel
+        roots = [kernel.nodes[number].operands[0] for number in sums]
+        roots += [kernel.outputs[k].node for k in writes]
+        keeps = {v: self._row_buffer(v) for v in self._kept_in(stage)}
+        cone = cone_of(kernel, [*roots, *keeps], self.spilled)
+        last = self.inner[-1] if self.inner else Axis(1, (-1,))
+        lanes = self._lanes(cone, last.length)
+        self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * len(cone) <= UNROLLED_NODES)
+        pushes = math.prod(a.length for a in self.inner[:-1])
+        for number in sums:
+            self.begin(number, lanes, pushes == 1 and last.length <= self._block(lanes))
+        with contextlib.ExitStack() as stack:
+            outer = [(a, stack.enter_context(self.loop(a.length))) for a in self.inner[:-1]]
+            whole = [*index, *outer]
+
+            def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
+                self._vector([*whole, (last, i)], cone, sums, writes, keeps, lanes, skipped)
+
+            self._run(last.length, lanes, place, lambda: self.push(sums, lanes))
+        self.spilled |= keeps
+
+    def _lanes(self, cone: list[int], length: int) -> int:
+        nodes = self.kernel.nodes
+        widest = max([nodes[i].dtype.itemsize for i in cone], default=8)
+        lanes = VECTOR_BYTES // widest
+        while lanes > length:
+            lanes //= 2
+        return lanes
+
+    def _run(self, length: int, lanes: int, place: Any, push: Any) -> None:
+        """Go over a row: blocks, in them rounds of several vectors, then single vectors, then one that overlaps."""
+        rounds, block = lanes * self.unrolled, self._block(lanes)
+
+        def several(first: str, count: int) -> None:
+            with self.loop(count // rounds) as i:
+                start = self.offset([(first, 1), (i, rounds)])
+                for k in range(self.unrolled):
+                    place(self._plus(start, k * lanes))
+
+        blocks = length // block
+        rest = ""
+        if blocks and self.by_blocks:
+            self.parts = blocks
+            with self.loop("%last", "%first") as b:
+                several(self.offset([(b, block)]), block)
+            rest = self._if_last(blocks)
+        elif blocks:
+            with self.loop(blocks) as b:
+                several(self.offset([(b, block)]), block)
+                push()
+        done = blocks * block
+        if count := (length - done) // rounds:
+            several(str(done), count * rounds)
+            done += count * rounds
+        while length - done >= lanes:
+            place(str(done))
+            done += lanes
+        if done < length:
+            place(str(length - lanes), lanes - (length - done))
+        push()
+        if rest:
+            self.do(f"br label %{rest}")
+            self.label(rest)
+
+    def _if_last(self, parts: int) -> str:
+        """Begin what only who does the last part does; return the label after it."""
+        ends = self.emit(f"icmp eq i64 %last, {parts}")
+        self.do(f"br i1 {ends}, label %rest, label %after")
+        self.label("rest")
+        return "after"
+
+    def _block(self, lanes: int) -> int:
+        """Return the number of elements whose sum is pushed at once."""
+        return lanes * UNROLLED * (BLOCK // (lanes * UNROLLED))
+
+    def _plus(self, index: str, number: int) -> str:
+        return self.emit(f"add i64 {index}, {number}") if number else index
+
+    def _kept_in(self, stage: int) -> list[int]:
+        """Return the nodes of this pass that are kept for later ones."""
+        kernel, stages = self.kernel, self.kernel.stages
+        length = math.prod(kernel.inner_shape)
+        if len(self.inner) != 1:
+            return []
+        later = [
+            v
+            for number, node in enumerate(kernel.nodes)
+            if kernel.of_elements[number] and stages[number] > stage
+            for v in node.operands
+        ]
+        found = []
+        for v in dict.fromkeys(later):
+            if stages[v] != stage or not kernel.of_elements[v] or v in self.spilled:
+                continue
+            size = length * kernel.nodes[v].dtype.itemsize
+            room = min(SPILLED, ALL_SPILLED - self.spilled_bytes)
+            if size <= room and len(cone_of(kernel, [v], self.spilled)) > DEAR:
+                found.append(v)
+                self.spilled_bytes += size
+        return found
+
+    def _row_buffer(self, number: int) -> str:
+        """Return the address of memory for what a node is along a row."""
+        length, dtype = math.prod(self.kernel.inner_shape), self.kernel.nodes[number].dtype
+        return self.allocate(f"[{length} x {scalar_type(dtype, True)}]")
+
+    def _vector(
+        self,
+        index: list[tuple[Axis, str]],
+        cone: list[int],
+        sums: list[int],
+        writes: list[int],
+        keeps: dict[int, str],
+        lanes: int,
+        skipped: int,
+    ) -> None:
+        """Compute, reduce and write the elements of one vector; reductions leave out the first `skipped`."""
+        kernel = self.kernel
+        values: dict[int, str] = {}
+
+        def value(number: int) -> str:
+            if number not in values:
+                node = kernel.nodes[number]
+                if node.operation == "constant":
+                    values[number] = splat(node.value, node.dtype, lanes)
+                else:
+                    values[number] = self.spread(self.row[number], node.dtype, lanes)
+            return values[number]
+
+        for number in cone:
+            node = kernel.nodes[number]
+            if number in self.spilled:
+                values[number] = self._read(self.spilled[number], index[-1][1], node.dtype, lanes)
+            elif node.operation == "load":
+                values[number] = self._load(node.value, index, lanes)
+            elif node.operation == "iota":
+                values[number] = self._counted(node, index, lanes)
+            else:
+                values[number] = self._computed(node, [value(i) for i in node.operands], lanes)
+        for v, buffer in keeps.items():
+            self._store(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
+        for number in sums:
+            self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
+        for k in writes:
+            output = kernel.outputs[k]
+            self._store(
+                value(output.node), output.type.dtype, self.outputs[k], self._linear(index), lanes
+            )

@@ -1,0 +1,72 @@
+"""Writing reductions along a row as LLVM's assembly: vectors that accumulate, and totals of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.compile.emit.assembly import Assembly, identity, scalar_type, splat, vector_type
+from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.scalar import DType, Node
+
+
+class Reductions(Assembly):
+    """The lines of a function that reduces rows of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.sums: dict[int, str] = {}  # by reduction: the vector that it is accumulated in
+        self.totals: dict[int, tuple[str, str | None]] = {}  # and the total; sums in pairs count
+
+    def begin(self, number: int, lanes: int, at_once: bool) -> None:
+        """Allocate and fill what a reduction accumulates in: a vector, and the total of the vectors of all blocks."""
+        node = self.kernel.nodes[number]
+        dtype, one = node.dtype, scalar_type(node.dtype)
+        first = identity(node.operation, dtype)
+        self.sums[number] = self.allocate(vector_type(dtype, lanes))
+        self._fill(self.sums[number], first, dtype, lanes)
+        if at_once or node.operation != "reduce_sum" or dtype.kind != "f":
+            self.totals[number] = self.allocate(one), None
+            self._fill(self.totals[number][0], first, dtype, 1)
+        else:
+            count = self.allocate("i64")
+            self.totals[number] = self.allocate(f"[64 x {one}]"), count
+            self.do(f"store i64 0, ptr {count}")
+
+    def _fill(self, place: str, value: Any, dtype: DType, lanes: int) -> None:
+        self.do(f"store {vector_type(dtype, lanes)} {splat(value, dtype, lanes)}, ptr {place}")
+
+    def accumulate(self, number: int, value: str, lanes: int, skipped: int) -> None:
+        node, place = self.kernel.nodes[number], self.sums[number]
+        type_ = vector_type(node.dtype, lanes)
+        if skipped:
+            mask = ", ".join(
+                [f"i1 {'false' if lane < skipped else 'true'}" for lane in range(lanes)]
+            )
+            first = splat(identity(node.operation, node.dtype), node.dtype, lanes)
+            value = self.emit(f"select <{lanes} x i1> <{mask}>, {type_} {value}, {type_} {first}")
+        before = self.emit(f"load {type_}, ptr {place}")
+        self.do(f"store {type_} {self.combined(node, before, value, lanes)}, ptr {place}")
+
+    def push(self, sums: list[int], lanes: int) -> None:
+        """Add what the vectors of a block hold to the totals, and empty them."""
+        for number in sums:
+            node, place = self.kernel.nodes[number], self.sums[number]
+            dtype = node.dtype
+            one = scalar_type(dtype)
+            vector = self.emit(f"load {vector_type(dtype, lanes)}, ptr {place}")
+            self._fill(place, identity(node.operation, dtype), dtype, lanes)
+            value = self.across(node, vector, lanes)
+            total, count = self.totals[number]
+            if count is not None:
+                self.do(f"call void @push_{one}(ptr {total}, ptr {count}, {one} {value})")
+            else:
+                before = self.emit(f"load {one}, ptr {total}")
+                self.do(f"store {one} {self.combined(node, before, value, 1)}, ptr {total}")
+
+    def reduced(self, number: int, node: Node) -> str:
+        one = scalar_type(node.dtype)
+        total, count = self.totals[number]
+        if count is not None:
+            return self.emit(f"call {one} @total_{one}(ptr {total}, ptr {count})")
+        return self.emit(f"load {one}, ptr {total}")

@@ -1,0 +1,43 @@
+"""Elementary functions, of the operations that every processor has.
+
+Each is a straight line of operations, within 2 ulp of the exact result for every argument, that
+sets the flags of invalid operations, divisions by zero and overflow where the result calls for them
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fungrad.compile.kernels.exponentials import cosh, exp, exp2, expm1, sinh, tanh
+from fungrad.compile.kernels.inverse import (
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+)
+from fungrad.compile.kernels.logarithms import log, log1p, log2, log10
+from fungrad.compile.kernels.powers import cbrt, hypot, logaddexp, logaddexp2, power
+from fungrad.compile.kernels.special import erf, erfc, gammaln, positive
+from fungrad.compile.kernels.trigonometric import cos, moderate, sin, tan
+
+if TYPE_CHECKING:
+    from fungrad.compile.kernels.scalar import Scalar, Scalars
+
+__all__ = [
+    "SAFE", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos",
+    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "gammaln", "hypot", "log", "log1p", "log2",
+    "log10", "logaddexp", "logaddexp2", "power", "sin", "sinh", "tan", "tanh",
+]  # fmt: skip
+
+SAFE: dict[str, Callable[[Scalars, Scalar], Scalar]] = {
+    "cos": moderate,
+    "gammaln": positive,
+    "sin": moderate,
+    "tan": moderate,
+}
+"""For functions that hold for a part of the arguments: whether one is in that part."""

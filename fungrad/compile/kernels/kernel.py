@@ -1,0 +1,249 @@
+"""A kernel: an index space, what is read at each place of it, scalar operations, reductions, and what is written.
+
+The axes of the index space are rows, then those that reductions go along. A node is of the elements, or of the rows
+alone; what a reduction gives is of the rows, and elements that need it are computed in a further pass over the row.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.kernels.scalar import DTYPES, OPERATIONS, Node, compute
+from fungrad.core.cached import cached_property
+from fungrad.core.errors import ExprError
+from fungrad.core.types import ArrayType, Shape
+
+
+class Access(NamedTuple):
+    """An array that a kernel reads: its axes are these of the index space, along others it is repeated."""
+
+    type: ArrayType
+    axes: tuple[int, ...]
+
+
+class Output(NamedTuple):
+    """An array that a kernel writes: a node, for each element or for each row."""
+
+    node: int
+    type: ArrayType
+    of_elements: bool
+
+
+REDUCTIONS: dict[str, np.ufunc] = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_and": np.logical_and,
+    "reduce_or": np.logical_or,
+}
+"""What reductions along a row are, in NumPy's functions."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kernel:
+    """What one loop computes.
+
+    Attributes
+    ----------
+    space
+        The lengths of the axes of the index space.
+    rows
+        How many of the axes, the first ones, reductions do not go along.
+    operands
+        What is read.
+    nodes
+        Operations, each after its operands.
+    outputs
+        What is written.
+    safe
+        Nodes that have to be true everywhere for the results to be right.
+    internal
+        Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do.
+    """
+
+    space: Shape
+    rows: int
+    operands: tuple[Access, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Output, ...]
+    safe: tuple[int, ...] = ()
+    internal: bool = True
+
+    @property
+    def row_shape(self) -> Shape:
+        """The lengths of the axes of rows."""
+        return self.space[: self.rows]
+
+    @property
+    def inner_shape(self) -> Shape:
+        """The lengths of the axes that reductions go along."""
+        return self.space[self.rows :]
+
+    @cached_property
+    def of_elements(self) -> tuple[bool, ...]:
+        """Of each node, whether it differs along a row."""
+        found: list[bool] = []
+        for node in self.nodes:
+            if node.operation == "load":
+                varies = any(a >= self.rows for a in self.operands[node.value].axes)
+            elif node.operation == "iota":
+                varies = node.value >= self.rows
+            elif node.operation in REDUCTIONS:
+                varies = False
+            else:
+                varies = any(found[i] for i in node.operands)
+            found.append(varies)
+        return tuple(found)
+
+    @cached_property
+    def stages(self) -> tuple[int, ...]:
+        """Of each node, how many passes over the row come before it."""
+        found: list[int] = []
+        for node in self.nodes:
+            stage = max([found[i] for i in node.operands], default=0)
+            found.append(stage + (node.operation in REDUCTIONS))
+        return tuple(found)
+
+    def check(self) -> Kernel:
+        """Return self if well formed.
+
+        Raises
+        ------
+        ExprError
+            If a node comes before its operands, has a dtype that kernels do not have, or an operation that is not known; if an operand does
+            not lie in the index space.
+        """
+        for number, node in enumerate(self.nodes):
+            where = f"node {number}, {node}"
+            if any(i >= number for i in node.operands):
+                raise ExprError(f"{where}: it comes before its operands")
+            if node.dtype not in DTYPES:
+                raise ExprError(f"{where}: kernels have no {node.dtype}")
+            leaves = ("constant", "load", "iota", "convert", "bitcast")
+            if node.operation not in (*leaves, *OPERATIONS, *REDUCTIONS):
+                raise ExprError(f"{where}: the operation is not known")
+        for access in self.operands:
+            shape = tuple([self.space[a] for a in access.axes])
+            if access.type.shape != shape or list(access.axes) != sorted({*access.axes}):
+                raise ExprError(f"{access} does not lie in {self.space}")
+        for output in self.outputs:
+            shape = self.space if output.of_elements else self.row_shape
+            if output.type.shape != shape or output.type.dtype != self.nodes[output.node].dtype:
+                raise ExprError(f"{output} does not lie in {self.space}")
+            if self.of_elements[output.node] and not output.of_elements:
+                raise ExprError(f"{output} is different along a row")
+        return self
+
+    def interpret(self, *arrays: Any) -> list[Any]:
+        """Return the outputs for the operands by NumPy's functions: what compilers are held against."""
+        inner = tuple(range(self.rows, len(self.space)))
+        found: list[Any] = []
+        for node in self.nodes:
+            operands = [found[i] for i in node.operands]
+            if (ufunc := REDUCTIONS.get(node.operation)) is not None:
+                row = np.broadcast_to(operands[0], self.space)
+                value = ufunc.reduce(row, inner, node.dtype, keepdims=True)
+            elif node.operation == "load":
+                access = self.operands[node.value]
+                shape = tuple([n if a in access.axes else 1 for a, n in enumerate(self.space)])
+                value = np.asarray(arrays[node.value], access.type.dtype).reshape(shape)
+            elif node.operation == "iota":
+                shape = tuple([n if a == node.value else 1 for a, n in enumerate(self.space)])
+                value = np.arange(self.space[node.value], dtype=node.dtype).reshape(shape)
+            elif node.operation == "constant":
+                value = node.value
+            else:
+                value = compute(node, operands)
+            found.append(value)
+        if not all(np.all(found[i]) for i in self.safe):
+            raise FloatingPointError("an argument is out of the range of the kernel")
+        return [self._written(output, found[output.node]) for output in self.outputs]
+
+    def _written(self, output: Output, value: Any) -> Any:
+        value = np.asarray(value, output.type.dtype)
+        if not output.of_elements:
+            value = value.reshape(value.shape[: self.rows]) if value.ndim else value
+            return np.broadcast_to(value, self.row_shape).copy()[()]
+        return np.broadcast_to(value, self.space).copy()[()]
+
+    def __str__(self) -> str:
+        """Show the index space, then a node a line."""
+        rows, inner = list(self.row_shape), list(self.inner_shape)
+        operands = ", ".join([f"{t} along {list(axes)}" for t, axes in self.operands])
+        lines = [f"{{ kernel over {rows} x {inner} of {operands} ."]
+        for number, node in enumerate(self.nodes):
+            what = " ".join([node.operation, *[f"n{i}" for i in node.operands]])
+            value = "" if node.value is None else f" {node.value}"
+            where = "elements" if self.of_elements[number] else "rows"
+            lines.append(
+                f"  n{number}:{node.dtype} = {what}{value}    {where}, pass {self.stages[number]}"
+            )
+        outputs = ", ".join(
+            [f"n{o.node}{'' if o.of_elements else ' of rows'}" for o in self.outputs]
+        )
+        return "\n".join([*lines, f"  write {outputs} }}"])
+
+    __repr__ = __str__
+
+
+class Axis(NamedTuple):
+    """One or several axes of an index space that every operand has whole or not at all."""
+
+    length: int
+    axes: tuple[int, ...]
+
+
+def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
+    """Return `axes` of the index space, neighbours joined where all operands lie along both or neither."""
+    counting = {node.value for node in kernel.nodes if node.operation == "iota"}
+    signature = functools.partial(_signature, kernel, counting)
+    found: list[Axis] = []
+    for axis in axes:
+        length = kernel.space[axis]
+        if length == 1:
+            continue
+        if found and signature(found[-1].axes[-1]) == signature(axis) is not None:
+            last = found[-1]
+            found[-1] = Axis(last.length * length, (*last.axes, axis))
+        else:
+            found.append(Axis(length, (axis,)))
+    return found
+
+
+def _signature(kernel: Kernel, counting: set[Any], axis: int) -> tuple[bool, ...] | None:
+    """Return which operands lie along an axis; None if the number of the place is read."""
+    return None if axis in counting else tuple([axis in x.axes for x in kernel.operands])
+
+
+def strides(kernel: Kernel, operand: int) -> dict[int, int]:
+    """Return how many elements of an operand in C order lie between places, by axis of the index space."""
+    access = kernel.operands[operand]
+    found, step = {}, 1
+    for axis in reversed(access.axes):
+        found[axis] = step
+        step *= kernel.space[axis]
+    return found
+
+
+def nodes_needed(kernel: Kernel) -> set[int]:
+    """Return the nodes that outputs depend on."""
+    found = {output.node for output in kernel.outputs} | {*kernel.safe}
+    for number in range(len(kernel.nodes) - 1, -1, -1):
+        if number in found:
+            found.update(kernel.nodes[number].operands)
+    return found
+
+
+def cone_of(kernel: Kernel, roots: Iterable[int], kept: Container[int]) -> list[int]:
+    """Return the nodes of elements that have to be computed for others, in order; not what those depend on that are kept."""
+    needed = {r for r in roots if kernel.of_elements[r]}
+    for number in range(len(kernel.nodes) - 1, -1, -1):
+        if number in needed and number not in kept:
+            needed.update([i for i in kernel.nodes[number].operands if kernel.of_elements[i]])
+    return sorted(needed)

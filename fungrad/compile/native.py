@@ -1,0 +1,40 @@
+"""From a program to one that calls kernels, of machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fungrad.compile.emit.python import PythonSource, python_source
+from fungrad.compile.kernels.fuse import fuse
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.units import without_units
+from fungrad.compile.schedule import schedule
+from fungrad.compile.steps import Schedule
+from fungrad.compile.targets import host
+from fungrad.compile.targets.host import missing as missing
+from fungrad.core.expr import Expr
+
+
+def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Schedule, list[Fused]]:
+    """Return the steps of `expr` with kernels, in loops and branches too, and these."""
+    kernels: list[Fused] = []
+
+    def with_kernels(expr: Expr) -> Expr:
+        found, new = fuse(without_units(expr))
+        kernels.extend(new)
+        return found
+
+    return schedule(expr, (), borrowed, prepare=with_kernels), kernels
+
+
+def source_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> PythonSource | None:
+    """Return `expr` as Python source that calls compiled kernels; None if there are none to be had."""
+    if not host.available():
+        return None
+    steps, kernels = schedule_with_kernels(expr, borrowed)
+    if not kernels:
+        return None
+    functions = host.compile_kernels([fused.kernel for fused in kernels])
+    for fused, function in zip(kernels, functions, strict=True):
+        fused.compiled(function)
+    return python_source(steps)

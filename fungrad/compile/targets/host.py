@@ -1,0 +1,213 @@
+"""Kernels on the host: compiled by LLVM, called from Python with arrays of NumPy's."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.emit import llvm, llvm_call, llvm_threads
+from fungrad.compile.emit.assembly import sums_assembly
+from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.tiers import Rerun, importing
+
+
+class Code:
+    """Machine code, and what it needs as long as somebody calls it."""
+
+    def __init__(self, symbols: Any, kept: list[Any]) -> None:
+        self.symbols = symbols
+        self.kept = kept
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+FASTCALL = 0x80
+
+
+@functools.cache
+def missing() -> str:
+    """Return why there are no kernels here; "" if there can be."""
+    if sys.maxsize < 1 << 32 or platform.python_implementation() != "CPython":
+        return "this is no CPython for 64 bits"
+    try:
+        with importing:
+            import llvmlite.binding as binding
+    except ImportError:
+        return "llvmlite is not installed: pip install 'fungrad[cpu]'"
+    if binding.llvm_version_info < (20,):
+        return "llvmlite is older than 0.46: pip install -U llvmlite"
+    if _is_x86() and not binding.get_host_cpu_features().get("fma"):
+        return "the processor cannot multiply and add at once"
+    return ""
+
+
+def available() -> bool:
+    """Whether there is a compiler, and a processor for what it makes."""
+    return not missing()
+
+
+def _machine() -> Any:
+    """Return a description of the processor. An engine takes it over, so each has its own."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="jitdefault",
+    )
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def _layout() -> llvm_call.Layout:
+    head = object.__basicsize__
+    return llvm_call.Layout(head - 8, head)
+
+
+@functools.cache
+def _numpys() -> dict[str, int]:
+    """Return the addresses of NumPy's functions."""
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    of = ctypes.pythonapi.PyCapsule_GetPointer
+    of.restype, of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    places = {"PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_Empty": 184}
+    return {name: table[k] for name, k in places.items()}
+
+
+def _address(name: str) -> int:
+    """Return what a place of the table holds."""
+    if name in (numpys := _numpys()):
+        return numpys[name]
+    objects = {"ndarray": np.ndarray, "float": float, "Rerun": Rerun}
+    if name in objects:
+        return id(objects[name])
+    kind, _, dtype = name.partition(" ")
+    if dtype:
+        return id(np.dtype(dtype) if kind == "dtype" else np.dtype(dtype).type)
+    library = ctypes.pythonapi if name.startswith("Py") else ctypes.CDLL(None)
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+
+def threads() -> int:
+    """Return how many threads large kernels run on: FUNGRAD_NUM_THREADS, or as many as there are processors for this process."""
+    if not hasattr(ctypes.CDLL(None) if os.name == "posix" else None, "pthread_create"):
+        return 1
+    if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
+        if not asked.isdecimal() or not int(asked):
+            raise ValueError(
+                f"the environment variable FUNGRAD_NUM_THREADS is {asked!r}; it can be 1, 2, ..."
+            )
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def assembly(kernels: Sequence[Kernel]) -> tuple[str, llvm_call.Table]:
+    """Return kernels, and the functions that Python calls, as LLVM's assembly; and the addresses it refers to."""
+    table, layout, x86, most = llvm_call.Table(), _layout(), _is_x86(), threads()
+    texts, needed = [], []
+    for k, kernel in enumerate(kernels):
+        written = llvm.kernel_assembly(kernel, f"kernel{k}")
+        needed.append(written.declarations)
+        texts.append(written.text)
+        texts.append(llvm_threads.run_assembly(kernel, written, k, most, table, x86))
+        texts.append(llvm_call.call_assembly(kernel, f"call{k}", f"run{k}", table, layout))
+    head = llvm_call.prelude(layout, table)
+    sums = [sums_assembly(one) for one in ("float", "double")]
+    return "\n".join([llvm_call.declarations(needed, x86), head, *sums, *texts]), table
+
+
+def compile_kernels(kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
+    """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several."""
+    text, table = assembly(kernels)
+    return load(machine_code(text), table, len(kernels))
+
+
+def machine_code(text: str) -> bytes:
+    """Return the object file of LLVM's assembly."""
+    import llvmlite.binding as binding
+
+    machine = _machine()
+    options = binding.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    context = binding.create_context()
+    module = binding.parse_assembly(text, context)
+    try:
+        builder = binding.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        _dispose(passes)
+        return machine.emit_object(module)  # type: ignore[no-any-return]
+    finally:
+        module.close()  # before what it lives in
+        context.close()
+
+
+def _dispose(passes: Any) -> None:
+    """Free a pass manager: llvmlite does not, as its class takes over a method that does nothing."""
+    from llvmlite.binding import ffi, newpassmanagers
+
+    if type(passes)._dispose is ffi.ObjectRef._dispose:
+        newpassmanagers.NewPassManager._dispose(passes)
+
+
+def load(code: bytes, table: llvm_call.Table, count: int) -> list[Callable[..., Any]]:
+    """Return the functions that Python calls of an object file, its table filled."""
+    import llvmlite.binding as binding
+
+    builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in ("table", *[f"call{k}" for k in range(count)]):
+        builder.export_symbol(name)
+    tracker = builder.link(_linker(), f"kernels{next(_libraries)}")
+    addresses = [_address(name) for name in table.places]
+    filled = (ctypes.c_void_p * len(addresses))(*addresses)
+    ctypes.memmove(tracker["table"], filled, ctypes.sizeof(filled))
+    code_held = Code(tracker, [])
+    return [_function(code_held, f"call{k}") for k in range(count)]
+
+
+_libraries = itertools.count()
+
+
+@functools.cache
+def _linker() -> Any:
+    import llvmlite.binding as binding
+
+    return binding.create_lljit_compiler(_machine())
+
+
+def _function(code: Code, name: str) -> Callable[..., Any]:
+    """Return a function of Python's that is a function of the code."""
+    method = _MethodDef(name.encode(), code.symbols[name], FASTCALL, None)
+    code.kept.append(method)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
+    return make(ctypes.addressof(method), code, None)  # type: ignore[no-any-return]

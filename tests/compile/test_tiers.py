@@ -1,0 +1,345 @@
+"""When kernels replace NumPy's functions, and when NumPy's functions replace kernels."""
+
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.compile import tiers
+from fungrad.compile.targets import host
+from fungrad.compile.tiers import BACKGROUND, CALLS
+from fungrad.core.config import compilation
+from fungrad.core.float_warnings import float_modes, usual_modes
+from tests.stepping import step_through, traced
+
+pytestmark = pytest.mark.skipif(
+    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
+)
+
+X = np.linspace(1.0, 2.0, 100)
+
+
+def f(x):
+    return fnp.sum(1 / x * 2 + x * x) * 3
+
+
+def in_mode(name):
+    return pytest.mark.parametrize("mode", [name], indirect=True, ids=[name])
+
+
+@in_mode("background")
+def test_in_the_background_after_some_calls(mode, made):
+    g = fg.jit(lambda x: f(x))
+    for n in range(CALLS):
+        expected = g(X)
+        assert len(made) == 1
+        assert n == CALLS - 1 or made[0].make is not None
+    BACKGROUND.wait()
+    (tier,) = made
+    assert tier.native is not None
+    assert tier.make is None
+    assert g(X) == pytest.approx(expected, rel=1e-14)
+    assert tier.failures == 0
+
+
+@in_mode("eager")
+def test_at_the_first_call(mode, made):
+    g = fg.jit(lambda x: f(x))
+    assert g(X) == pytest.approx(f(X), rel=1e-14)
+    assert made[0].native is not None
+
+
+@in_mode("off")
+def test_never(mode, made):
+    g = fg.jit(lambda x: f(x))
+    for _ in range(2 * CALLS):
+        g(X)
+    BACKGROUND.wait()
+    assert all(t.native is None for t in made)
+
+
+@in_mode("background")
+def test_calls_where_it_is_off_do_not_count(mode, made):
+    g = fg.jit(lambda x: f(x))
+    g(X)
+    token = compilation.set("off")
+    for _ in range(2 * CALLS):
+        g(X)
+    compilation.reset(token)
+    for _ in range(CALLS):
+        g(X)
+    BACKGROUND.wait()
+    assert made[0].native is not None
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("kind", ["donated", "an effect", "nothing to fuse"])
+def test_programs_without_kernels(mode, made, kind):
+    def h(x):
+        if kind == "an effect":
+            fg.debug.callback(lambda a: None, x)
+        return x @ x if kind == "nothing to fuse" else f(x)
+
+    g = fg.jit(h, donate_argnums=0 if kind == "donated" else ())
+    for _ in range(3):
+        g(X.copy())
+    assert all(t.native is None for t in made)
+
+
+# Failures to compile
+
+
+@in_mode("background")
+def test_a_failure_stops_no_others(mode, made, monkeypatch):
+    seen = []
+    monkeypatch.setattr(threading, "excepthook", seen.append)
+    with monkeypatch.context() as m:
+        m.setattr(host, "compile_kernels", lambda kernels: 1 / 0)
+        g = fg.jit(lambda x: f(x))
+        for _ in range(CALLS):
+            g(X)
+        BACKGROUND.wait()
+    assert [x.exc_type for x in seen] == [ZeroDivisionError]
+    h = fg.jit(lambda x: f(x) + 1)
+    for _ in range(CALLS + 1):
+        assert h(X) == pytest.approx(g(X) + 1, rel=1e-14)
+    BACKGROUND.wait()
+    assert [t.native is None for t in made] == [True, False]
+
+
+@in_mode("background")
+def test_no_thread_can_be_started(mode, made, monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    g = fg.jit(lambda x: f(x))
+    with monkeypatch.context() as m:
+        m.setattr(threading.Thread, "start", start)
+        for _ in range(CALLS + 1):
+            assert g(X) == pytest.approx(f(X), rel=1e-14)
+    BACKGROUND.wait()
+    h = fg.jit(lambda x: f(x) + 1)
+    for _ in range(CALLS):
+        h(X)
+    BACKGROUND.wait()
+    assert made[-1].native is not None
+
+
+# Lives of programs
+
+
+@pytest.mark.parametrize("mode", ["background", "eager"], indirect=True)
+def test_programs_are_freed(mode, made):
+    g = fg.jit(lambda x: f(x))
+    for _ in range(CALLS + 1):
+        g(X)
+    BACKGROUND.wait()
+    held = weakref.ref(made[0])
+    assert held().native is not None
+    made.clear()
+    del g
+    gc.collect()
+    assert held() is None
+
+
+@in_mode("background")
+def test_programs_are_freed_while_they_wait(mode, made, monkeypatch):
+    going, begun = threading.Event(), threading.Event()
+    compile_kernels = host.compile_kernels
+
+    def slowly(kernels):
+        begun.set()
+        going.wait(30)
+        return compile_kernels(kernels)
+
+    monkeypatch.setattr(host, "compile_kernels", slowly)
+    first, second = fg.jit(lambda x: f(x)), fg.jit(lambda x: f(x) + 1)
+    for g in (first, second):
+        for _ in range(CALLS):
+            g(X)
+    del g
+    begun.wait(30)
+    held = weakref.ref(made.pop())
+    del second
+    gc.collect()
+    assert held() is None
+    going.set()
+    BACKGROUND.wait()
+    assert made[0].native is not None
+
+
+@in_mode("eager")
+def test_pickled_programs(mode):
+    g = fg.jit(f)
+    expected = g(X)
+    entry = g.lower(X)._entry
+    program = pickle.loads(pickle.dumps(entry.program))
+    for _ in range(2):
+        assert program(X)[0] == expected
+    assert fg.jit(f)(pickle.loads(pickle.dumps(X))) == expected
+
+
+@in_mode("background")
+def test_threads_that_call_while_it_is_swapped(mode):
+    g, failures, start = fg.jit(lambda x, n: fnp.sum(x * n + 1) * 2), [], threading.Barrier(8)
+
+    def work(n):
+        token = compilation.set("background")
+        x, expected = np.arange(100.0), 2 * (4950.0 * n + 100)
+        start.wait()
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            if g(x, float(n)) != expected:
+                failures.append(n)
+        compilation.reset(token)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    BACKGROUND.wait()
+    assert failures == []
+
+
+def child(code):
+    """Run a program in a process of its own; return what it prints."""
+    head = """
+import os, signal, time, threading, warnings
+import numpy as np, fungrad as fg, fungrad.numpy as fnp
+from fungrad.core.config import compilation
+from fungrad.compile.tiers import BACKGROUND, CALLS
+warnings.simplefilter("ignore", DeprecationWarning)
+compilation.set("background")
+X = np.linspace(0.0, 1.0, 1000)
+def many(n):
+    def f(x):
+        for i in range(n):
+            x = fnp.sin(x) * 1.0001 + 0.5 / (1 + x * x)
+        return x
+    return fg.jit(f)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", head + code], capture_output=True, text=True, timeout=60
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("delay", [0, 0.05, 0.15])
+def test_fork_while_kernels_are_made(delay):
+    """While the compiler is imported, and while it runs."""
+    code = f"""
+g = many(20)
+for _ in range(CALLS):
+    g(X)
+time.sleep({delay})
+pid = os.fork()
+if pid == 0:
+    signal.alarm(30)
+    h = many(2)
+    for _ in range(CALLS):
+        h(X)
+    BACKGROUND.wait()
+    h(X)
+    compilation.set("eager")
+    many(3)(X), g(X)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+BACKGROUND.wait()
+g(X)
+"""
+    child(code)
+
+
+@pytest.mark.parametrize("delay", [0, 0.15])
+def test_exit_while_kernels_are_made(delay):
+    child(f"g = many(30)\nfor _ in range(CALLS): g(X)\ntime.sleep({delay})")
+
+
+def test_calls_while_python_ends():
+    code = "g = many(2)\ng(X)\nimport atexit\n@atexit.register\ndef last():\n"
+    assert child(code + "    for _ in range(2 * CALLS): g(X)\n    print('done')") == "done\n"
+
+
+# Interrupts
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+@in_mode("eager")
+def test_interrupts_leave_numpys_modes(mode):
+    g, x = fg.jit(lambda x: fnp.sum(x * 2 + 1)), np.ones(50)
+    expected, interrupted = g(x), 0
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for n in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + n % 40))
+                for _ in range(20):
+                    g(x)
+            except KeyboardInterrupt:
+                interrupted += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert float_modes.get() is usual_modes
+            assert g(x) == expected
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 50
+
+
+def interrupted(call, n):
+    """Make a call, with Ctrl-C at an instruction of the function that runs kernels; return whether it came."""
+    left = [n]
+
+    def step(frame, event, _):
+        if event == "opcode":
+            left[0] -= 1
+            if left[0] == -1:
+                raise KeyboardInterrupt
+        return step
+
+    def trace(frame, event, _):
+        inside = frame.f_code.co_filename == tiers.__file__ and frame.f_code.co_name == "run"
+        return step_through(frame, step) if inside else None
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            traced(trace, call)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_an_interrupt_at_any_instruction_leaves_numpys_modes():
+    left, counts = [], []
+
+    def work():
+        compilation.set("eager")
+        g, zeros = fg.jit(lambda x: f(x)), np.zeros(20)
+        for x in (zeros + 1, zeros):
+            count = 0
+            while interrupted(lambda x=x: g(x), count):
+                if float_modes.get() is not usual_modes:
+                    left.append(count)
+                count += 1
+            counts.append(count)
+
+    thread = threading.Thread(target=work)  # of its own: Python may take the interrupt for handled
+    thread.start()
+    thread.join()
+    assert left == []
+    assert min(counts) > 20
