@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from fungrad.core.backend import target_of
+from fungrad.core.backend import Target, target_of
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.primitive import place_of_use
 from fungrad.core.types import ArrayType, type_of
@@ -54,7 +54,10 @@ class SpecialFunction:
 
 def library(xp: Any, name: str) -> Callable[..., Any]:
     """Return the function of that name of the special functions for arrays of `xp`."""
-    if target_of(xp).on_host:
+    target = target_of(xp)
+    if not isinstance(target, Target):
+        return getattr(xp, name)
+    if target.on_host:
         # With SCIPY_ARRAY_API=1, SciPy wraps its ufuncs in functions that look for the arrays' namespace.
         return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
     function = getattr(importlib.import_module("cupyx.scipy.special"), name, None)

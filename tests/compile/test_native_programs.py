@@ -155,6 +155,7 @@ FUNCTIONS = {
     "vmap of softmax": (fg.vmap(softmax, 1, 1), X),
     "variance": (lambda x: (fnp.var(x), fnp.std(x, axis=0), fnp.var(x, axis=1, ddof=1)), X),
     "logsumexp": (fg.value_and_grad(lambda x: fnp.sum(fsp.logsumexp(x, axis=1))), X),
+    "special": (lambda x: fsp.erf(x) * 2 - fsp.erfc(x) + fsp.gammaln(x * x + 0.5), X),
     "sigmoid": (lambda x: (fsp.expit(x) * 2 + 1 - x, fsp.log_expit(x), fsp.xlogy(x, x * x + 1)), X),
     "polynomial": (lambda x: fnp.polyval(V[:12] / 9, x), X),
     "standardized": (lambda x: (x - fnp.mean(x)) / fnp.std(x), V),

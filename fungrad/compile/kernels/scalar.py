@@ -144,6 +144,13 @@ class Scalar:
     __hash__ = None  # type: ignore[assignment]
 
 
+class _NoLibrary:
+    """Stands where functions ask what is so of a library of arrays, and answers nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotScalar(f"{name} is asked of a library of arrays")
+
+
 class Scalars:
     """Records operations; its attributes are NumPy's functions, of scalars.
 
@@ -155,9 +162,9 @@ class Scalars:
         self._known: dict[Any, int] = {}
 
     @property
-    def target(self) -> Any:
-        """Which library it is: none."""
-        raise NotScalar("it is no library of arrays")
+    def target(self) -> _NoLibrary:
+        """What is so of its arrays: nothing, as there are none."""
+        return _NoLibrary()
 
     def node(self, operation: str, dtype: DType, *operands: Scalar, value: Any = None) -> Scalar:
         """Return the result of an operation."""
