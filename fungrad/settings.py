@@ -5,7 +5,7 @@ FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_
 FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process.
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
-`eager`, before it first runs; or `off`.
+`eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on.
 """
 
 from __future__ import annotations
