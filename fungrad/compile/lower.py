@@ -187,9 +187,9 @@ class Program(Keeper):
         with importing:  # what few programs come to need
             from fungrad.compile.native import source_with_kernels
 
-        with no_collection():
-            source = source_with_kernels(self.expr, self.borrowed)
-            return None if source is None else run_source(source, np, calls=False)
+        # The collector stays on: this goes on while other threads run what is the user's.
+        source = source_with_kernels(self.expr, self.borrowed)
+        return None if source is None else run_source(source, np, calls=False)
 
 
 def weakly(program: Program) -> Callable[[], Callable[..., list[Any]] | None]:

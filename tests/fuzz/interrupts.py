@@ -41,6 +41,7 @@ where the call enters more than `MANY` functions."""
 MANY = 500
 CHUNK = 3000
 RATED = "interrupts"
+BITS = True  # what a call gives is compared bit for bit
 
 BLOCKS = ("checking", "debug_nans", "disable_jit")
 """Calls in a block, which an interrupt where it ends itself ends when the traceback is let go, not before."""
