@@ -289,7 +289,7 @@ def show_config() -> None:
     >>> fg.show_config()  # doctest: +ELLIPSIS
     Python ...
     """
-    from fungrad.compile.native import missing
+    from fungrad.compile.targets.host import missing
 
     print(f"Python {platform.python_version()}")
     for name in (

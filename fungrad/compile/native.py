@@ -11,7 +11,6 @@ from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Schedule
 from fungrad.compile.targets import host
-from fungrad.compile.targets.host import missing as missing
 from fungrad.core.expr import Expr
 
 

@@ -18,10 +18,9 @@ from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
+from tests.compile.compiling import needs_compiler
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
+pytestmark = needs_compiler
 
 SPACES = [(1,), (5,), (64,), (6, 7), (1, 9), (3, 1, 5), (2, 3, 4, 5), (30, 40, 5)]
 

@@ -14,10 +14,9 @@ from fungrad.compile.kernels.scalar import BOOL, COMPARISONS, Node
 from fungrad.compile.targets import host
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
+from tests.compile.compiling import needs_compiler
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
+pytestmark = needs_compiler
 
 
 class Builder:

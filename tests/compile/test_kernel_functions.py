@@ -32,8 +32,13 @@ def call(name, *operands):
     function = functions.SAFE[name[5:]] if name.startswith("safe ") else getattr(functions, name)
     out = function(scalars, *loads)
     assert name.startswith("safe ") or out.dtype == operands[0].dtype
-    values = scalar.run(scalars.nodes, lambda node: operands[node.value])
-    return np.broadcast_to(values[out.index], operands[0].shape)
+    found = []
+    for node in scalars.nodes:
+        if node.operation in ("constant", "load"):
+            found.append(node.value if node.operation == "constant" else operands[node.value])
+        else:
+            found.append(scalar.compute(node, [found[i] for i in node.operands]))
+    return np.broadcast_to(found[out.index], operands[0].shape)
 
 
 def reference(name, *operands):

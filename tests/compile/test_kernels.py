@@ -14,10 +14,9 @@ from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
+from tests.compile.compiling import needs_compiler
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
+pytestmark = needs_compiler
 
 FLOATS, INTEGERS = [d for d in rk.ALL if d.kind == "f"], [d for d in rk.ALL if d.kind in "iu"]
 ONE = ["neg", "abs", "sqrt", "floor", "ceil", "trunc", "rint"]

@@ -12,11 +12,10 @@ from fungrad.compile import native
 from fungrad.compile.targets import host
 from fungrad.core.config import compilation
 from fungrad.core.types import type_of
+from tests.compile.compiling import needs_compiler
 from tests.compile.random_functions import random_function
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
+pytestmark = needs_compiler
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(6, 40)), RNG.normal(size=(6, 40))

@@ -8,24 +8,12 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host
 from fungrad.compile.tiers import GIVEN_UP, Rerun
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import float_modes, usual_modes
+from tests.compile.compiling import X, f, in_mode, needs_compiler
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
-
-X = np.linspace(1.0, 2.0, 100)
-
-
-def f(x):
-    return fnp.sum(1 / x * 2 + x * x) * 3
-
-
-def in_mode(name):
-    return pytest.mark.parametrize("mode", [name], indirect=True, ids=[name])
+pytestmark = needs_compiler
 
 
 CASES = {

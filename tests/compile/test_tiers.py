@@ -21,21 +21,10 @@ from fungrad.compile.targets import host
 from fungrad.compile.tiers import BACKGROUND, CALLS
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import float_modes, usual_modes
+from tests.compile.compiling import X, f, in_mode, needs_compiler
 from tests.stepping import step_through, traced
 
-pytestmark = pytest.mark.skipif(
-    not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
-)
-
-X = np.linspace(1.0, 2.0, 100)
-
-
-def f(x):
-    return fnp.sum(1 / x * 2 + x * x) * 3
-
-
-def in_mode(name):
-    return pytest.mark.parametrize("mode", [name], indirect=True, ids=[name])
+pytestmark = needs_compiler
 
 
 @in_mode("background")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.compile.kernels.scalar import COMPARISONS, DType, Node
 
 _ROUNDED = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma",
 }  # fmt: skip
-_COMPARED = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_COMPARED = {name: f"{'u' if name == 'ne' else 'o'}{name}" for name in COMPARISONS}
 _INTEGERS = {
     "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl",
     "eq": "icmp eq", "ne": "icmp ne",
@@ -153,8 +153,7 @@ class Assembly:
 
     def intrinsic(self, name: str, dtype: DType, operands: list[str], lanes: int) -> str:
         type_ = vector_type(dtype, lanes)
-        suffix = {"float": "f32", "double": "f64"}.get(scalar_type(dtype), scalar_type(dtype))
-        full = f"llvm.{name}.{suffix if lanes == 1 else f'v{lanes}{suffix}'}"
+        full = f"llvm.{name}.{_mangled(type_)}"
         types, given = [type_] * len(operands), list(operands)
         if name == "abs":
             types, given = [*types, "i1"], [*given, "false"]
@@ -218,17 +217,15 @@ class Assembly:
         if operation in ("max", "min"):
             name = f"{'s' if dtype.kind == 'i' else 'u'}{operation}"
             return self.intrinsic(name, dtype, operands, lanes)
-        elif operation == "abs":
+        if operation == "abs":
             return self.intrinsic("abs", dtype, operands, lanes)
-        elif operation == "neg":
+        if operation == "neg":
             return self.emit(f"sub {type_} {splat(0, dtype, lanes)}, {operands[0]}")
-        elif operation == "not":
+        if operation == "not":
             ones = splat(True if dtype.kind == "b" else -1, dtype, lanes)
             return self.emit(f"xor {type_} {operands[0]}, {ones}")
-        elif operation == "mul" and dtype.kind == "b":
-            text = "and"
-        else:
-            text = {**_INTEGERS, **(_SIGNED if dtype.kind == "i" else _UNSIGNED)}[operation]
+        table = _INTEGERS | (_SIGNED if dtype.kind == "i" else _UNSIGNED)
+        text = "and" if operation == "mul" and dtype.kind == "b" else table[operation]
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
@@ -250,18 +247,9 @@ class Assembly:
 
     def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
         """Add the reduction of two partial results."""
-        kind, dtype = node.operation.removeprefix("reduce_"), node.dtype
-        type_ = vector_type(dtype, lanes)
-        if kind in ("sum", "prod"):
-            name = {"sum": "add", "prod": "mul"}[kind]
-            if dtype.kind == "f":
-                return self.flagged(f"f{name}", type_, [x, y], type_, NEAREST)
-            return self.emit(f"{name} {type_} {x}, {y}")
-        if kind in ("and", "or"):
-            return self.emit(f"{kind} {type_} {x}, {y}")
-        if dtype.kind == "f":
-            return self.extreme(kind, dtype, lanes, x, y)
-        return self.intrinsic(f"{'s' if dtype.kind == 'i' else 'u'}{kind}", dtype, [x, y], lanes)
+        kind = node.operation.removeprefix("reduce_")
+        operation = {"sum": "add", "prod": "mul"}.get(kind, kind)
+        return self.operation(Node(operation, node.dtype), node.dtype, [x, y], lanes)
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
         """Return the reduction of the lanes, by halves."""

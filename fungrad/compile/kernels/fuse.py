@@ -196,8 +196,7 @@ class _Fuser:
     def _group_of_rows(self, equation: Equation) -> _Group:
         """Return the group of a reduction."""
         (v,) = equation.inputs
-        axes = self._reduced_axes(equation)
-        rows = self.types[v].ndim - len(axes)
+        rows = self.types[equation.outputs[0]].ndim
         group = self.group.get(v)
         if group is not None and group.open:
             if group.space == self.types[v].shape and group.rows in (None, rows):

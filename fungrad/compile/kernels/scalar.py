@@ -386,14 +386,3 @@ def compute(node: Node, operands: list[Any]) -> Any:
     if node.operation == "bitcast":
         return operands[0].view(node.dtype)
     return OPERATIONS[node.operation](*operands)
-
-
-def run(nodes: list[Node], loads: Callable[[Node], Any]) -> list[Any]:
-    """Return what every node is, on NumPy's arrays; `loads` gives what nodes without operands are, but for constants."""
-    found: list[Any] = []
-    for node in nodes:
-        if node.operands:
-            found.append(compute(node, [found[i] for i in node.operands]))
-        else:
-            found.append(node.value if node.operation == "constant" else loads(node))
-    return found
