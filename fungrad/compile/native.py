@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fungrad.compile.emit.python import PythonSource, python_source
+from fungrad.compile.emit.routine import can_be_written
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.routine import outlined
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Schedule
@@ -19,8 +21,9 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
     kernels: list[Fused] = []
 
     def with_kernels(expr: Expr) -> Expr:
-        found, new = fuse(without_units(expr))
-        kernels.extend(new)
+        found, routines = outlined(without_units(expr), can_be_written)
+        found, new = fuse(found)
+        kernels.extend([*routines, *new])
         return found
 
     return schedule(expr, (), borrowed, prepare=with_kernels), kernels

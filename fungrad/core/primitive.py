@@ -140,6 +140,11 @@ class Primitive(InternedValue):
         return {}
 
     @property
+    def uncut(self) -> Primitive:
+        """The same, run one step after the other where it would be cut in parts that are run for many steps at once."""
+        return self
+
+    @property
     def control_flow(self) -> Any:
         """How it runs the programs that it holds, for the compiler to see: one of `compile/flow.py`; None if it decides itself."""
         return None

@@ -81,6 +81,12 @@ def identity(operation: str, dtype: DType) -> Any:
     return limits.min if kind == "max" else limits.max
 
 
+def combining(node: Node) -> str:
+    """Return the operation on two partial results of a reduction."""
+    kind = node.operation.removeprefix("reduce_")
+    return {"sum": "add", "prod": "mul"}.get(kind, kind)
+
+
 class Assembly:
     """The lines of a function that are written so far."""
 
@@ -150,6 +156,26 @@ class Assembly:
         first = self.emit(f"insertelement {type_} poison, {one} {value}, i64 0")
         mask = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {type_} {first}, {type_} poison, {mask}")
+
+    def read(self, base: str, offset: str, dtype: DType, lanes: int = 1) -> str:
+        """Return elements that lie one after the other."""
+        stored = scalar_type(dtype, True)
+        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
+        type_ = vector_type(dtype, lanes, True)
+        value = self.emit(f"load {type_}, ptr {place}, align {dtype.itemsize}")
+        if dtype.kind != "b":
+            return value
+        return self.emit(f"icmp ne {type_} {value}, {splat(0, np.dtype('i1'), lanes)}")
+
+    def write(self, value: str, dtype: DType, base: str, offset: str, lanes: int = 1) -> None:
+        """Store elements one after the other."""
+        stored = scalar_type(dtype, True)
+        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
+        if dtype.kind == "b":
+            type_ = vector_type(dtype, lanes)
+            value = self.emit(f"zext {type_} {value} to {vector_type(dtype, lanes, True)}")
+        type_ = vector_type(dtype, lanes, True)
+        self.do(f"store {type_} {value}, ptr {place}, align {dtype.itemsize}")
 
     def intrinsic(self, name: str, dtype: DType, operands: list[str], lanes: int) -> str:
         type_ = vector_type(dtype, lanes)
@@ -247,9 +273,7 @@ class Assembly:
 
     def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
         """Add the reduction of two partial results."""
-        kind = node.operation.removeprefix("reduce_")
-        operation = {"sum": "add", "prod": "mul"}.get(kind, kind)
-        return self.operation(Node(operation, node.dtype), node.dtype, [x, y], lanes)
+        return self.operation(Node(combining(node), node.dtype), node.dtype, [x, y], lanes)
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
         """Return the reduction of the lanes, by halves."""

@@ -24,7 +24,7 @@ from fungrad.compile.kernels.kernel import (
     nodes_needed,
     strides,
 )
-from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.compile.kernels.scalar import Node
 
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype of a kernel. LLVM splits them where registers are narrower."""
@@ -39,6 +39,10 @@ SPILLED = 1 << 13
 ALL_SPILLED = 1 << 16
 """Bytes of all that is kept: it is on the stack, and those of threads can be small."""
 DEAR = 4
+FEW = 32
+"""Elements of a row that are worth several lengths of vectors."""
+INLINED = 2000
+"""Lines of a kernel up to which it is put into the function that runs it, if that is LLVM's own."""
 
 
 class KernelText(NamedTuple):
@@ -47,7 +51,7 @@ class KernelText(NamedTuple):
     Attributes
     ----------
     text
-        The function takes the address of the addresses of the operands, all in C order, that of the outputs, and which parts it
+        The function takes the address of the addresses of the operands, that of the outputs, and which parts it
         is to do, first and last. It returns 0, or 1 if a node that has to be true was not.
     declarations
         What is declared for it.
@@ -60,15 +64,19 @@ class KernelText(NamedTuple):
     parts: int
 
 
-def kernel_assembly(kernel: Kernel, name: str) -> KernelText:
-    """Return a kernel as LLVM's assembly."""
-    writer = _Writer(kernel)
+def kernel_assembly(kernel: Kernel, name: str, inline: bool = False) -> KernelText:
+    """Return a kernel as LLVM's assembly.
+
+    To be put `inline`, into a function of LLVM's, it takes the addresses of operands and outputs themselves.
+    """
+    writer = _Writer(kernel, inline)
     return KernelText(writer.function(name), writer.declarations, writer.parts)
 
 
 class _Writer(Reductions):
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, inline: bool) -> None:
         super().__init__(kernel)
+        self.inline = inline
         self.rows = merged(kernel, range(kernel.rows))
         self.inner = merged(kernel, range(kernel.rows, len(kernel.space)))
         self.by_blocks = False
@@ -85,16 +93,8 @@ class _Writer(Reductions):
 
     def function(self, name: str) -> str:
         kernel = self.kernel
-        given = [
-            self.emit(f"getelementptr ptr, ptr %operands, i64 {k}")
-            for k in range(len(kernel.operands))
-        ]
-        self.operands = [self.emit(f"load ptr, ptr {p}") for p in given]
-        places = [
-            self.emit(f"getelementptr ptr, ptr %outputs, i64 {k}")
-            for k in range(len(kernel.outputs))
-        ]
-        self.outputs = [self.emit(f"load ptr, ptr {p}") for p in places]
+        self.operands = self._addresses("%operands", len(kernel.operands))
+        self.outputs = self._addresses("%outputs", len(kernel.outputs))
         unsafe = self.allocate("i32")
         self.do(f"store i32 0, ptr {unsafe}")
         with contextlib.ExitStack() as stack:
@@ -105,10 +105,22 @@ class _Writer(Reductions):
             self._row(index, unsafe)
         result = self.emit(f"load i32, ptr {unsafe}")
         self.do(f"ret i32 {result}")
-        parameters = "ptr %operands, ptr noalias %outputs, i64 %first, i64 %last"
-        head = f"define internal i32 @{name}({parameters}) noinline strictfp {{"
+        parameters = "ptr %operands, ptr noalias %outputs"
+        if self.inline:
+            given = [f"ptr {x}" for x in self.operands]
+            parameters = ", ".join([*given, *[f"ptr noalias {x}" for x in self.outputs]])
+        size = len(self.lines)
+        how = "noinline" if not self.inline else "alwaysinline" if size <= INLINED else ""
+        head = f"define internal i32 @{name}({parameters}, i64 %first, i64 %last) {how} strictfp {{"
         body = [head, "entry:", *self.allocations, "  br label %start", "start:", *self.lines, "}"]
         return "\n".join(body) + "\n"
+
+    def _addresses(self, group: str, count: int) -> list[str]:
+        """Return where arrays are, of a group of the parameters."""
+        if self.inline:
+            return [f"{group}{k}" for k in range(count)]
+        places = [self.emit(f"getelementptr ptr, ptr {group}, i64 {k}") for k in range(count)]
+        return [self.emit(f"load ptr, ptr {place}") for place in places]
 
     # One row: nodes of rows and passes over its elements in turn
 
@@ -133,7 +145,7 @@ class _Writer(Reductions):
                 self._pass(stage, sums, writes, index)
         for k, output in enumerate(kernel.outputs):
             if not output.of_elements:
-                self._store(
+                self.write(
                     self.row[output.node],
                     output.type.dtype,
                     self.outputs[k],
@@ -173,27 +185,18 @@ class _Writer(Reductions):
         step = self.strides[operand]
         terms = [(i, step.get(axis.axes[-1], 0)) for axis, i in index]
         dtype = self.kernel.operands[operand].type.dtype
-        along = lanes > 1 and step.get(index[-1][0].axes[-1], 0) == 1
-        value = self._read(self.operands[operand], self.offset(terms), dtype, lanes if along else 1)
-        return value if along or lanes == 1 else self.spread(value, dtype, lanes)
-
-    def _read(self, base: str, offset: str, dtype: DType, lanes: int) -> str:
-        stored = scalar_type(dtype, True)
-        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
-        type_ = vector_type(dtype, lanes, True)
-        value = self.emit(f"load {type_}, ptr {place}, align {dtype.itemsize}")
-        if dtype.kind != "b":
-            return value
-        return self.emit(f"icmp ne {type_} {value}, {splat(0, np.dtype('i1'), lanes)}")
-
-    def _store(self, value: str, dtype: DType, base: str, offset: str, lanes: int) -> None:
-        stored = scalar_type(dtype, True)
-        place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
-        if dtype.kind == "b":
-            type_ = vector_type(dtype, lanes)
-            value = self.emit(f"zext {type_} {value} to {vector_type(dtype, lanes, True)}")
-        type_ = vector_type(dtype, lanes, True)
-        self.do(f"store {type_} {value}, ptr {place}, align {dtype.itemsize}")
+        base, place = self.operands[operand], self.offset(terms)
+        apart = step.get(index[-1][0].axes[-1], 0) if lanes > 1 else 0
+        if apart == 1:
+            return self.read(base, place, dtype, lanes)
+        if not apart:
+            return self.spread(self.read(base, place, dtype, 1), dtype, lanes)
+        found, type_ = "poison", vector_type(dtype, lanes)
+        for lane in range(lanes):
+            value = self.read(base, self._plus(place, lane * apart), dtype, 1)
+            one = f"{scalar_type(dtype)} {value}"
+            found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
+        return found
 
     def _counted(self, node: Node, index: list[tuple[Axis, str]], lanes: int) -> str:
         """Return the place along an axis."""
@@ -230,7 +233,7 @@ class _Writer(Reductions):
             def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
                 self._vector([*whole, (last, i)], cone, sums, writes, keeps, lanes, skipped)
 
-            self._run(last.length, lanes, place, lambda: self.push(sums, lanes))
+            self._run(last.length, lanes, bool(sums), place, lambda: self.push(sums, lanes))
         self.spilled |= keeps
 
     def _lanes(self, cone: list[int], length: int) -> int:
@@ -241,7 +244,7 @@ class _Writer(Reductions):
             lanes //= 2
         return lanes
 
-    def _run(self, length: int, lanes: int, place: Any, push: Any) -> None:
+    def _run(self, length: int, lanes: int, sums: bool, place: Any, push: Any) -> None:
         """Go over a row: blocks, in them rounds of several vectors, then single vectors, then one that overlaps."""
         rounds, block = lanes * self.unrolled, self._block(lanes)
 
@@ -269,7 +272,13 @@ class _Writer(Reductions):
         while length - done >= lanes:
             place(str(done))
             done += lanes
-        if done < length:
+        if done < length and self.inline and not sums and length < FEW:
+            while done < length:  # what follows finds in registers what does not overlap
+                lanes //= 2
+                if length - done >= lanes:
+                    place(str(done), lanes=lanes)
+                    done += lanes
+        elif done < length:
             place(str(length - lanes), lanes - (length - done))
         push()
         if rest:
@@ -344,7 +353,7 @@ class _Writer(Reductions):
         for number in cone:
             node = kernel.nodes[number]
             if number in self.spilled:
-                values[number] = self._read(self.spilled[number], index[-1][1], node.dtype, lanes)
+                values[number] = self.read(self.spilled[number], index[-1][1], node.dtype, lanes)
             elif node.operation == "load":
                 values[number] = self._load(node.value, index, lanes)
             elif node.operation == "iota":
@@ -352,11 +361,11 @@ class _Writer(Reductions):
             else:
                 values[number] = self._computed(node, [value(i) for i in node.operands], lanes)
         for v, buffer in keeps.items():
-            self._store(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
+            self.write(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
         for number in sums:
             self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
         for k in writes:
             output = kernel.outputs[k]
-            self._store(
+            self.write(
                 value(output.node), output.type.dtype, self.outputs[k], self._linear(index), lanes
             )

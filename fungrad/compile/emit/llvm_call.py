@@ -7,21 +7,26 @@ computed by NumPy's functions, which warn or raise as the user has asked them to
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.fused import Function
 from fungrad.core.types import ArrayType
 
 RELEASED_FROM = 1 << 14
 """Operations on elements from which other threads of Python may run meanwhile."""
+INTERRUPTED = "@interrupted"
+"""The function that says whether a loop is to end: since the user wants it, or since NumPy's functions would warn. It takes where the
+state of the thread is, if others may run meanwhile."""
+STOPPED = 256
+"""What a function returns if an exception has been set: no sum of flags."""
 CONTIGUOUS = 0x101  # NumPy's flags C_CONTIGUOUS and ALIGNED
 
 FUNCTIONS = (
     "PyArray_Empty", "PyArray_Scalar", "PyArray_NewCopy",
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyErr_SetNone",
-    "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals",
+    "PyMem_RawMalloc", "PyMem_RawFree",
 )  # fmt: skip
 """Functions of Python's and NumPy's that are called."""
 OBJECTS = ("ndarray", "float", "Rerun")
@@ -46,9 +51,14 @@ class Table:
         return self.places.setdefault(name, len(self.places))
 
 
-def call_assembly(kernel: Kernel, name: str, function: str, table: Table, layout: Layout) -> str:
-    """Return the definition of `name`, a function with the calling convention METH_FASTCALL, that runs the kernel `function`."""
-    return _Call(kernel, table, layout).text(name, function)
+def call_assembly(
+    kernel: Function, workspace: int, name: str, function: str, table: Table, layout: Layout
+) -> str:
+    """Return the definition of `name`, a function with the calling convention METH_FASTCALL, that runs the kernel `function`.
+
+    That is given the bytes of `workspace`.
+    """
+    return _Call(kernel, workspace, table, layout).text(name, function)
 
 
 _PRELUDE = """
@@ -155,6 +165,44 @@ define internal ptr @data(ptr %%x) alwaysinline {
 """
 
 
+_INTERRUPTED = """
+define internal i32 @interrupted(ptr %%context) {
+entry:
+%(flags)s
+  %%warns = icmp ne i32 %%raised, 0
+  br i1 %%warns, label %%reruns, label %%goes_on
+reruns:
+  ret i32 1
+goes_on:
+  %%state = load ptr, ptr %%context
+  %%holds = icmp eq ptr %%state, null
+  br i1 %%holds, label %%ask, label %%take
+take:
+  %%restore = call ptr @address(i64 %(PyEval_RestoreThread)d)
+  call void %%restore(ptr %%state)
+  br label %%ask
+ask:
+  %%check = call ptr @address(i64 %(PyErr_CheckSignals)d)
+  %%found = call i32 %%check()
+  br i1 %%holds, label %%done, label %%give
+give:
+  %%save = call ptr @address(i64 %(PyEval_SaveThread)d)
+  %%new = call ptr %%save()
+  store ptr %%new, ptr %%context
+  br label %%done
+done:
+  %%stops = icmp ne i32 %%found, 0
+  %%code = select i1 %%stops, i32 %(stopped)d, i32 0
+  ret i32 %%code
+}
+"""
+
+
+def interrupted(flags: str, table: Table) -> str:
+    """Return the definition of `INTERRUPTED`, given what reads the flags of the processor."""
+    return _INTERRUPTED % {"flags": flags, "stopped": STOPPED, **table.places}
+
+
 def prelude(layout: Layout, table: Table) -> str:
     """Return what all functions share: the table of addresses, and the check of an array."""
     head = layout.head
@@ -167,8 +215,9 @@ def prelude(layout: Layout, table: Table) -> str:
 
 
 class _Call:
-    def __init__(self, kernel: Kernel, table: Table, layout: Layout) -> None:
+    def __init__(self, kernel: Function, workspace: int, table: Table, layout: Layout) -> None:
         self.kernel = kernel
+        self.workspace = workspace
         self.table = table
         self.layout = layout
         self.lines: list[str] = []
@@ -201,17 +250,20 @@ class _Call:
 
     def text(self, name: str, function: str) -> str:
         kernel = self.kernel
-        operands, outputs = len(kernel.operands), len(kernel.outputs)
+        operands, outputs = len(kernel.operand_types), len(kernel.output_types)
         owned = operands + outputs
         self.do(f"%owned = alloca [{max(owned, 1)} x ptr], align 16")
         self.do(f"%operands = alloca [{max(operands, 1)} x ptr], align 16")
-        self.do(f"%outputs = alloca [{max(outputs, 1)} x ptr], align 16")
+        self.do(f"%outputs = alloca [{outputs + 2} x ptr], align 16")
+        self.do("%state = alloca ptr")
+        self.do("store ptr null, ptr %state")
+        self.do(f"store ptr %state, ptr {self._slot('%outputs', outputs)}")
         self.do(f"%small = alloca [{max(outputs, 1)} x i64], align 16")
         self.do(f"store [{max(owned, 1)} x ptr] zeroinitializer, ptr %owned")
-        for k, access in enumerate(kernel.operands):
-            self._operand(k, access.type, name)
-        for k, output in enumerate(kernel.outputs):
-            self._output(k, output.type, operands + k, name)
+        for k, type_ in enumerate(kernel.operand_types):
+            self._operand(k, type_, name)
+        for k, type_ in enumerate(kernel.output_types):
+            self._output(k, type_, operands + k, name)
         self._run(function)
         self._return(operands)
         self.label("failed")
@@ -282,14 +334,28 @@ class _Call:
 
     def _run(self, function: str) -> None:
         """Run the kernel, and raise `Rerun` if floating-point errors have come up."""
-        large = math.prod(self.kernel.space) * len(self.kernel.nodes) >= RELEASED_FROM
+        if self.workspace:
+            room = self.call("ptr", "PyMem_RawMalloc", f"i64 {self.workspace}")
+            slot = self._slot("%outputs", len(self.kernel.output_types) + 1)
+            self.do(f"store ptr {room}, ptr {slot}")
+            none = self.emit(f"icmp eq ptr {room}, null")
+            self.do(f"br i1 {none}, label %again, label %begin")
+            self.label("begin")
+        large = self.kernel.work >= RELEASED_FROM
         if large:
             state = self.call("ptr", "PyEval_SaveThread", "")
+            self.do(f"store ptr {state}, ptr %state")
         errors = self.emit(f"call i32 @{function}(ptr %operands, ptr %outputs)")
         if large:
+            state = self.emit("load ptr, ptr %state")
             self.do(f"call void {self.address('PyEval_RestoreThread')}(ptr {state})")
+        if self.workspace:
+            self.do(f"call void {self.address('PyMem_RawFree')}(ptr {room})")
         fails = self.emit(f"icmp ne i32 {errors}, 0")
-        self.do(f"br i1 {fails}, label %again, label %fine")
+        self.do(f"br i1 {fails}, label %why, label %fine")
+        self.label("why")
+        stops = self.emit(f"icmp uge i32 {errors}, {STOPPED}")
+        self.do(f"br i1 {stops}, label %failed, label %again")
         self.label("again")
         self.do(f"call void {self.address('PyErr_SetNone')}(ptr {self.address('Rerun')})")
         self.do("br label %failed")
@@ -298,14 +364,14 @@ class _Call:
     def _return(self, operands: int) -> None:
         """Return the result, or a tuple of them."""
         results = []
-        for k, output in enumerate(self.kernel.outputs):
-            if output.type.shape:
+        for k, type_ in enumerate(self.kernel.output_types):
+            if type_.shape:
                 slot = self._slot("%owned", operands + k)
                 results.append(self.emit(f"load ptr, ptr {slot}"))
                 self.do(f"store ptr null, ptr {slot}")
             else:
                 small = self.emit(f"getelementptr i64, ptr %small, i64 {k}")
-                dtype = self.address(f"dtype {output.type.dtype.name}")
+                dtype = self.address(f"dtype {type_.dtype.name}")
                 results.append(
                     self.call("ptr", "PyArray_Scalar", f"ptr {small}, ptr {dtype}, ptr null")
                 )

@@ -6,24 +6,21 @@ a kernel is cut only if it takes several times as long. Where no thread can be s
 
 from __future__ import annotations
 
-import math
-
 from fungrad.compile.emit.llvm import KernelText
 from fungrad.compile.emit.llvm_call import Table
-from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.fused import Function
 
 PART = 1 << 23
 """Operations on elements, at least, that are worth a thread: about a tenth of a millisecond."""
 
 
-def threads_for(kernel: Kernel, parts: int, most: int) -> int:
+def threads_for(kernel: Function, parts: int, most: int) -> int:
     """Return how many threads run a kernel."""
-    work = math.prod(kernel.space) * len(kernel.nodes)
-    return max(min(most, parts, work // PART), 1)
+    return max(min(most, parts, kernel.work // PART), 1)
 
 
 def run_assembly(
-    kernel: Kernel, text: KernelText, number: int, threads: int, table: Table, x86: bool
+    kernel: Function, text: KernelText, number: int, threads: int, table: Table, x86: bool
 ) -> str:
     """Return the function ``@run<number>`` of operands and outputs; it returns 0 if all is well."""
     name = f"{number}"
@@ -44,27 +41,34 @@ define internal i32 @run{name}(ptr %operands, ptr %outputs) {{
     return "\n".join([checked, *workers, _on_threads(name, bounds, table)])
 
 
-def _checked(name: str, table: Table, x86: bool) -> str:
-    """Return the function that runs some parts with the flags of this thread cleared before and read after."""
+def reading_flags(table: Table, x86: bool) -> str:
+    """Return the lines that set `%raised` to the flags of this thread that NumPy would warn of."""
     if x86:
-        begin = """
+        return """
   %status = alloca i32
-  call void @llvm.x86.sse.stmxcsr(ptr %status)
-  %before = load i32, ptr %status
-  %cleared = and i32 %before, -64
-  store i32 %cleared, ptr %status
-  call void @llvm.x86.sse.ldmxcsr(ptr %status)"""
-        end = """
   call void @llvm.x86.sse.stmxcsr(ptr %status)
   %flags = load i32, ptr %status
   %raised = and i32 %flags, 13 ; invalid, division by zero, overflow"""
+    return f"""
+  %test = call ptr @address(i64 {table.of("fetestexcept")})
+  %raised = call i32 %test(i32 7)"""
+
+
+def _checked(name: str, table: Table, x86: bool) -> str:
+    """Return the function that runs some parts with the flags of this thread cleared before and read after."""
+    end = reading_flags(table, x86)
+    if x86:
+        begin = """
+  %control = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %control)
+  %before = load i32, ptr %control
+  %cleared = and i32 %before, -64
+  store i32 %cleared, ptr %control
+  call void @llvm.x86.sse.ldmxcsr(ptr %control)"""
     else:
         begin = f"""
   %clear = call ptr @address(i64 {table.of("feclearexcept")})
   %ignored = call i32 %clear(i32 63)"""
-        end = f"""
-  %test = call ptr @address(i64 {table.of("fetestexcept")})
-  %raised = call i32 %test(i32 7)"""
     return f"""
 define internal i32 @checked{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last) {{{begin}
   %unsafe = call i32 @kernel{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last)

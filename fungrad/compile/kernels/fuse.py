@@ -60,15 +60,16 @@ class _Group:
         return shape == self.space or (self.rows is not None and shape == self.space[: self.rows])
 
 
-def fuse(expr: Expr) -> tuple[Expr, list[Fused]]:
-    """Return `expr` with kernels in place of what they compute, and the kernels."""
-    found = _Fuser(expr)
+def fuse(expr: Expr, every: bool = False) -> tuple[Expr, list[Fused]]:
+    """Return `expr` with kernels in place of what they compute, and the kernels: of what is worth it, or of `every` group."""
+    found = _Fuser(expr, every)
     return found.fused(), found.kernels
 
 
 class _Fuser:
-    def __init__(self, expr: Expr) -> None:
+    def __init__(self, expr: Expr, every: bool) -> None:
         self.expr = expr
+        self.every = every
         self.types = expr.types
         self.equations: list[Equation] = []
         self.sources: list[Any] = []
@@ -282,7 +283,7 @@ class _Fuser:
         self, group: _Group, members: Sequence[int]
     ) -> tuple[Kernel, list[int], list[int]] | None:
         """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
-        if self._work(members) < (2 if group.space else SCALARS):
+        if not self.every and self._work(members) < (2 if group.space else SCALARS):
             return None
         builder = _Builder(self, group)
         for number in members:
@@ -291,9 +292,11 @@ class _Fuser:
         inside = frozenset(members)
         made = [v for number in members for v in self.given[number][0].outputs]
         writes = [v for v in made if self._escapes(v, inside)]
+        kernel = builder.kernel(writes)
+        if self.every:
+            return kernel, builder.reads, writes
         if not self.returned.isdisjoint(writes) and not self.turned.isdisjoint(builder.reads):
             return None  # what is returned is to lie as it would without kernels
-        kernel = builder.kernel(writes)
         along = merged(kernel, range(kernel.rows, len(kernel.space)))
         if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:
             return None

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from fungrad.compile.kernels.kernel import Kernel
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 
 
+class Function(Protocol):
+    """What becomes one function of machine code: a kernel or a routine."""
+
+    @property
+    def internal(self) -> bool:
+        """Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do."""
+
+    @property
+    def summary(self) -> str:
+        """What it goes over and how much it computes there."""
+
+    @property
+    def operand_types(self) -> Sequence[ArrayType]:
+        """What it is given."""
+
+    @property
+    def output_types(self) -> Sequence[ArrayType]:
+        """What it gives."""
+
+    @property
+    def work(self) -> int:
+        """About how many operations on elements it is."""
+
+    def interpret(self, *arrays: Any) -> list[Any]:
+        """Return the outputs by NumPy's functions."""
+
+
 class Fused(Primitive):
-    """Runs a kernel."""
+    """Runs a kernel, or a routine."""
 
     name = "kernel"
     interned = False
-    kernel: Kernel
+    kernel: Function
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Function) -> None:
         object.__setattr__(self, "kernel", kernel)
 
     def compiled(self, function: Any) -> None:
@@ -29,10 +56,10 @@ class Fused(Primitive):
     @property
     def multiple_results(self) -> bool:
         """Whether there is more than one output."""
-        return len(self.kernel.outputs) != 1
+        return len(self.kernel.output_types) != 1
 
     def abstract_eval(self, *types: ArrayType) -> Any:
-        found = tuple([output.type for output in self.kernel.outputs])
+        found = tuple(self.kernel.output_types)
         return found if self.multiple_results else found[0]
 
     def impl(self, xp: Any, *operands: Any) -> Any:
@@ -41,4 +68,4 @@ class Fused(Primitive):
 
     def __repr__(self) -> str:
         """Show what it goes over and how much it computes there."""
-        return f"kernel[space={self.kernel.space}, nodes={len(self.kernel.nodes)}]"
+        return self.kernel.summary

@@ -6,7 +6,7 @@ alone; what a reduction gives is of the rows, and elements that need it are comp
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,10 +20,14 @@ from fungrad.core.types import ArrayType, Shape
 
 
 class Access(NamedTuple):
-    """An array that a kernel reads: its axes are these of the index space, along others it is repeated."""
+    """An array that a kernel reads: its axes are these of the index space, along others it is repeated.
+
+    Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
+    """
 
     type: ArrayType
     axes: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
 
 
 class Output(NamedTuple):
@@ -74,6 +78,26 @@ class Kernel:
     outputs: tuple[Output, ...]
     safe: tuple[int, ...] = ()
     internal: bool = True
+
+    @property
+    def operand_types(self) -> list[ArrayType]:
+        """What it is given."""
+        return [x.type for x in self.operands]
+
+    @property
+    def output_types(self) -> list[ArrayType]:
+        """What it gives."""
+        return [x.type for x in self.outputs]
+
+    @property
+    def summary(self) -> str:
+        """What it goes over and how much it computes there."""
+        return f"kernel[space={self.space}, nodes={len(self.nodes)}]"
+
+    @property
+    def work(self) -> int:
+        """How many operations on elements it is."""
+        return math.prod(self.space) * len(self.nodes)
 
     @property
     def row_shape(self) -> Shape:
@@ -175,7 +199,7 @@ class Kernel:
     def __str__(self) -> str:
         """Show the index space, then a node a line."""
         rows, inner = list(self.row_shape), list(self.inner_shape)
-        operands = ", ".join([f"{t} along {list(axes)}" for t, axes in self.operands])
+        operands = ", ".join([f"{x.type} along {list(x.axes)}" for x in self.operands])
         lines = [f"{{ kernel over {rows} x {inner} of {operands} ."]
         for number, node in enumerate(self.nodes):
             what = " ".join([node.operation, *[f"n{i}" for i in node.operands]])
@@ -200,35 +224,39 @@ class Axis(NamedTuple):
 
 
 def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
-    """Return `axes` of the index space, neighbours joined where all operands lie along both or neither."""
+    """Return `axes` of the index space, neighbours joined where all operands go on from one to the next."""
     counting = {node.value for node in kernel.nodes if node.operation == "iota"}
-    signature = functools.partial(_signature, kernel, counting)
+    steps = [strides(kernel, k) for k in range(len(kernel.operands))]
     found: list[Axis] = []
     for axis in axes:
         length = kernel.space[axis]
         if length == 1:
             continue
-        if found and signature(found[-1].axes[-1]) == signature(axis) is not None:
-            last = found[-1]
+        last = found[-1] if found else Axis(1, (axis,))
+        before = last.axes[-1]
+        if before == axis or not counting.isdisjoint((axis, before)):
+            found.append(Axis(length, (axis,)))
+        elif all(step.get(before, 0) == step.get(axis, 0) * length for step in steps):
             found[-1] = Axis(last.length * length, (*last.axes, axis))
         else:
             found.append(Axis(length, (axis,)))
     return found
 
 
-def _signature(kernel: Kernel, counting: set[Any], axis: int) -> tuple[bool, ...] | None:
-    """Return which operands lie along an axis; None if the number of the place is read."""
-    return None if axis in counting else tuple([axis in x.axes for x in kernel.operands])
-
-
 def strides(kernel: Kernel, operand: int) -> dict[int, int]:
-    """Return how many elements of an operand in C order lie between places, by axis of the index space."""
+    """Return how many elements of an operand lie between places, by axis of the index space."""
     access = kernel.operands[operand]
-    found, step = {}, 1
-    for axis in reversed(access.axes):
-        found[axis] = step
-        step *= kernel.space[axis]
-    return found
+    given = in_order(access.type.shape) if access.strides is None else access.strides
+    return dict(zip(access.axes, given, strict=True))
+
+
+def in_order(shape: Shape) -> tuple[int, ...]:
+    """Return the strides, in elements, of an array in C order."""
+    found, step = [], 1
+    for length in reversed(shape):
+        found.append(step)
+        step *= length
+    return tuple(reversed(found))
 
 
 def nodes_needed(kernel: Kernel) -> set[int]:

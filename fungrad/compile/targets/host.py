@@ -15,7 +15,10 @@ import numpy as np
 
 from fungrad.compile.emit import llvm, llvm_call, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
+from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.tiers import Rerun, importing
 
 
@@ -126,22 +129,34 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def assembly(kernels: Sequence[Kernel]) -> tuple[str, llvm_call.Table]:
+def assembly(kernels: Sequence[Function]) -> tuple[str, llvm_call.Table]:
     """Return kernels, and the functions that Python calls, as LLVM's assembly; and the addresses it refers to."""
     table, layout, x86, most = llvm_call.Table(), _layout(), _is_x86(), threads()
     texts, needed = [], []
     for k, kernel in enumerate(kernels):
-        written = llvm.kernel_assembly(kernel, f"kernel{k}")
+        written, workspace = _written(kernel, f"kernel{k}")
         needed.append(written.declarations)
         texts.append(written.text)
         texts.append(llvm_threads.run_assembly(kernel, written, k, most, table, x86))
-        texts.append(llvm_call.call_assembly(kernel, f"call{k}", f"run{k}", table, layout))
-    head = llvm_call.prelude(layout, table)
+        texts.append(
+            llvm_call.call_assembly(kernel, workspace, f"call{k}", f"run{k}", table, layout)
+        )
+    flags = llvm_threads.reading_flags(table, x86)
+    head = llvm_call.prelude(layout, table) + llvm_call.interrupted(flags, table)
     sums = [sums_assembly(one) for one in ("float", "double")]
     return "\n".join([llvm_call.declarations(needed, x86), head, *sums, *texts]), table
 
 
-def compile_kernels(kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
+def _written(kernel: Function, name: str) -> tuple[llvm.KernelText, int]:
+    """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
+    if isinstance(kernel, Kernel):
+        return llvm.kernel_assembly(kernel, name), 0
+    if isinstance(kernel, Routine):
+        return routine_assembly(kernel.steps, name)
+    raise TypeError(f"{kernel!r} is neither a kernel nor a routine")
+
+
+def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
     """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several."""
     text, table = assembly(kernels)
     return load(machine_code(text), table, len(kernels))

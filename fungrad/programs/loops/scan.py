@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.compile.flow import Repeat
+from fungrad.compile.flow import Repeat, hoisted
 from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
+from fungrad.compile.steps import Rows
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, tangent_type
@@ -77,7 +78,15 @@ class Scan(Pushing):
         return slice(c, c + k)
 
     @property
+    def uncut(self) -> Scan:
+        return self if self.stepwise else self.replaced(stepwise=True)
+
+    @property
     def control_flow(self) -> Repeat:
+        if self.stepwise and self.length:
+            first, rest = hoisted(self.body.expr, self.counts[0])
+            rows = Rows(0, self.length, reverse=self.reverse)
+            return Repeat(self.counts, first if first.outputs else None, ((rows, rest),))
         before, spans = self._plan
         bodies = tuple([(rows, body.expr) for rows, body in spans])
         return Repeat(self.counts, None if before is None else before.expr, bodies)

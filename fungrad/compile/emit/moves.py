@@ -1,0 +1,281 @@
+"""Primitives that move elements, within functions of LLVM's: slices, joins, indexing by arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.emit.places import Place, Places, Unsupported
+from fungrad.compile.kernels.kernel import Kernel
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
+from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
+from fungrad.primitives.joins import Concatenate, Roll, Stack
+from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.slices import Pad, Slice
+
+I64 = np.dtype(np.int64)
+
+
+class Function(Places):
+    """The lines of a function that may end before its time."""
+
+    def fail_if(self, condition: str, code: str = "1") -> None:
+        """End, if something holds."""
+        raise NotImplementedError
+
+    def kernel(self, kernel: Kernel, operands: Sequence[Place], targets: Targets) -> list[Place]:
+        """Run a kernel on what lies where it lies."""
+        raise NotImplementedError
+
+    def within(self, index: str, length: int) -> str:
+        """Return an index counted from the end if it is negative; fail if it is out of range."""
+        negative = self.emit(f"icmp slt i64 {index}, 0")
+        shifted = self.emit(f"add i64 {index}, {length}")
+        found = self.emit(f"select i1 {negative}, i64 {shifted}, i64 {index}")
+        self.fail_if(self.emit(f"icmp uge i64 {found}, {length}"))
+        return found
+
+    def clamped(self, index: str, limit: int) -> str:
+        """Return an index moved into the range from 0 to a limit."""
+        low = self.intrinsic("smax", I64, [index, "0"], 1)
+        return self.intrinsic("smin", I64, [low, str(limit)], 1)
+
+
+class Targets:
+    """Where the results of a primitive go: room that is made when somebody asks for it."""
+
+    def __init__(self, places: Places, types: Sequence[ArrayType], wanted: Sequence[Place | None]):
+        self.places = places
+        self.types = types
+        self.wanted = list(wanted)
+
+    def __getitem__(self, k: int) -> Place:
+        place = self.wanted[k]
+        if place is None:
+            place = self.wanted[k] = self.places.new(self.types[k])
+        return place
+
+
+def view(to: Function, primitive: Primitive, operands: Sequence[Place]) -> Place:
+    """Return what a primitive makes of its operand that is a view in NumPy too."""
+    (x,) = operands
+    if isinstance(primitive, Broadcast):
+        steps = [0] * len(primitive.shape)
+        kept = [a for a in range(len(primitive.shape)) if a not in primitive.axes]
+        for axis, step in zip(kept, x.strides, strict=True):
+            steps[axis] = step
+        return to.part(x, "0", primitive.shape, tuple(steps))
+    impl = functools.partial(primitive.impl, np)
+    found = to.viewed(x, impl) or to.viewed(to.copy(x), impl)
+    if found is None:
+        raise Unsupported(f"{primitive} is no view")
+    # An element is a scalar, of its own; and a view keeps what it shows alive, a copy does not.
+    return found if found.type.shape else to.copy(found)
+
+
+def _dynamic(to: Function, op: Any, x: Place, starts: Sequence[Place]) -> Place:
+    """Return the part of an array that `DynamicSlice` takes."""
+    terms, shape = [], list(x.type.shape)
+    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
+        i = to.integer(start)
+        if start.type.dtype == np.uint64:  # which may be beyond what has a sign
+            beyond = to.emit(f"icmp slt i64 {i}, 0")
+            i = to.emit(f"select i1 {beyond}, i64 {limit}, i64 {i}")
+        elif start.type.dtype.kind == "i":
+            negative = to.emit(f"icmp slt i64 {i}, 0")
+            shifted = to.emit(f"add i64 {i}, {size + limit}")
+            i = to.emit(f"select i1 {negative}, i64 {shifted}, i64 {i}")
+        terms.append((to.clamped(i, limit), x.strides[axis]))
+        shape[axis] = size
+    kept = [a for a in range(len(shape)) if a not in op.dropped]
+    strides = tuple([x.strides[a] for a in kept])
+    return to.part(x, to.offset(terms), tuple([shape[a] for a in kept]), strides)
+
+
+def dynamic_slice(
+    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
+) -> Place:
+    """Return a slice; an element is a scalar, of its own."""
+    x, *starts = operands
+    found = _dynamic(to, primitive, x, starts)
+    return found if found.type.shape else to.copy(found)
+
+
+def _region(to: Function, x: Place, function: Callable[[Any], Any]) -> Place:
+    found = to.viewed(x, function)
+    if found is None:
+        raise Unsupported("a region that is no view")
+    return found
+
+
+def _slice(to: Function, x: Place, axis: int, start: int, count: int) -> Place:
+    """Return some elements along one axis."""
+    shape = (*x.type.shape[:axis], count, *x.type.shape[axis + 1 :])
+    return to.part(x, str(start * x.strides[axis]), shape, x.strides)
+
+
+def concatenate(
+    to: Function, primitive: Concatenate, operands: Sequence[Place], targets: Targets
+) -> Place:
+    """Copy arrays beside each other."""
+    out, start, axis = targets[0], 0, primitive.axis
+    for x in operands:
+        n = x.type.shape[axis]
+        to.move(_slice(to, out, axis, start, n), x)
+        start += n
+    return out
+
+
+def stack(to: Function, primitive: Stack, operands: Sequence[Place], targets: Targets) -> Place:
+    """Copy arrays along a new axis."""
+    out, axis = targets[0], primitive.axis
+    strides = (*out.strides[:axis], *out.strides[axis + 1 :])
+    for k, x in enumerate(operands):
+        to.move(to.part(out, str(k * out.strides[axis]), x.type.shape, strides), x)
+    return out
+
+
+def roll(to: Function, primitive: Roll, operands: Sequence[Place], targets: Targets) -> Place:
+    """Copy the two parts along each axis that change places."""
+    (x,) = operands
+    for step, axis in zip(primitive.steps, primitive.axes, strict=True):
+        n = x.type.shape[axis]
+        out, by = to.new(x.type), step % n
+        for there, here, count in ((by, 0, n - by), (0, n - by, by)):
+            if count:
+                to.move(_slice(to, out, axis, there, count), _slice(to, x, axis, here, count))
+        x = out
+    return x
+
+
+def pad(to: Function, primitive: Pad, operands: Sequence[Place], targets: Targets) -> Place:
+    """Fill with the value, and copy what is inside."""
+    x, value = operands
+    out = targets[0]
+    there: list[Any] = []
+    here: list[Any] = []
+    axes = iter(range(x.type.ndim))
+    for axis, n_out in enumerate(out.type.shape):
+        dropped = axis in primitive.dropped
+        n = 1 if dropped else x.type.shape[next(axes)]
+        low, step = primitive.low[axis], primitive.interior[axis] + 1
+        inside = [i for i in range(n) if 0 <= low + i * step < n_out]
+        if not inside:
+            there, here = [], []
+            break
+        first, last = inside[0], inside[-1]
+        start = low + first * step
+        there.append(start if dropped else slice(start, low + last * step + 1, step))
+        if not dropped:
+            here.append(slice(first, last + 1))
+    whole = len(there) == out.type.ndim
+    steps = (*value.strides, *(0,) * (out.type.ndim - value.type.ndim))
+    to.move(out, Place(value.pointer, out.type, steps, value.memory))
+    if whole:
+        part = _region(to, out, lambda a: a[tuple(there)])
+        to.move(part, _region(to, x, lambda a: a[tuple(here)]))
+    return out
+
+
+def _at(to: Function, x: Place, indices: Sequence[str]) -> Place:
+    """Return what lies at indices of the leading axes."""
+    for index, n in zip(indices, x.type.shape, strict=False):
+        x = to.row(x, to.within(index, n))
+    return x
+
+
+@contextlib.contextmanager
+def _each(to: Function, indices: Sequence[Place]) -> Any:
+    """Go over index arrays: yield the place in them, and the integers that they hold there."""
+    with contextlib.ExitStack() as entered:
+        places = [entered.enter_context(to.loop(n)) for n in indices[0].type.shape]
+        found = []
+        for x in indices:
+            if x.type.dtype == np.uint64:
+                raise Unsupported("indices that may be beyond 64 bits with a sign")
+            at = to.offset(list(zip(places, x.strides, strict=True)))
+            value = to.read(x.pointer, at, x.type.dtype)
+            found.append(to.convert(value, x.type.dtype, I64, 1))
+        yield places, found
+
+
+def gather(to: Function, primitive: Gather, operands: Sequence[Place], targets: Targets) -> Place:
+    """Copy the elements at index arrays."""
+    x, *indices = operands
+    out = targets[0]
+    with _each(to, indices) as (places, found):
+        here = out
+        for place in places:
+            here = to.row(here, place)
+        to.move(here, _at(to, x, found))
+    return out
+
+
+def scatter(to: Function, primitive: Scatter, target: Place, operands: Sequence[Place]) -> None:
+    """Combine elements at index arrays with updates."""
+    updates, *indices = operands
+    shape = (*indices[0].type.shape, *target.type.shape[len(indices) :])
+    updates = _repeated(updates, updates.type.update(shape=shape))
+    with _each(to, indices) as (places, found):
+        for place in places:
+            updates = to.row(updates, place)
+        to.move(_at(to, target, found), updates, primitive.kind)
+
+
+def update_slice(
+    to: Function, primitive: UpdateSlice, target: Place, operands: Sequence[Place]
+) -> None:
+    """Set or add to the elements of a slice."""
+    index = Slice(primitive.start, primitive.stop, primitive.step, primitive.dropped).index
+    region = _region(to, target, lambda a: a[index])
+    _write(to, region, operands[0], primitive.kind)
+
+
+def dynamic_update_slice(
+    to: Function, primitive: DynamicUpdateSlice, target: Place, operands: Sequence[Place]
+) -> None:
+    """Set or add to the elements of a slice."""
+    updates, *starts = operands
+    _write(to, _dynamic(to, primitive, target, starts), updates, primitive.kind)
+
+
+def _write(to: Function, region: Place, updates: Place, kind: str) -> None:
+    if (
+        updates.memory == region.memory
+    ):  # elements are not to be read after others have been written
+        updates = to.copy(updates)
+    to.move(region, _repeated(updates, region.type), kind)
+
+
+def _repeated(x: Place, type_: ArrayType) -> Place:
+    """Return an array repeated along new leading axes."""
+    steps = (0,) * (type_.ndim - x.type.ndim) + x.strides
+    return Place(x.pointer, type_, steps, x.memory)
+
+
+Update = Callable[[Any, Any, Place, Sequence[Place]], None]
+
+UPDATES: dict[type[Primitive], Update] = {
+    UpdateSlice: update_slice,
+    DynamicUpdateSlice: dynamic_update_slice,
+    Scatter: scatter,
+}
+"""What turns the first operand, which dies, into the result, given the others."""
+
+Rule = Callable[[Any, Any, Sequence[Place], Targets], Place]
+
+RULES: dict[type[Primitive], Rule] = {
+    DynamicSlice: dynamic_slice,
+    Concatenate: concatenate,
+    Stack: stack,
+    Roll: roll,
+    Pad: pad,
+    Gather: gather,
+}
+"""What computes the only result of operands."""

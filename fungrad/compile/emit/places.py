@@ -1,0 +1,219 @@
+"""Arrays in the memory of a function of LLVM's: where they lie, what is a view of what, and moving elements between them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.emit.assembly import Assembly, literal, scalar_type
+from fungrad.compile.kernels.kernel import in_order
+from fungrad.compile.kernels.scalar import DTYPES, DType, Node
+from fungrad.core.types import ArrayType, Shape
+
+STACK = 1 << 15
+"""Bytes of arrays that are on the stack; others are in memory that is allocated for the call."""
+LARGEST_CONSTANT = 1 << 16
+"""Bytes of a constant that is written into the program."""
+LABELLED = 1 << 22
+"""Elements up to which it is looked up what is a view."""
+VECTOR_BYTES = 64
+
+
+class Unsupported(Exception):
+    """Something has no form in LLVM's assembly here: it is left to NumPy's functions."""
+
+
+class Place(NamedTuple):
+    """An array in memory: where its first element is, how many elements neighbours are apart, and what memory it is in."""
+
+    pointer: str
+    type: ArrayType
+    strides: tuple[int, ...]
+    memory: str
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether it lies in C order."""
+        ordered = in_order(self.type.shape)
+        lengths = self.type.shape
+        return all(n == 1 or a == b for n, a, b in zip(lengths, self.strides, ordered, strict=True))
+
+
+class Places(Assembly):
+    """The lines of a function that works on arrays of known shapes."""
+
+    def __init__(self, called: str) -> None:
+        super().__init__()
+        self.called = called
+        self.definitions: list[str] = []  # beside the function
+        self.stack = 0
+        self.workspace = 0  # bytes of memory that is to be allocated
+
+    # Memory
+
+    def new(self, type_: ArrayType) -> Place:
+        """Return room for an array."""
+        one = scalar_type(type_.dtype, True)
+        size = type_.nbytes
+        if not type_.shape:
+            pointer = self.allocate(one)
+        elif self.stack + size <= STACK:
+            self.stack += size
+            pointer = self.allocate(f"[{type_.size} x {one}]")
+        else:
+            pointer = self.name()
+            start = f"getelementptr i8, ptr %workspace, i64 {self.workspace}"
+            self.allocations.append(f"  {pointer} = {start}")
+            self.workspace += -(-size // 64) * 64
+        return Place(pointer, type_, in_order(type_.shape), pointer)
+
+    def given(self, pointer: str, type_: ArrayType) -> Place:
+        """Return an array in C order at an address."""
+        return Place(pointer, type_, in_order(type_.shape), pointer)
+
+    def number(self, value: Any, dtype: DType) -> Place:
+        """Return a number that never changes."""
+        return self.constant(np.asarray(value, dtype))
+
+    def constant(self, value: Any) -> Place:
+        """Return an array that never changes."""
+        x, name = np.asarray(value), f"{self.called}.constant{len(self.definitions)}"
+        if x.dtype not in DTYPES or x.nbytes > LARGEST_CONSTANT:
+            raise Unsupported(f"a constant of {x.nbytes} bytes of {x.dtype}")
+        one = scalar_type(x.dtype, True)
+        if x.dtype.kind == "b":
+            x = x.view(np.uint8)
+        numbers = ", ".join([f"{one} {literal(v, x.dtype)}" for v in x.reshape(-1)])
+        text = numbers if not x.ndim else f"[{x.size} x {one}] [{numbers}]"
+        self.definitions.append(f"@{name} = private constant {text}, align 64")
+        type_ = ArrayType(x.shape, np.asarray(value).dtype)
+        return Place(f"@{name}", type_, in_order(x.shape), f"@{name}")
+
+    def part(self, place: Place, offset: str, shape: Shape, strides: tuple[int, ...]) -> Place:
+        """Return some of the elements of an array, from that at an offset on."""
+        pointer = place.pointer
+        if offset != "0":
+            one = scalar_type(place.type.dtype, True)
+            pointer = self.emit(f"getelementptr {one}, ptr {pointer}, i64 {offset}")
+        return Place(pointer, place.type.update(shape=shape), strides, place.memory)
+
+    def turned(self, place: Place, order: Sequence[int]) -> Place:
+        """Return an array with its axes in another order."""
+        shape = tuple([place.type.shape[a] for a in order])
+        strides = tuple([place.strides[a] for a in order])
+        return self.part(place, "0", shape, strides)
+
+    def row(self, place: Place, index: str) -> Place:
+        """Return what lies at an index of the first axis."""
+        offset = self.offset([(index, place.strides[0])])
+        return self.part(place, offset, place.type.shape[1:], place.strides[1:])
+
+    def viewed(self, place: Place, function: Callable[[Any], Any]) -> Place | None:
+        """Return what a function of NumPy's arrays that moves elements makes of one; None if that is no view."""
+        if place.type.size > LABELLED:
+            raise Unsupported(f"a view of {place.type}")
+        labels: Any = np.zeros(place.type.shape, np.int64)
+        for axis, step in enumerate(place.strides):
+            others = (1,) * (len(place.strides) - axis - 1)
+            labels = labels + step * np.arange(place.type.shape[axis]).reshape(-1, *others)
+        found = np.asarray(function(labels))
+        first = found[(0,) * found.ndim]
+        strides = [
+            int(found[(0,) * axis + (1,) + (0,) * (found.ndim - axis - 1)] - first) if n > 1 else 0
+            for axis, n in enumerate(found.shape)
+        ]
+        expected: Any = first
+        for axis, step in enumerate(strides):
+            others = (1,) * (found.ndim - axis - 1)
+            expected = expected + step * np.arange(found.shape[axis]).reshape(-1, *others)
+        if not np.array_equal(found, np.broadcast_to(expected, found.shape)):
+            return None
+        return self.part(place, str(int(first)), found.shape, tuple(strides))
+
+    def ordered(self, place: Place) -> Place:
+        """Return an array in C order with these elements."""
+        return place if place.is_in_order else self.copy(place)
+
+    def copy(self, place: Place) -> Place:
+        """Return an array of its own with these elements."""
+        new = self.new(place.type)
+        self.move(new, place)
+        return new
+
+    # Scalars
+
+    def load(self, place: Place) -> str:
+        """Return the element of an array without axes."""
+        return self.read(place.pointer, "0", place.type.dtype)
+
+    def store(self, place: Place, value: str) -> None:
+        """Set the element of an array without axes."""
+        self.write(value, place.type.dtype, place.pointer, "0")
+
+    def integer(self, place: Place) -> str:
+        """Return an integer without axes, as one of 64 bits."""
+        return self.convert(self.load(place), place.type.dtype, np.dtype(np.int64), 1)
+
+    # Moving elements
+
+    def move(self, target: Place, source: Place, how: str = "set") -> None:
+        """Set elements to others, of the same shape, or combine them by an operation of kernels."""
+        shape, dtype = target.type.shape, target.type.dtype
+        if how in ("add", "mul") and dtype.kind == "b":
+            raise Unsupported(f"{how} of booleans")
+        axes: list[tuple[int, int, int]] = []  # lengths and both strides
+        for n, a, b in zip(shape, target.strides, source.strides, strict=True):
+            if n == 1:
+                continue
+            if axes and (axes[-1][1], axes[-1][2]) == (a * n, b * n):
+                axes[-1] = axes[-1][0] * n, a, b
+            else:
+                axes.append((n, a, b))
+        *outer, (length, a, b) = axes or [(1, 1, 1)]
+        with contextlib.ExitStack() as stack:
+            indices = [stack.enter_context(self.loop(n)) for n, _, _ in outer]
+            starts = [
+                self.offset([(i, axis[k]) for i, axis in zip(indices, outer, strict=True)])
+                for k in (1, 2)
+            ]
+            vectors = a == 1 and b in (0, 1)
+            for i, lanes in self.along(length, VECTOR_BYTES // dtype.itemsize if vectors else 1):
+                places = [
+                    self.offset([(start, 1), (i, step)])
+                    for start, step in zip(starts, (a, b), strict=True)
+                ]
+                value = self.read(source.pointer, places[1], dtype, lanes if b == 1 else 1)
+                if b != 1:
+                    value = self.spread(value, dtype, lanes)
+                if how != "set":
+                    before = self.read(target.pointer, places[0], dtype, lanes)
+                    value = self.operation(Node(how, dtype), dtype, [before, value], lanes)
+                self.write(value, dtype, target.pointer, places[0], lanes)
+
+    def along(self, length: int, lanes: int) -> Iterator[tuple[str, int]]:
+        """Yield indices that go over an axis, each with how many elements are to be taken from there on at once."""
+        whole = length // lanes
+        if whole > UNROLLED:
+            with self.loop(whole) as i:
+                yield self.offset([(i, lanes)]), lanes
+        else:
+            for k in range(whole):
+                yield str(k * lanes), lanes
+        done = whole * lanes
+        while done < length:
+            lanes //= 2
+            if length - done >= lanes:
+                yield str(done), lanes
+                done += lanes
+
+    def fill(self, target: Place, value: Place) -> None:
+        """Set all elements to one number."""
+        zeros = (0,) * target.type.ndim
+        self.move(target, Place(value.pointer, target.type, zeros, value.memory))
+
+
+UNROLLED = 8
+"""How many vectors are moved one after the other, without a loop."""

@@ -1,0 +1,235 @@
+"""Products of small matrices, within functions of LLVM's: for these, calling BLAS takes longer than computing."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fungrad.compile.emit.assembly import literal, splat, vector_type
+from fungrad.compile.emit.moves import Function, Targets
+from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
+from fungrad.compile.kernels.kernel import in_order
+from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.primitives.contraction import DotGeneral
+
+LARGEST = 1 << 18
+"""Products of numbers from which BLAS is faster."""
+ROWS, VECTORS = 4, 2
+"""How many elements of the first operand meet how many vectors of the second one at once: their sums stay in registers."""
+UNROLLED = 4
+"""Terms of sums that are written without a loop."""
+
+
+class Matrix(NamedTuple):
+    """Numbers in rows and columns: where the first is, and how many elements neighbours are apart."""
+
+    place: Place
+    rows: int
+    columns: int
+    down: int
+    along: int
+
+    @property
+    def transposed(self) -> Matrix:
+        """The matrix with rows in place of columns."""
+        return Matrix(self.place, self.columns, self.rows, self.along, self.down)
+
+
+def dot_general(
+    to: Function, primitive: DotGeneral, operands: Sequence[Place], targets: Targets
+) -> Place:
+    """Write the products of matrices, one for each index of the batch axes."""
+    x, y = operands
+    dtype = x.type.dtype
+    if dtype.kind not in "iuf":
+        raise Unsupported(f"a product of {dtype}")
+    free_x, free_y = primitive._free(x.type.ndim, y.type.ndim)
+    pairs, stack = primitive.contracting, primitive.batch_axes
+    terms = math.prod([x.type.shape[a] for a in pairs[0]])
+    target = targets[0]
+    if target.type.size * terms > LARGEST:
+        raise Unsupported("a product of large matrices")
+    x = to.turned(x, (*stack[0], *free_x, *pairs[0]))
+    y = to.turned(y, (*stack[1], *pairs[1], *free_y))
+    n, k = len(stack[0]), len(pairs[0])
+    x, y = _in_groups(to, x, n, len(free_x)), _in_groups(to, y, n, k)
+    with contextlib.ExitStack() as entered:
+        for length in target.type.shape[:n]:
+            i = entered.enter_context(to.loop(length))
+            x, y, target = to.row(x, i), to.row(y, i), to.row(target, i)
+        rows, columns = x.type.shape[0], y.type.shape[1]
+        a = Matrix(x, rows, terms, *x.strides)
+        b = Matrix(y, terms, columns, *y.strides)
+        out = Matrix(target, rows, columns, columns, 1)
+        _Product(to, dtype, bool(pairs[0])).write(a, b, out)
+    return targets[0]
+
+
+def _in_groups(to: Function, x: Place, batch: int, count: int) -> Place:
+    """Return an array whose axes after those of the batch are two: `count` of them joined, and the others."""
+    ends = batch, batch + count, x.type.ndim
+    for again in (False, True):
+        if again:
+            x = to.copy(x)
+        joined = []
+        for first, end in itertools.pairwise(ends):
+            shape, strides = x.type.shape[first:end], x.strides[first:end]
+            axes = [(n, s) for n, s in zip(shape, strides, strict=True) if n > 1]
+            if any(a[1] != b[0] * b[1] for a, b in itertools.pairwise(axes)):
+                break
+            joined.append((math.prod(shape), axes[-1][1] if axes else 0))
+        else:
+            break
+    shape, strides = zip(*joined, strict=True)
+    return to.part(x, "0", (*x.type.shape[:batch], *shape), (*x.strides[:batch], *strides))
+
+
+class _Product:
+    """Writes one product of matrices; without terms to be added, of a column and a row, it is one of numbers."""
+
+    def __init__(self, to: Function, dtype: DType, sums: bool) -> None:
+        self.to = to
+        self.dtype = dtype
+        self.sums = sums
+
+    def write(self, a: Matrix, b: Matrix, out: Matrix) -> None:
+        if b.columns == 1 and a.down == 1:
+            a, b, out = b.transposed, a.transposed, out.transposed
+        few = a.rows < ROWS and a.along == b.down == 1
+        if b.columns > 1 and (b.along == 1 or not few):
+            self._by_columns(a, b if b.along == 1 else self._ordered(b), out)
+            return
+        if a.along != 1 and a.columns > 1:
+            a = self._ordered(a)
+        if b.down != 1 and b.rows > 1:
+            b = self._ordered(b.transposed).transposed
+        self._by_terms(a, b, out)
+
+    def _ordered(self, x: Matrix) -> Matrix:
+        """Return a copy whose rows lie one after the other."""
+        shape = (x.rows, x.columns)
+        copy = self.to.copy(self.to.part(x.place, "0", shape, (x.down, x.along)))
+        return Matrix(copy, *shape, *in_order(shape))
+
+    def _at(self, x: Matrix, row: str, column: str, lanes: int = 1) -> str:
+        offset = self.to.offset([(row, x.down), (column, x.along)])
+        return self.to.read(x.place.pointer, offset, self.dtype, lanes)
+
+    def _added(self, x: str, y: str, sum_: str, lanes: int) -> str:
+        """Return x y + sum."""
+        to, dtype = self.to, self.dtype
+        if self.sums and dtype.kind == "f":
+            return to.operation(Node("fma", dtype), dtype, [x, y, sum_], lanes)
+        product = to.operation(Node("mul", dtype), dtype, [x, y], lanes)
+        if not self.sums:
+            return product
+        return to.operation(Node("add", dtype), dtype, [sum_, product], lanes)
+
+    def _blocks(self, length: int, size: int) -> Iterator[tuple[str, int]]:
+        """Yield where blocks of `size` begin, then the smaller rest."""
+        if length >= size:
+            with self.to.loop(length // size) as i:
+                yield self.to.offset([(i, size)]), size
+        if rest := length % size:
+            yield str(length - rest), rest
+
+    def _plus(self, index: str, number: int) -> str:
+        return self.to.offset([(index, 1), (str(number), 1)]) if number else index
+
+    def _terms(self, count: int) -> Iterator[str]:
+        if count <= UNROLLED:
+            yield from map(str, range(count))
+        else:
+            with self.to.loop(count) as k:
+                yield k
+
+    # Vectors along the columns
+
+    def _by_columns(self, a: Matrix, b: Matrix, out: Matrix) -> None:
+        """Add multiples of rows of the second matrix."""
+        lanes = VECTOR_BYTES // self.dtype.itemsize
+        done = 0
+        while lanes:
+            vectors = (b.columns - done) // lanes
+            if vectors:
+                for start, count in self._blocks(vectors, VECTORS):
+                    first = self.to.offset([(str(done), 1), (start, lanes)])
+                    for row, rows in self._blocks(a.rows, ROWS):
+                        self._tile(a, b, out, row, rows, first, count, lanes)
+                done += vectors * lanes
+            lanes //= 2
+
+    def _tile(
+        self,
+        a: Matrix,
+        b: Matrix,
+        out: Matrix,
+        row: str,
+        rows: int,
+        first: str,
+        vectors: int,
+        lanes: int,
+    ) -> None:
+        to, dtype = self.to, self.dtype
+        type_ = vector_type(dtype, lanes)
+        sums = {(i, j): to.allocate(type_) for i in range(rows) for j in range(vectors)}
+        for place in sums.values():
+            to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+        columns = [self._plus(first, j * lanes) for j in range(vectors)]
+        for k in self._terms(a.columns):
+            right = [self._at(b, k, column, lanes) for column in columns]
+            for i in range(rows):
+                left = to.spread(self._at(a, self._plus(row, i), k), dtype, lanes)
+                for j in range(vectors):
+                    before = to.emit(f"load {type_}, ptr {sums[i, j]}")
+                    after = self._added(left, right[j], before, lanes)
+                    to.do(f"store {type_} {after}, ptr {sums[i, j]}")
+        for (i, j), place in sums.items():
+            value = to.emit(f"load {type_}, ptr {place}")
+            offset = to.offset([(self._plus(row, i), out.down), (columns[j], 1)])
+            to.write(value, dtype, out.place.pointer, offset, lanes)
+
+    # Vectors along the terms of sums
+
+    def _by_terms(self, a: Matrix, b: Matrix, out: Matrix) -> None:
+        """Multiply rows by columns."""
+        to, dtype = self.to, self.dtype
+        for row, rows in self._blocks(a.rows, ROWS):
+            with to.loop(b.columns) as column:
+                found = self._sums(a, b, [self._plus(row, i) for i in range(rows)], column)
+                for i, value in enumerate(found):
+                    terms = [(self._plus(row, i), out.down), (column, out.along)]
+                    to.write(value, dtype, out.place.pointer, to.offset(terms))
+
+    def _sums(self, a: Matrix, b: Matrix, rows: list[str], column: str) -> list[str]:
+        to, dtype = self.to, self.dtype
+        lanes = VECTOR_BYTES // dtype.itemsize
+        totals = [literal(0, dtype)] * len(rows)
+        done = 0
+        while lanes:
+            if count := (a.columns - done) // lanes:
+                type_ = vector_type(dtype, lanes)
+                sums = [to.allocate(type_) for _ in rows]
+                for place in sums:
+                    to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+                for k in self._terms(count):
+                    start = to.offset([(str(done), 1), (k, lanes)])
+                    right = self._at(b, start, column, lanes)
+                    for row, place in zip(rows, sums, strict=True):
+                        left = self._at(a, row, start, lanes)
+                        before = to.emit(f"load {type_}, ptr {place}")
+                        after = self._added(left, right, before, lanes)
+                        to.do(f"store {type_} {after}, ptr {place}")
+                for i, place in enumerate(sums):
+                    part = to.emit(f"load {type_}, ptr {place}")
+                    part = to.across(Node("reduce_sum", dtype), part, lanes)
+                    whole = done or count * lanes < a.columns
+                    if whole:
+                        part = to.operation(Node("add", dtype), dtype, [totals[i], part], 1)
+                    totals[i] = part
+                done += count * lanes
+            lanes //= 2
+        return totals

@@ -1,0 +1,270 @@
+"""Linear systems of a few equations, within functions of LLVM's: Gauss' elimination, with no loop left in it.
+
+Rows are brought into order by exchanges that are selections, so nothing is read at a place that only the numbers tell: LLVM keeps
+small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.4 and 4.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+
+from fungrad.compile.emit.assembly import literal, vector_type
+from fungrad.compile.emit.moves import Function, Targets
+from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
+from fungrad.compile.kernels import functions
+from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.meaning import Namespace
+from fungrad.compile.kernels.scalar import BOOL, DType, Node, Scalar
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.decompositions import Cholesky
+from fungrad.primitives.determinants import Det, Slogdet
+from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
+
+LARGEST = 16
+"""Equations up to which a system is solved here: what is written grows with their square."""
+
+
+class _Rows:
+    """The rows of a matrix of its own in memory, as vectors."""
+
+    def __init__(self, to: Function, source: Place) -> None:
+        self.to = to
+        self.place = to.copy(source)
+        self.dtype: DType = source.type.dtype
+        self.count, self.columns = source.type.shape
+
+    def pieces(self, i: int) -> Iterator[tuple[str, int]]:
+        """Yield where the vectors of a row begin, and their lengths."""
+        lanes, done = VECTOR_BYTES // self.dtype.itemsize, 0
+        while lanes:
+            while self.columns - done >= lanes:
+                yield str(i * self.columns + done), lanes
+                done += lanes
+            lanes //= 2
+
+    def get(self, i: int) -> list[tuple[str, int]]:
+        """Return the vectors of a row, and their lengths."""
+        pointer = self.place.pointer
+        return [(self.to.read(pointer, at, self.dtype, n), n) for at, n in self.pieces(i)]
+
+    def set(self, i: int, row: Sequence[tuple[str, int]]) -> None:
+        """Set the elements of a row."""
+        for (at, n), (value, _) in zip(self.pieces(i), row, strict=True):
+            self.to.write(value, self.dtype, self.place.pointer, at, n)
+
+    def element(self, i: int, j: int) -> str:
+        """Return one element."""
+        return self.to.read(self.place.pointer, str(i * self.columns + j), self.dtype)
+
+    def exchange(self, i: int, k: int, condition: str) -> None:
+        """Exchange two rows, if a condition holds."""
+        to, one, other = self.to, self.get(i), self.get(k)
+        mixed: list[list[tuple[str, int]]] = [[], []]
+        for (x, n), (y, _) in zip(one, other, strict=True):
+            flag, type_ = to.spread(condition, BOOL, n), vector_type(self.dtype, n)
+            truths = vector_type(BOOL, n)
+            for out, a, b in zip(mixed, (y, x), (x, y), strict=True):
+                text = f"select {truths} {flag}, {type_} {a}, {type_} {b}"
+                out.append((to.emit(text), n))
+        self.set(i, mixed[0])
+        self.set(k, mixed[1])
+
+    def subtract(self, i: int, factor: str, k: int) -> None:
+        """Subtract a multiple of one row from another."""
+        to, dtype = self.to, self.dtype
+        minus = to.operation(Node("neg", dtype), dtype, [factor], 1)
+        row = []
+        for (x, n), (y, _) in zip(self.get(i), self.get(k), strict=True):
+            wide = to.spread(minus, dtype, n)
+            row.append((to.operation(Node("fma", dtype), dtype, [wide, y, x], n), n))
+        self.set(i, row)
+
+    def divide(self, i: int, divisor: str) -> None:
+        """Divide a row by a number."""
+        to, dtype = self.to, self.dtype
+        row = []
+        for x, n in self.get(i):
+            wide = to.spread(divisor, dtype, n)
+            row.append((to.operation(Node("div", dtype), dtype, [x, wide], n), n))
+        self.set(i, row)
+
+
+def _size(a: Place) -> int:
+    n = a.type.shape[-1]
+    if n > LARGEST or a.type.dtype.kind != "f":
+        raise Unsupported(f"a system of {a.type}")
+    return n
+
+
+def _fail_if_zero(to: Function, x: str, dtype: DType) -> None:
+    to.fail_if(to.compared("oeq", dtype, 1, x, literal(0, dtype)))
+
+
+def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows | None, str]:
+    """Return what is left of a system when it is upper triangular, and whether rows were exchanged an odd number of times.
+
+    A zero on the diagonal fails.
+    """
+    left, right = _Rows(to, a), None if b is None else _Rows(to, b)
+    n, dtype, odd = left.count, left.dtype, "false"
+    for k in range(n):
+        for i in range(k + 1, n):
+            sizes = [
+                to.operation(Node("abs", dtype), dtype, [left.element(r, k)], 1) for r in (i, k)
+            ]
+            larger = to.compared("ogt", dtype, 1, *sizes)
+            odd = to.emit(f"xor i1 {odd}, {larger}")
+            for rows in filter(None, (left, right)):
+                rows.exchange(i, k, larger)
+        pivot = left.element(k, k)
+        _fail_if_zero(to, pivot, dtype)
+        for i in range(k + 1, n):
+            factor = to.operation(Node("div", dtype), dtype, [left.element(i, k), pivot], 1)
+            for rows in filter(None, (left, right)):
+                rows.subtract(i, factor, k)
+    return left, right, odd
+
+
+def _substituted(
+    to: Function, element: Callable[[int, int], str], right: _Rows, lower: bool, unit: bool
+) -> None:
+    """Solve a triangular system, in the place of the right-hand sides."""
+    n = right.count
+    order = range(n) if lower else range(n - 1, -1, -1)
+    for k in order:
+        if not unit:
+            right.divide(k, element(k, k))
+        for i in range(k + 1, n) if lower else range(k):
+            right.subtract(i, element(i, k), k)
+
+
+def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
+    """Write the solution."""
+    a, b = operands
+    _size(a)
+    left, right, _ = _eliminated(to, a, b)
+    assert right is not None
+    _substituted(to, left.element, right, False, False)
+    to.move(targets[0], right.place)
+
+
+def inv(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
+    """Write the inverse."""
+    (a,) = operands
+    n, dtype = _size(a), a.type.dtype
+    one = to.new(ArrayType((n, n), dtype))
+    to.fill(one, to.number(0, dtype))
+    to.fill(to.part(one, "0", (n,), (n + 1,)), to.number(1, dtype))
+    solve(to, primitive, [a, one], targets)
+
+
+def triangular_solve(
+    to: Function, primitive: TriangularSolve, operands: Sequence[Place], targets: Targets
+) -> None:
+    """Write the solution; a zero on the diagonal fails."""
+    a, b = operands
+    n, dtype = _size(a), a.type.dtype
+    right = _Rows(to, b)
+
+    def element(i: int, j: int) -> str:
+        at = to.offset([(str(i), a.strides[0]), (str(j), a.strides[1])])
+        return to.read(a.pointer, at, dtype)
+
+    if not primitive.unit_diagonal:
+        for k in range(n):
+            _fail_if_zero(to, element(k, k), dtype)
+    _substituted(to, element, right, primitive.lower, primitive.unit_diagonal)
+    to.move(targets[0], right.place)
+
+
+def cholesky(
+    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
+) -> None:
+    """Write the factor; a diagonal that is not positive fails."""
+    (a,) = operands
+    n, dtype = _size(a), a.type.dtype
+    rows: list[list[str]] = []
+    out = targets[0]
+
+    def do(operation: str, *values: str) -> str:
+        return to.operation(Node(operation, dtype), dtype, list(values), 1)
+
+    to.fill(out, to.number(0, dtype))
+    for i in range(n):
+        row: list[str] = []
+        for j in range(i + 1):
+            at = to.offset([(str(i), a.strides[0]), (str(j), a.strides[1])])
+            value = to.read(a.pointer, at, dtype)
+            other = row if j == i else rows[j]
+            for k in range(j):
+                value = do("fma", do("neg", row[k]), other[k], value)
+            if j < i:
+                value = do("div", value, rows[j][j])
+            else:
+                positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
+                to.fail_if(to.emit(f"xor i1 {positive}, true"))
+                value = do("sqrt", value)
+            row.append(value)
+            place = to.offset([(str(i), out.strides[0]), (str(j), out.strides[1])])
+            to.write(value, dtype, out.pointer, place)
+        rows.append(row)
+
+
+def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
+    """Return the kernel of the product of numbers; with `logarithm`, that of their signs, and the sum of their logarithms."""
+    names = Namespace()
+    x = names.node("load", dtype, value=0)
+    found: list[Scalar] = []
+    if logarithm:
+        found.append(names.node("reduce_prod", dtype, names.copysign(names.constant(1, dtype), x)))
+        found.append(names.node("reduce_sum", dtype, functions.log(names, names.absolute(x))))
+    else:
+        found.append(names.node("reduce_prod", dtype, x))
+    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in found])
+    operands = (Access(ArrayType((n,), dtype), (0,)),)
+    return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
+
+
+def determinant(
+    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
+) -> None:
+    """Write the determinant, or its sign and the logarithm of its absolute value; a singular matrix fails."""
+    (a,) = operands
+    n, dtype = _size(a), a.type.dtype
+    left, _, odd = _eliminated(to, a, None)
+    diagonal = to.part(left.place, "0", (n,), (n + 1,))
+    kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
+    found = to.kernel(kernel, [diagonal], targets)
+    value = to.load(found[0])
+    minus = to.operation(Node("neg", dtype), dtype, [value], 1)
+    type_ = vector_type(dtype, 1)
+    to.store(found[0], to.emit(f"select i1 {odd}, {type_} {minus}, {type_} {value}"))
+
+
+SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
+    Solve: solve,
+    Inv: inv,
+    TriangularSolve: triangular_solve,
+    Cholesky: cholesky,
+    Det: determinant,
+    Slogdet: determinant,
+}
+"""What computes the results for one matrix of a stack."""
+
+
+def of_stacks(
+    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
+) -> list[Place]:
+    """Write the results for each matrix of the stacks."""
+    stack = operands[0].type.shape[:-2]
+    found = [targets[k] for k in range(len(targets.types))]
+    here, there = list(operands), list(found)
+    with contextlib.ExitStack() as entered:
+        for n in stack:
+            i = entered.enter_context(to.loop(n))
+            here, there = [to.row(x, i) for x in here], [to.row(x, i) for x in there]
+        inner = Targets(to, [x.type for x in there], there)
+        SYSTEMS[type(primitive)](to, primitive, here, inner)
+    return found
