@@ -17,7 +17,6 @@ from fungrad.compile.emit.llvm_call import INTERRUPTED
 from fungrad.compile.emit.moves import RULES, UPDATES, Function, Targets, view
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.products import dot_general
-from fungrad.compile.emit.systems import SYSTEMS, of_stacks
 from fungrad.compile.kernels.fuse import REDUCERS
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
@@ -39,10 +38,12 @@ from fungrad.compile.steps import (
     Step,
     While,
 )
+from fungrad.compile.tiers import importing
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.shaping import Iota
+from fungrad.primitives.stacks import OfMatrices
 
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
@@ -260,7 +261,9 @@ class _Writer(Function):
             return [targets[0]]
         if isinstance(primitive, DotGeneral):
             return [dot_general(self, primitive, operands, targets)]
-        if type(primitive) in SYSTEMS:
+        if isinstance(primitive, OfMatrices):
+            with importing:  # of SciPy, which few programs need
+                from fungrad.compile.emit.systems import of_stacks
             return of_stacks(self, primitive, operands, targets)
         if (rule := RULES.get(type(primitive))) is None:
             raise Unsupported(f"{primitive} has no form in LLVM's assembly")

@@ -258,6 +258,8 @@ def of_stacks(
     to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
     """Write the results for each matrix of the stacks."""
+    if (write := SYSTEMS.get(type(primitive))) is None:
+        raise Unsupported(f"{primitive} has no form in LLVM's assembly")
     stack = operands[0].type.shape[:-2]
     found = [targets[k] for k in range(len(targets.types))]
     here, there = list(operands), list(found)
@@ -266,5 +268,5 @@ def of_stacks(
             i = entered.enter_context(to.loop(n))
             here, there = [to.row(x, i) for x in here], [to.row(x, i) for x in there]
         inner = Targets(to, [x.type for x in there], there)
-        SYSTEMS[type(primitive)](to, primitive, here, inner)
+        write(to, primitive, here, inner)
     return found
