@@ -36,7 +36,7 @@ from fungrad.numpy.shape import (
 )
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import indexing
-from fungrad.primitives.shaping import zeros_like
+from fungrad.primitives.shaping import full, zeros_like
 
 __all__ = ["choose", "piecewise", "select", "take", "take_along_axis"]
 
@@ -51,6 +51,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if index.dtype.kind == "b":
         index = cast(as_tracer(index), np.dtype(np.int64))
     x, axis = along(x, axis)
+    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+    if 0 in shape and 0 not in index.shape:  # NumPy does not look at the integers
+        return full(x.type.update(shape=shape), 0)
     index = within(index, x.shape[axis], mode)
     return getitem(x, (slice(None),) * axis + (index,))
 

@@ -137,6 +137,12 @@ def test_what_numpy_cannot_run_is_no_program():
 
 X = "x0 = draw(269, (2, 3), 'f8')"
 FOUND = {
+    "where nothing is taken no index is out of bounds": (
+        programs,
+        ("x0 = draw(606, (0, 3), 'f8')",),
+        ("v1 = np.take(np.inner(x0, x0), [0, -1], axis=1)",),
+        "vmap_of_vjp",
+    ),
     "a sum of no products has no sign": (
         programs,
         (X, "x1 = draw(270, (2, 1), 'f2')", "x2 = draw(277, (0,), 'f8')"),
