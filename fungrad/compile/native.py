@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fungrad.compile.emit.python import PythonSource, python_source
-from fungrad.compile.emit.routine import can_be_written
+from fungrad.compile.emit.routine import can_be_written, has_form
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.routine import outlined
+from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Schedule
@@ -21,7 +21,7 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
     kernels: list[Fused] = []
 
     def with_kernels(expr: Expr) -> Expr:
-        found, routines = outlined(without_units(expr), can_be_written)
+        found, routines = outlined(without_units(expr), can_be_written, has_form)
         found, new = fuse(found)
         kernels.extend([*routines, *new])
         return found

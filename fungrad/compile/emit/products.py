@@ -13,6 +13,7 @@ from fungrad.compile.emit.moves import Function, Targets
 from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
 from fungrad.compile.kernels.kernel import in_order
 from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 
 LARGEST = 1 << 18
@@ -38,20 +39,24 @@ class Matrix(NamedTuple):
         return Matrix(self.place, self.columns, self.rows, self.along, self.down)
 
 
+def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
+    """Whether products are of numbers, and few."""
+    terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
+    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST
+
+
 def dot_general(
     to: Function, primitive: DotGeneral, operands: Sequence[Place], targets: Targets
 ) -> Place:
     """Write the products of matrices, one for each index of the batch axes."""
     x, y = operands
     dtype = x.type.dtype
-    if dtype.kind not in "iuf":
-        raise Unsupported(f"a product of {dtype}")
     free_x, free_y = primitive._free(x.type.ndim, y.type.ndim)
     pairs, stack = primitive.contracting, primitive.batch_axes
     terms = math.prod([x.type.shape[a] for a in pairs[0]])
     target = targets[0]
-    if target.type.size * terms > LARGEST:
-        raise Unsupported("a product of large matrices")
+    if not is_small(primitive, x.type, target.type):
+        raise Unsupported(f"{primitive} of {x.type} and {y.type}")
     x = to.turned(x, (*stack[0], *free_x, *pairs[0]))
     y = to.turned(y, (*stack[1], *pairs[1], *free_y))
     n, k = len(stack[0]), len(pairs[0])
@@ -155,7 +160,7 @@ class _Product:
         while lanes:
             vectors = (b.columns - done) // lanes
             if vectors:
-                for start, count in self._blocks(vectors, VECTORS):
+                for start, count in self._blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
                     first = self.to.offset([(str(done), 1), (start, lanes)])
                     for row, rows in self._blocks(a.rows, ROWS):
                         self._tile(a, b, out, row, rows, first, count, lanes)

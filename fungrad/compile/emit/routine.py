@@ -10,16 +10,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 
 from fungrad.compile.emit.assembly import combining, identity
 from fungrad.compile.emit.llvm import KernelText, kernel_assembly
 from fungrad.compile.emit.llvm_call import INTERRUPTED
 from fungrad.compile.emit.moves import RULES, UPDATES, Function, Targets, view
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.products import dot_general
+from fungrad.compile.emit.products import dot_general, is_small
 from fungrad.compile.kernels.fuse import REDUCERS
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.kernels.scalar import DTYPES, Node
 from fungrad.compile.steps import (
@@ -76,6 +78,28 @@ def can_be_written(routine: Routine) -> bool:
     except Unsupported:
         return False
     return True
+
+
+def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType) -> bool:
+    """Whether an equation that holds no programs has a form in LLVM's assembly."""
+    kind = type(primitive)
+    if is_of_elements(primitive):
+        return operations_of(primitive, tuple(operands), out) > 0
+    if out.dtype not in DTYPES:
+        return False
+    if isinstance(primitive, DotGeneral):
+        return is_small(primitive, operands[0], out)
+    if isinstance(primitive, OfMatrices):
+        return bool(_systems().is_small(primitive, operands[0]))
+    return primitive.rearranges or any(
+        kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
+    )
+
+
+def _systems() -> ModuleType:
+    with importing:  # of SciPy, which few programs need
+        from fungrad.compile.emit import systems
+    return systems
 
 
 class _Writer(Function):
@@ -262,9 +286,7 @@ class _Writer(Function):
         if isinstance(primitive, DotGeneral):
             return [dot_general(self, primitive, operands, targets)]
         if isinstance(primitive, OfMatrices):
-            with importing:  # of SciPy, which few programs need
-                from fungrad.compile.emit.systems import of_stacks
-            return of_stacks(self, primitive, operands, targets)
+            return _systems().of_stacks(self, primitive, operands, targets)  # type: ignore[no-any-return]
         if (rule := RULES.get(type(primitive))) is None:
             raise Unsupported(f"{primitive} has no form in LLVM's assembly")
         return [rule(self, primitive, operands, targets)]

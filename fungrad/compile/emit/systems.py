@@ -91,13 +91,6 @@ class _Rows:
         self.set(i, row)
 
 
-def _size(a: Place) -> int:
-    n = a.type.shape[-1]
-    if n > LARGEST or a.type.dtype.kind != "f":
-        raise Unsupported(f"a system of {a.type}")
-    return n
-
-
 def _fail_if_zero(to: Function, x: str, dtype: DType) -> None:
     to.fail_if(to.compared("oeq", dtype, 1, x, literal(0, dtype)))
 
@@ -143,7 +136,6 @@ def _substituted(
 def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
     """Write the solution."""
     a, b = operands
-    _size(a)
     left, right, _ = _eliminated(to, a, b)
     assert right is not None
     _substituted(to, left.element, right, False, False)
@@ -153,7 +145,7 @@ def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets
 def inv(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
     """Write the inverse."""
     (a,) = operands
-    n, dtype = _size(a), a.type.dtype
+    n, dtype = a.type.shape[-1], a.type.dtype
     one = to.new(ArrayType((n, n), dtype))
     to.fill(one, to.number(0, dtype))
     to.fill(to.part(one, "0", (n,), (n + 1,)), to.number(1, dtype))
@@ -165,7 +157,7 @@ def triangular_solve(
 ) -> None:
     """Write the solution; a zero on the diagonal fails."""
     a, b = operands
-    n, dtype = _size(a), a.type.dtype
+    n, dtype = a.type.shape[-1], a.type.dtype
     right = _Rows(to, b)
 
     def element(i: int, j: int) -> str:
@@ -184,7 +176,7 @@ def cholesky(
 ) -> None:
     """Write the factor; a diagonal that is not positive fails."""
     (a,) = operands
-    n, dtype = _size(a), a.type.dtype
+    n, dtype = a.type.shape[-1], a.type.dtype
     rows: list[list[str]] = []
     out = targets[0]
 
@@ -232,7 +224,7 @@ def determinant(
 ) -> None:
     """Write the determinant, or its sign and the logarithm of its absolute value; a singular matrix fails."""
     (a,) = operands
-    n, dtype = _size(a), a.type.dtype
+    n, dtype = a.type.shape[-1], a.type.dtype
     left, _, odd = _eliminated(to, a, None)
     diagonal = to.part(left.place, "0", (n,), (n + 1,))
     kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
@@ -254,12 +246,17 @@ SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
 """What computes the results for one matrix of a stack."""
 
 
+def is_small(primitive: Primitive, a: ArrayType) -> bool:
+    """Whether it is written here, for matrices of this type."""
+    return type(primitive) in SYSTEMS and a.shape[-1] <= LARGEST and a.dtype.kind == "f"
+
+
 def of_stacks(
     to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
     """Write the results for each matrix of the stacks."""
-    if (write := SYSTEMS.get(type(primitive))) is None:
-        raise Unsupported(f"{primitive} has no form in LLVM's assembly")
+    if not is_small(primitive, operands[0].type):
+        raise Unsupported(f"{primitive} of {operands[0].type}")
     stack = operands[0].type.shape[:-2]
     found = [targets[k] for k in range(len(targets.types))]
     here, there = list(operands), list(found)
@@ -268,5 +265,5 @@ def of_stacks(
             i = entered.enter_context(to.loop(n))
             here, there = [to.row(x, i) for x in here], [to.row(x, i) for x in there]
         inner = Targets(to, [x.type for x in there], there)
-        write(to, primitive, here, inner)
+        SYSTEMS[type(primitive)](to, primitive, here, inner)
     return found

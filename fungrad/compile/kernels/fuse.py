@@ -17,12 +17,13 @@ import numpy as np
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Access, Kernel, Output, merged
 from fungrad.compile.kernels.meaning import Namespace, is_of_elements, meaning, operations_of
+from fungrad.compile.kernels.orders import turned
 from fungrad.compile.kernels.scalar import BOOL, DTYPES, Scalar
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
-from fungrad.primitives.shaping import Broadcast, Iota, Permute, ReduceSum, Reshape
+from fungrad.primitives.shaping import Broadcast, Iota, ReduceSum
 
 LARGEST = 1 << 10
 """Operations of a kernel. Compilers take longer than in proportion: a second for some thousands."""
@@ -80,7 +81,7 @@ class _Fuser:
             int, int
         ] = {}  # by variable: the number of the broadcast, or count, it is
         self.placed: set[int] = set()  # equations that are in the program now
-        self.turned: set[int] = set()  # variables that NumPy's functions may give another order
+        self.turned = turned(expr)
         self.readers: dict[int, list[int]] = {}
         for number, equation in enumerate(expr.equations):
             for v in equation.inputs:
@@ -90,7 +91,6 @@ class _Fuser:
     def fused(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
             primitive, inputs, outputs = equation
-            self._note_order(equation)
             if isinstance(primitive, (Broadcast, Iota)):
                 self.spread[outputs[0]] = number
             elif operations := self._operations(equation):
@@ -108,19 +108,6 @@ class _Fuser:
         return dataclasses.replace(
             self.expr, equations=tuple(self.equations), sources=tuple(self.sources)
         )
-
-    def _note_order(self, equation: Equation) -> None:
-        """Note whether the result lies in another order than C's: of transposed arrays, NumPy's functions make such."""
-        primitive, inputs, outputs = equation
-        if isinstance(primitive, Permute):
-            shape = self.types[inputs[0]].shape
-            turns = [a for a in primitive.axes if shape[a] != 1]
-            turned = turns != sorted(turns)
-        else:
-            follows = primitive.rearranges and not isinstance(primitive, Reshape)
-            turned = follows or is_of_elements(primitive)
-        if turned and (isinstance(primitive, Permute) or not self.turned.isdisjoint(inputs)):
-            self.turned.update(outputs)
 
     # What can be in a kernel
 
