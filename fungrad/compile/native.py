@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fungrad.compile.emit.forms import has_form
 from fungrad.compile.emit.python import PythonSource, python_source
-from fungrad.compile.emit.routine import can_be_written, has_form
+from fungrad.compile.emit.routine import can_be_written
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined

@@ -7,7 +7,9 @@ it was, a floating-point error has come up), all of it is computed again by NumP
 
 from __future__ import annotations
 
+import atexit
 import collections
+import contextlib
 import os
 import sys
 import threading
@@ -33,6 +35,10 @@ CALLS = 4
 """After how many calls kernels are made."""
 GIVEN_UP = 16
 """How much more often a program may fall back than it does not, before it stays with NumPy's functions."""
+
+
+NICE = 5
+"""How far whoever makes kernels stands back where processors are short."""
 
 
 class Rerun(BaseException):
@@ -164,6 +170,14 @@ class Background:
                 before=self._stop, after_in_parent=self._go_on, after_in_child=self._start_anew
             )
 
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        """Keep everybody out of LLVM from now on: it would run while what it needs is taken down."""
+        with self._lock:
+            self._waiting.clear()
+        _hold()
+
     def _stop(self) -> None:
         importing.acquire()
         self._lock.acquire()
@@ -194,6 +208,9 @@ class Background:
                 self._running = False
 
     def _work(self) -> None:
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while True:
             with self._lock:
                 if not self._waiting:

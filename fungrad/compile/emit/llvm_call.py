@@ -7,7 +7,6 @@ computed by NumPy's functions, which warn or raise as the user has asked them to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fungrad.compile.kernels.fused import Function
@@ -391,9 +390,9 @@ class _Call:
             self.do(f"call void {self.address('Py_DecRef')}(ptr {held})")
 
 
-def declarations(tables: Sequence[set[str]], x86: bool) -> str:
+def declarations(needed: set[str], x86: bool) -> str:
     """Return the declarations of intrinsics."""
-    lines = sorted(set().union(*tables) | {"declare i64 @llvm.abs.i64(i64, i1)"})
+    lines = sorted(needed | {"declare i64 @llvm.abs.i64(i64, i1)"})
     if x86:
         lines += [f"declare void @llvm.x86.sse.{name}(ptr)" for name in ("stmxcsr", "ldmxcsr")]
     return "\n".join(lines) + "\n"

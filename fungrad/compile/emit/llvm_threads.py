@@ -20,10 +20,9 @@ def threads_for(kernel: Function, parts: int, most: int) -> int:
 
 
 def run_assembly(
-    kernel: Function, text: KernelText, number: int, threads: int, table: Table, x86: bool
+    kernel: Function, text: KernelText, name: str, threads: int, table: Table, x86: bool
 ) -> str:
-    """Return the function ``@run<number>`` of operands and outputs; it returns 0 if all is well."""
-    name = f"{number}"
+    """Return the function ``@run<name>`` of operands and outputs; it returns 0 if all is well."""
     checked = _checked(name, table, x86)
     threads = threads_for(kernel, text.parts, threads)
     if threads == 1:

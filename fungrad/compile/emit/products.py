@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fungrad.compile.emit.assembly import literal, splat, vector_type
-from fungrad.compile.emit.moves import Function, Targets
+from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
 from fungrad.compile.kernels.kernel import in_order
 from fungrad.compile.kernels.scalar import DType, Node

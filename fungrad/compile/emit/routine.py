@@ -7,23 +7,17 @@ computed (an index out of range, a matrix that is singular) the function ends, a
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 
-from fungrad.compile.emit.assembly import combining, identity
+from fungrad.compile.emit.forms import computed, updated
+from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm import KernelText, kernel_assembly
 from fungrad.compile.emit.llvm_call import INTERRUPTED
-from fungrad.compile.emit.moves import RULES, UPDATES, Function, Targets, view
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.products import dot_general, is_small
-from fungrad.compile.kernels.fuse import REDUCERS
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
-from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.kernels.scalar import DTYPES, Node
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -40,18 +34,11 @@ from fungrad.compile.steps import (
     Step,
     While,
 )
-from fungrad.compile.tiers import importing
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType, Shape
-from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.shaping import Iota
-from fungrad.primitives.stacks import OfMatrices
+from fungrad.core.types import ArrayType
 
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
-
-WIDE = 4
-"""Elements from which rows are added up one after the other."""
 
 Registers = dict[int, Place]
 
@@ -78,28 +65,6 @@ def can_be_written(routine: Routine) -> bool:
     except Unsupported:
         return False
     return True
-
-
-def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType) -> bool:
-    """Whether an equation that holds no programs has a form in LLVM's assembly."""
-    kind = type(primitive)
-    if is_of_elements(primitive):
-        return operations_of(primitive, tuple(operands), out) > 0
-    if out.dtype not in DTYPES:
-        return False
-    if isinstance(primitive, DotGeneral):
-        return is_small(primitive, operands[0], out)
-    if isinstance(primitive, OfMatrices):
-        return bool(_systems().is_small(primitive, operands[0]))
-    return primitive.rearranges or any(
-        kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
-    )
-
-
-def _systems() -> ModuleType:
-    with importing:  # of SciPy, which few programs need
-        from fungrad.compile.emit import systems
-    return systems
 
 
 class _Writer(Function):
@@ -242,9 +207,7 @@ class _Writer(Function):
         match step:
             case Assign():
                 target = operands[0]
-                if (update := UPDATES.get(type(step.primitive))) is None:
-                    raise Unsupported(f"{step.primitive} in place")
-                update(self, step.primitive, target, operands[1:])
+                updated(self, step.primitive, target, operands[1:])
                 registers[step.operands[0].register] = target
             case Into():
                 # In memory of its own: what dies is of use to NumPy, here it costs nothing to have both.
@@ -272,24 +235,7 @@ class _Writer(Function):
             if not isinstance(primitive.kernel, Kernel):
                 raise Unsupported("a routine within a routine")
             return self.kernel(primitive.kernel, operands, targets)
-        if type(primitive) in REDUCERS:
-            return [self._reduced(primitive, operands[0], targets)]
-        if isinstance(primitive, Iota):
-            node = Node("iota", primitive.dtype, value=primitive.axis)
-            return self.kernel(whole([node], primitive.shape, ()), [], targets)
-        if primitive.rearranges:
-            return [view(self, primitive, operands)]
-        if (update := UPDATES.get(type(primitive))) is not None:
-            self.move(targets[0], operands[0])
-            update(self, primitive, targets[0], operands[1:])
-            return [targets[0]]
-        if isinstance(primitive, DotGeneral):
-            return [dot_general(self, primitive, operands, targets)]
-        if isinstance(primitive, OfMatrices):
-            return _systems().of_stacks(self, primitive, operands, targets)  # type: ignore[no-any-return]
-        if (rule := RULES.get(type(primitive))) is None:
-            raise Unsupported(f"{primitive} has no form in LLVM's assembly")
-        return [rule(self, primitive, operands, targets)]
+        return computed(self, primitive, operands, targets)
 
     def kernel(self, kernel: Kernel, operands: list[Place], targets: Targets) -> list[Place]:
         """Run a kernel on what lies where it lies."""
@@ -309,27 +255,6 @@ class _Writer(Function):
         if kernel.safe:
             self.fail_if(self.emit(f"icmp ne i32 {failed}, 0"))
         return found
-
-    def _reduced(self, primitive: Primitive, x: Place, targets: Targets) -> Place:
-        """Reduce an array along some axes: as a kernel, or, if the first ones, row by row."""
-        operation, kinds = REDUCERS[type(primitive)]
-        axes, dtype = primitive.axes, x.type.dtype  # type: ignore[attr-defined]
-        if dtype not in DTYPES or dtype.kind not in kinds:
-            raise Unsupported(f"{primitive} of {dtype}")
-        kept = [a for a in range(x.type.ndim) if a not in axes]
-        turned = self.turned(x, (*kept, *axes))
-        if kept and x.strides[kept[-1]] == 1 and x.type.shape[kept[-1]] >= WIDE:
-            target, node = targets[0], Node(operation, dtype)
-            self.fill(target, self.number(identity(operation, dtype), dtype))
-            rows = self.turned(x, (*axes, *kept))
-            with contextlib.ExitStack() as stack:
-                for _ in axes:
-                    rows = self.row(rows, stack.enter_context(self.loop(rows.type.shape[0])))
-                self.move(target, rows, combining(node))
-            return target
-        nodes = [Node("load", dtype, value=0), Node(operation, dtype, (0,))]
-        kernel = whole(nodes, turned.type.shape, (turned.type,), len(kept))
-        return self.kernel(kernel, [turned], targets)[0]
 
     # What runs schedules
 
@@ -403,14 +328,3 @@ class _Writer(Function):
         pairs = [(a, self.copy(b) if b.memory in own else b) for a, b in pairs]
         for target, x in pairs:
             self.move(target, x)
-
-
-def whole(
-    nodes: list[Node], space: Shape, operands: tuple[ArrayType, ...], rows: int | None = None
-) -> Kernel:
-    """Return a kernel of operands that lie along all axes, and that gives its last node."""
-    count = len(space) if rows is None else rows
-    type_ = ArrayType(space[:count], nodes[-1].dtype)
-    accesses = tuple([Access(t, tuple(range(len(space)))) for t in operands])
-    output = Output(len(nodes) - 1, type_, rows is None)
-    return Kernel(space, len(space) if rows is None else rows, accesses, tuple(nodes), (output,))

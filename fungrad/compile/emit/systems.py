@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from fungrad.compile.emit.assembly import literal, vector_type
-from fungrad.compile.emit.moves import Function, Targets
+from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
 from fungrad.compile.kernels import functions
 from fungrad.compile.kernels.kernel import Access, Kernel, Output

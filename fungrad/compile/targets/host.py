@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import itertools
 import os
 import platform
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,6 +42,8 @@ class _MethodDef(ctypes.Structure):
 
 
 FASTCALL = 0x80
+CALLED = "call"
+"""The symbol of the function that Python calls."""
 
 
 @functools.cache
@@ -129,22 +133,17 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def assembly(kernels: Sequence[Function]) -> tuple[str, llvm_call.Table]:
-    """Return kernels, and the functions that Python calls, as LLVM's assembly; and the addresses it refers to."""
+def assembly(kernel: Function) -> tuple[str, llvm_call.Table]:
+    """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
     table, layout, x86, most = llvm_call.Table(), _layout(), _is_x86(), threads()
-    texts, needed = [], []
-    for k, kernel in enumerate(kernels):
-        written, workspace = _written(kernel, f"kernel{k}")
-        needed.append(written.declarations)
-        texts.append(written.text)
-        texts.append(llvm_threads.run_assembly(kernel, written, k, most, table, x86))
-        texts.append(
-            llvm_call.call_assembly(kernel, workspace, f"call{k}", f"run{k}", table, layout)
-        )
+    written, workspace = _written(kernel, "kernel")
+    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86)
+    call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout)
     flags = llvm_threads.reading_flags(table, x86)
     head = llvm_call.prelude(layout, table) + llvm_call.interrupted(flags, table)
     sums = [sums_assembly(one) for one in ("float", "double")]
-    return "\n".join([llvm_call.declarations(needed, x86), head, *sums, *texts]), table
+    declared = llvm_call.declarations(written.declarations, x86)
+    return "\n".join([declared, head, *sums, written.text, run, call]), table
 
 
 def _written(kernel: Function, name: str) -> tuple[llvm.KernelText, int]:
@@ -157,9 +156,23 @@ def _written(kernel: Function, name: str) -> tuple[llvm.KernelText, int]:
 
 
 def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
-    """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several."""
-    text, table = assembly(kernels)
-    return load(machine_code(text), table, len(kernels))
+    """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several.
+
+    Each is compiled by itself, so that nobody has to wait long for the compiler, and equal ones once.
+    """
+    found = []
+    for kernel in kernels:
+        text, table = assembly(kernel)
+        key = hashlib.sha256(repr((text, [*table.places])).encode()).digest()
+        function = _functions.get(key)
+        if function is None:
+            function = _functions[key] = load(machine_code(text), table)
+        found.append(function)
+    return found
+
+
+_functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.WeakValueDictionary()
+"""What has been compiled and is in use, by what it was compiled of."""
 
 
 def machine_code(text: str) -> bytes:
@@ -191,19 +204,18 @@ def _dispose(passes: Any) -> None:
         newpassmanagers.NewPassManager._dispose(passes)
 
 
-def load(code: bytes, table: llvm_call.Table, count: int) -> list[Callable[..., Any]]:
-    """Return the functions that Python calls of an object file, its table filled."""
+def load(code: bytes, table: llvm_call.Table) -> Callable[..., Any]:
+    """Return the function that Python calls of an object file, its table filled."""
     import llvmlite.binding as binding
 
     builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in ("table", *[f"call{k}" for k in range(count)]):
+    for name in ("table", CALLED):
         builder.export_symbol(name)
     tracker = builder.link(_linker(), f"kernels{next(_libraries)}")
     addresses = [_address(name) for name in table.places]
     filled = (ctypes.c_void_p * len(addresses))(*addresses)
     ctypes.memmove(tracker["table"], filled, ctypes.sizeof(filled))
-    code_held = Code(tracker, [])
-    return [_function(code_held, f"call{k}") for k in range(count)]
+    return _function(Code(tracker, []), CALLED)
 
 
 _libraries = itertools.count()

@@ -1,0 +1,118 @@
+"""Which primitives can be in a function of LLVM's, and what writes them there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from types import ModuleType
+
+from fungrad.compile.emit.assembly import combining, identity
+from fungrad.compile.emit.function import Function, Targets
+from fungrad.compile.emit.moves import RULES, UPDATES, view
+from fungrad.compile.emit.places import Place, Unsupported
+from fungrad.compile.emit.products import dot_general, is_small
+from fungrad.compile.kernels.fuse import REDUCERS
+from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.scalar import DTYPES, Node
+from fungrad.compile.tiers import importing
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.shaping import Iota
+from fungrad.primitives.stacks import OfMatrices
+
+WIDE = 4
+"""Elements from which rows are added up one after the other."""
+
+
+def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType) -> bool:
+    """Whether an equation that holds no programs has a form in LLVM's assembly."""
+    kind = type(primitive)
+    if is_of_elements(primitive):
+        return operations_of(primitive, tuple(operands), out) > 0
+    if out.dtype not in DTYPES:
+        return False
+    if isinstance(primitive, DotGeneral):
+        return is_small(primitive, operands[0], out)
+    if isinstance(primitive, OfMatrices):
+        return bool(_systems().is_small(primitive, operands[0]))
+    return primitive.rearranges or any(
+        kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
+    )
+
+
+def _systems() -> ModuleType:
+    with importing:  # of SciPy, which few programs need
+        from fungrad.compile.emit import systems
+    return systems
+
+
+def computed(
+    to: Function, primitive: Primitive, operands: list[Place], targets: Targets
+) -> list[Place]:
+    """Write what computes the results of a primitive that is no kernel.
+
+    Raises
+    ------
+    Unsupported
+        If it has no form there.
+    """
+    if type(primitive) in REDUCERS:
+        return reduced(to, primitive, operands[0], targets)
+    if isinstance(primitive, Iota):
+        node = Node("iota", primitive.dtype, value=primitive.axis)
+        return to.kernel(whole([node], primitive.shape, ()), [], targets)
+    if primitive.rearranges:
+        return [view(to, primitive, operands)]
+    if type(primitive) in UPDATES:
+        to.move(targets[0], operands[0])
+        updated(to, primitive, targets[0], operands[1:])
+        return [targets[0]]
+    if isinstance(primitive, DotGeneral):
+        return [dot_general(to, primitive, operands, targets)]
+    if isinstance(primitive, OfMatrices):
+        return _systems().of_stacks(to, primitive, operands, targets)  # type: ignore[no-any-return]
+    if (rule := RULES.get(type(primitive))) is None:
+        raise Unsupported(f"{primitive} has no form in LLVM's assembly")
+    return [rule(to, primitive, operands, targets)]
+
+
+def updated(to: Function, primitive: Primitive, target: Place, operands: Sequence[Place]) -> None:
+    """Write what turns an array that dies into the result."""
+    if (update := UPDATES.get(type(primitive))) is None:
+        raise Unsupported(f"{primitive} in place")
+    update(to, primitive, target, operands)
+
+
+def reduced(to: Function, primitive: Primitive, x: Place, targets: Targets) -> list[Place]:
+    """Reduce an array along some axes: as a kernel, or, if the first ones, row by row."""
+    operation, kinds = REDUCERS[type(primitive)]
+    axes, dtype = primitive.axes, x.type.dtype  # type: ignore[attr-defined]
+    if dtype not in DTYPES or dtype.kind not in kinds:
+        raise Unsupported(f"{primitive} of {dtype}")
+    kept = [a for a in range(x.type.ndim) if a not in axes]
+    turned = to.turned(x, (*kept, *axes))
+    if kept and x.strides[kept[-1]] == 1 and x.type.shape[kept[-1]] >= WIDE:
+        target, node = targets[0], Node(operation, dtype)
+        to.fill(target, to.number(identity(operation, dtype), dtype))
+        rows = to.turned(x, (*axes, *kept))
+        with contextlib.ExitStack() as stack:
+            for _ in axes:
+                rows = to.row(rows, stack.enter_context(to.loop(rows.type.shape[0])))
+            to.move(target, rows, combining(node))
+        return [target]
+    nodes = [Node("load", dtype, value=0), Node(operation, dtype, (0,))]
+    kernel = whole(nodes, turned.type.shape, (turned.type,), len(kept))
+    return to.kernel(kernel, [turned], targets)
+
+
+def whole(
+    nodes: list[Node], space: Shape, operands: tuple[ArrayType, ...], rows: int | None = None
+) -> Kernel:
+    """Return a kernel of operands that lie along all axes, and that gives its last node."""
+    count = len(space) if rows is None else rows
+    type_ = ArrayType(space[:count], nodes[-1].dtype)
+    accesses = tuple([Access(t, tuple(range(len(space)))) for t in operands])
+    output = Output(len(nodes) - 1, type_, rows is None)
+    return Kernel(space, len(space) if rows is None else rows, accesses, tuple(nodes), (output,))

@@ -1,0 +1,53 @@
+"""What the rules of primitives ask of the function that they are written into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fungrad.compile.emit.places import Place, Places
+from fungrad.compile.kernels.kernel import Kernel
+from fungrad.core.types import ArrayType
+
+I64 = np.dtype(np.int64)
+
+
+class Function(Places):
+    """The lines of a function that may end before its time."""
+
+    def fail_if(self, condition: str, code: str = "1") -> None:
+        """End, if something holds."""
+        raise NotImplementedError
+
+    def kernel(self, kernel: Kernel, operands: Sequence[Place], targets: Targets) -> list[Place]:
+        """Run a kernel on what lies where it lies."""
+        raise NotImplementedError
+
+    def within(self, index: str, length: int) -> str:
+        """Return an index counted from the end if it is negative; fail if it is out of range."""
+        negative = self.emit(f"icmp slt i64 {index}, 0")
+        shifted = self.emit(f"add i64 {index}, {length}")
+        found = self.emit(f"select i1 {negative}, i64 {shifted}, i64 {index}")
+        self.fail_if(self.emit(f"icmp uge i64 {found}, {length}"))
+        return found
+
+    def clamped(self, index: str, limit: int) -> str:
+        """Return an index moved into the range from 0 to a limit."""
+        low = self.intrinsic("smax", I64, [index, "0"], 1)
+        return self.intrinsic("smin", I64, [low, str(limit)], 1)
+
+
+class Targets:
+    """Where the results of a primitive go: room that is made when somebody asks for it."""
+
+    def __init__(self, places: Places, types: Sequence[ArrayType], wanted: Sequence[Place | None]):
+        self.places = places
+        self.types = types
+        self.wanted = list(wanted)
+
+    def __getitem__(self, k: int) -> Place:
+        place = self.wanted[k]
+        if place is None:
+            place = self.wanted[k] = self.places.new(self.types[k])
+        return place
