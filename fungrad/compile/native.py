@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fungrad.compile.emit.forms import has_form
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.emit.routine import can_be_written
+from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined
@@ -22,7 +23,8 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
     kernels: list[Fused] = []
 
     def with_kernels(expr: Expr) -> Expr:
-        found, routines = outlined(without_units(expr), can_be_written, has_form)
+        found = taken_apart(without_units(expr))
+        found, routines = outlined(found, can_be_written, has_form)
         found, new = fuse(found)
         kernels.extend([*routines, *new])
         return found
