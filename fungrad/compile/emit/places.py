@@ -42,6 +42,12 @@ class Place(NamedTuple):
         return all(n == 1 or a == b for n, a, b in zip(lengths, self.strides, ordered, strict=True))
 
 
+def _check(type_: ArrayType) -> None:
+    """Raise for arrays that kernels do not compute with, and those without elements."""
+    if type_.dtype not in DTYPES or not type_.size:
+        raise Unsupported(f"an array {type_}")
+
+
 class Places(Assembly):
     """The lines of a function that works on arrays of known shapes."""
 
@@ -56,6 +62,7 @@ class Places(Assembly):
 
     def new(self, type_: ArrayType) -> Place:
         """Return room for an array."""
+        _check(type_)
         one = scalar_type(type_.dtype, True)
         size = type_.nbytes
         if not type_.shape:
@@ -72,6 +79,7 @@ class Places(Assembly):
 
     def given(self, pointer: str, type_: ArrayType) -> Place:
         """Return an array in C order at an address."""
+        _check(type_)
         return Place(pointer, type_, in_order(type_.shape), pointer)
 
     def number(self, value: Any, dtype: DType) -> Place:
@@ -94,11 +102,12 @@ class Places(Assembly):
 
     def part(self, place: Place, offset: str, shape: Shape, strides: tuple[int, ...]) -> Place:
         """Return some of the elements of an array, from that at an offset on."""
+        _check(type_ := place.type.update(shape=shape))
         pointer = place.pointer
         if offset != "0":
-            one = scalar_type(place.type.dtype, True)
+            one = scalar_type(type_.dtype, True)
             pointer = self.emit(f"getelementptr {one}, ptr {pointer}, i64 {offset}")
-        return Place(pointer, place.type.update(shape=shape), strides, place.memory)
+        return Place(pointer, type_, strides, place.memory)
 
     def turned(self, place: Place, order: Sequence[int]) -> Place:
         """Return an array with its axes in another order."""
@@ -120,6 +129,7 @@ class Places(Assembly):
             others = (1,) * (len(place.strides) - axis - 1)
             labels = labels + step * np.arange(place.type.shape[axis]).reshape(-1, *others)
         found = np.asarray(function(labels))
+        _check(place.type.update(shape=found.shape))
         first = found[(0,) * found.ndim]
         strides = [
             int(found[(0,) * axis + (1,) + (0,) * (found.ndim - axis - 1)] - first) if n > 1 else 0

@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from fungrad.compile.flow import Choice, Repeat, Until
+from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.kernels.orders import turned
 from fungrad.compile.kernels.routine import Routine, calls, routine_of
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -61,7 +61,7 @@ class _Outliner:
 
     def outlined(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
-            if self._can_join(equation):
+            if self._can_join(number):
                 self.group.append(number)
                 self.made.update(equation.outputs)
                 if len(self.group) >= LONGEST:
@@ -76,27 +76,28 @@ class _Outliner:
         equations, sources = zip(*self.order, strict=True)
         return dataclasses.replace(self.expr, equations=equations, sources=sources)
 
-    def _can_join(self, equation: Equation) -> bool:
-        """Whether an equation may be in a routine, if it has a form there."""
-        primitive, inputs, outputs = equation
+    def _can_join(self, number: int) -> bool:
+        """Whether an equation may be in a routine."""
+        primitive, inputs, outputs = self.given[number][0]
         types = self.expr.types
         if primitive.effect or primitive.axis_names or not outputs:
             return False
         if any(not types[v].size for v in (*inputs, *outputs)):
             return False
-        if primitive.holds_programs:
-            flow = primitive.uncut.control_flow
-            if isinstance(flow, (Repeat, Until)):
-                return not any(_is_large(t) for t in _computed(flow))
-            if flow is None:
+        flow = primitive.uncut.control_flow if primitive.holds_programs else None
+        if flow is not None:
+            if any(_is_large(t) for t in _computed(flow)):
                 return False
-        lies = self.returned.intersection(outputs)
-        if not self.turned.isdisjoint(lies):
-            return False
-        if any(types[v].nbytes > SMALL for v in (*inputs, *outputs)):
-            return False
-        operands = [types[v] for v in inputs]
-        return primitive.holds_programs or self.has_form(primitive, operands, types[outputs[0]])
+            if not (self.turned.isdisjoint(outputs) or self.turned.isdisjoint(self.returned)):
+                return False  # something is returned that may lie as this does
+        if not isinstance(flow, (Repeat, Until)):
+            if any(types[v].nbytes > SMALL for v in (*inputs, *outputs)):
+                return False
+            if flow is None:
+                operands = [types[v] for v in inputs]
+                return self.has_form(primitive, operands, types[outputs[0]])
+        part, _ = self._part([number])
+        return part is not None and self.fits(routine_of(part, True))
 
     def _close(self) -> None:
         """Put the equations that wait into the program: as a routine, or each loop as one, or as they are."""
@@ -104,71 +105,82 @@ class _Outliner:
         if self._place_routine(group):
             return
         for number in group:
-            equation, _ = self.given[number]
-            alone = equation.primitive.holds_programs and len(group) > 1
+            alone = self.given[number][0].primitive.holds_programs and len(group) > 1
             if not (alone and self._place_routine([number])):
                 self.order.append(self.given[number])
 
     def _place_routine(self, group: list[int]) -> bool:
         """Put a routine of these equations into the program, if it is worth it and fits."""
-        part = self._part(group)
+        part, outside = self._part(group)
         if part is None:
             return False
-        equations = [self.given[number][0] for number in group]
-        lies = {v for e in equations if is_of_elements(e.primitive) for v in e.outputs}
-        seen = [v for v in part.outputs if v in lies and v in self.returned]
-        internal = not any(self.expr.types[v].ndim > 1 for v in seen)
+        follow = turned(part, part.inputs)
+        internal = follow.isdisjoint(self.returned.intersection(part.outputs))
         routine = routine_of(part, internal)
         if calls(routine.steps) < FEWEST or not self.fits(routine):
             return False
         self.routines.append(Fused(routine))
         place = Equation(self.routines[-1], part.inputs, part.outputs)
         self.order.append((place, self.given[group[-1]][1]))
+        self.order += [self.given[number] for number in outside]
         return True
 
-    def _part(self, group: list[int]) -> Expr | None:
-        """Return some equations as a program; None if nobody needs what they compute, or that is known."""
+    def _part(self, group: list[int]) -> tuple[Expr | None, list[int]]:
+        """Return some equations as a program, None if nobody needs what they compute, and which are to be outside of it, too."""
         equations = [self.given[number][0] for number in group]
         made = dict.fromkeys(v for e in equations for v in e.outputs)
-        read = dict.fromkeys(v for e in equations for v in e.inputs if v not in made)
-        known = {v: self.expr.constants[v] for v in read if self._is_number(v)}
-        outside = [v in self.returned or self.last.get(v, -1) > group[-1] for v in made]
-        needed = [v for v, flag in zip(made, outside, strict=True) if flag]
+        needed = {v for v in made if v in self.returned or self.last.get(v, -1) > group[-1]}
+        outside = []
+        for number in reversed(group):
+            primitive, inputs, outputs = self.given[number][0]
+            # Views, and what does not lie in C order, are for NumPy to make of what they are of.
+            turns = not (primitive.holds_programs or self.turned.isdisjoint(outputs))
+            if (turns or primitive.rearranges) and not needed.isdisjoint(outputs):
+                outside.append(number)
+                needed.difference_update(outputs)
+                needed.update(v for v in inputs if v in made)
         if not needed:
-            return None
-        return dataclasses.replace(
+            return None, []
+        part = dataclasses.replace(
             self.expr,
-            inputs=tuple([v for v in read if v not in known]),
-            constants=known,
+            inputs=(),
             equations=tuple(equations),
             sources=tuple([self.given[number][1] for number in group]),
-            outputs=tuple(needed),
+            outputs=tuple([v for v in made if v in needed]),
             captured=0,
         )
+        part = without_dead_code(part)
+        read = dict.fromkeys(v for e in part.equations for v in e.inputs if v not in made)
+        known = {v: self.expr.constants[v] for v in read if self._is_number(v)}
+        inputs = tuple([v for v in read if v not in known])
+        return dataclasses.replace(part, inputs=inputs, constants=known), outside[::-1]
 
     def _is_number(self, v: int) -> bool:
         return v in self.expr.constants and not self.expr.types[v].shape
 
 
-def _computed(flow: Repeat | Until) -> Iterable[ArrayType]:
-    """Yield the types of what the steps of a loop compute."""
-    if isinstance(flow, Until):
-        pending = [flow.condition, flow.body]
-    else:
-        pending = [body for _, body in flow.spans]
-        pending += [flow.before] if flow.before is not None else []
+def _programs(flow: ControlFlow) -> list[Expr]:
+    match flow:
+        case Choice():
+            return list(flow.branches)
+        case Until():
+            return [flow.condition, flow.body]
+        case Repeat():
+            bodies = [body for _, body in flow.spans]
+            return bodies if flow.before is None else [flow.before, *bodies]
+
+
+def _computed(flow: ControlFlow) -> Iterable[ArrayType]:
+    """Yield the types of what loops and branches compute."""
+    pending = _programs(flow)
     while pending:
         expr = pending.pop()
         for primitive, _, outputs in expr.equations:
             inner = primitive.uncut.control_flow if primitive.holds_programs else None
-            if isinstance(inner, Choice):
-                pending += inner.branches
-            elif isinstance(inner, Until):
-                pending += [inner.condition, inner.body]
-            elif isinstance(inner, Repeat):
-                pending += [body for _, body in inner.spans]
-            else:
+            if inner is None:
                 yield from [expr.types[v] for v in outputs]
+            else:
+                pending += _programs(inner)
 
 
 def _is_large(type_: ArrayType) -> bool:
