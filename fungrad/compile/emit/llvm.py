@@ -85,7 +85,8 @@ class _Writer(Reductions):
             self.rows, self.inner = [*self.rows, *self.inner[:-1]], self.inner[-1:]
             self.by_blocks = not self.rows
         self.parts = self.rows[0].length if self.rows else 1
-        self.strides = [strides(kernel, k) for k in range(len(kernel.operands))]
+        self.strides = [strides(x) for x in kernel.operands]
+        self.written = [strides(x) for x in kernel.outputs]
         self.row: dict[int, str] = {}  # values of nodes of the rows
         self.spilled: dict[int, str] = {}  # by node: where its elements are kept
         self.spilled_bytes = 0
@@ -149,7 +150,7 @@ class _Writer(Reductions):
                     self.row[output.node],
                     output.type.dtype,
                     self.outputs[k],
-                    self._linear(index),
+                    self._position(k, index),
                     1,
                 )
         for number in kernel.safe:
@@ -158,13 +159,10 @@ class _Writer(Reductions):
             after = self.emit(f"or i32 {before}, {fails}")
             self.do(f"store i32 {after}, ptr {unsafe}")
 
-    def _linear(self, index: list[tuple[Axis, str]]) -> str:
-        """Return the position, in C order, of a place."""
-        terms, step = [], 1
-        for axis, i in reversed(index):
-            terms.append((i, step))
-            step *= axis.length
-        return self.offset(terms)
+    def _position(self, output: int, index: list[tuple[Axis, str]]) -> str:
+        """Return where an output has its element for a place."""
+        step = self.written[output]
+        return self.offset([(i, step.get(axis.axes[-1], 0)) for axis, i in index])
 
     def _row_node(self, number: int, node: Node, index: list[tuple[Axis, str]]) -> str:
         if node.operation in REDUCTIONS:
@@ -367,5 +365,9 @@ class _Writer(Reductions):
         for k in writes:
             output = kernel.outputs[k]
             self.write(
-                value(output.node), output.type.dtype, self.outputs[k], self._linear(index), lanes
+                value(output.node),
+                output.type.dtype,
+                self.outputs[k],
+                self._position(k, index),
+                lanes,
             )

@@ -112,10 +112,32 @@ def roll(to: Function, primitive: Roll, operands: Sequence[Place], targets: Targ
     return x
 
 
+def padded(to: Function, primitive: Pad, out: Place, value: Place) -> Place | None:
+    """Fill with the value what is around; return where an operand belongs of which nothing is cut off."""
+    sides = [*zip(primitive.low, primitive.high, primitive.interior, strict=True)]
+    if value.type.ndim or any(low < 0 or high < 0 or interior for low, high, interior in sides):
+        steps = (*value.strides, *(0,) * (out.type.ndim - value.type.ndim))
+        to.move(out, Place(value.pointer, out.type, steps, value.memory))
+        return None
+    for axis, (low, high, _) in enumerate(sides):
+        n = out.type.shape[axis]
+        for start, count in ((0, low), (n - high, high)):
+            if count:
+                to.fill(_slice(to, out, axis, start, count), value)
+        out = _slice(to, out, axis, low, n - low - high)
+    kept = [a for a in range(out.type.ndim) if a not in primitive.dropped]
+    shape, strides = [tuple([x[a] for a in kept]) for x in (out.type.shape, out.strides)]
+    return to.part(out, "0", shape, strides)
+
+
 def pad(to: Function, primitive: Pad, operands: Sequence[Place], targets: Targets) -> Place:
     """Fill with the value, and copy what is inside."""
     x, value = operands
     out = targets[0]
+    inside = padded(to, primitive, out, value)
+    if inside is not None:
+        to.move(inside, x)
+        return out
     there: list[Any] = []
     here: list[Any] = []
     axes = iter(range(x.type.ndim))
@@ -123,21 +145,16 @@ def pad(to: Function, primitive: Pad, operands: Sequence[Place], targets: Target
         dropped = axis in primitive.dropped
         n = 1 if dropped else x.type.shape[next(axes)]
         low, step = primitive.low[axis], primitive.interior[axis] + 1
-        inside = [i for i in range(n) if 0 <= low + i * step < n_out]
-        if not inside:
-            there, here = [], []
-            break
-        first, last = inside[0], inside[-1]
+        inside_of = [i for i in range(n) if 0 <= low + i * step < n_out]
+        if not inside_of:
+            return out
+        first, last = inside_of[0], inside_of[-1]
         start = low + first * step
         there.append(start if dropped else slice(start, low + last * step + 1, step))
         if not dropped:
             here.append(slice(first, last + 1))
-    whole = len(there) == out.type.ndim
-    steps = (*value.strides, *(0,) * (out.type.ndim - value.type.ndim))
-    to.move(out, Place(value.pointer, out.type, steps, value.memory))
-    if whole:
-        part = _region(to, out, lambda a: a[tuple(there)])
-        to.move(part, _region(to, x, lambda a: a[tuple(here)]))
+    part = _region(to, out, lambda a: a[tuple(there)])
+    to.move(part, _region(to, x, lambda a: a[tuple(here)]))
     return out
 
 

@@ -8,12 +8,15 @@ computed (an index out of range, a matrix that is singular) the function ends, a
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm import KernelText, kernel_assembly
 from fungrad.compile.emit.llvm_call import INTERRUPTED
+from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
@@ -33,9 +36,11 @@ from fungrad.compile.steps import (
     Schedule,
     Step,
     While,
+    read_by,
 )
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.slices import Pad
 
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
@@ -161,20 +166,15 @@ class _Writer(Function):
         self, steps: Schedule, inputs: Sequence[Place], wanted: Mapping[int, Place]
     ) -> list[Place]:
         """Run a schedule; what registers hold that are `wanted` somewhere is best computed there."""
-        registers = dict(zip(steps.inputs, inputs, strict=True))
+        frame = _Frame(steps, dict(zip(steps.inputs, inputs, strict=True)), dict(wanted))
         for v, value in steps.constants.items():
-            registers[v] = self.constant(value)
+            frame.registers[v] = self.constant(value)
         for step in steps.steps:
-            self._step(step, steps.types, registers, wanted)
-        return [registers[result.register] for result in steps.results]
+            self._step(step, frame)
+        return [frame.registers[result.register] for result in steps.results]
 
-    def _step(
-        self,
-        step: Step,
-        types: Sequence[ArrayType],
-        registers: Registers,
-        wanted: Mapping[int, Place],
-    ) -> None:
+    def _step(self, step: Step, frame: _Frame) -> None:
+        registers = frame.registers
         match step:
             case Free():
                 pass
@@ -182,27 +182,22 @@ class _Writer(Function):
                 registers[step.register] = self.copy(registers[step.operand])
             case Empty():
                 for v in step.registers:
-                    registers[v] = wanted.get(v) or self.new(types[v])
+                    registers[v] = frame.wanted.get(v) or self.new(frame.types[v])
             case Run():
                 operands = [registers[v] for v in step.operands]
                 found = self._run(step.body, operands, {})
                 registers |= dict(zip(step.results, map(self.copy, found), strict=True))
             case Branch():
-                self._branch(step, types, registers)
+                self._branch(step, frame)
             case Loop():
                 self._loop(step, registers)
             case While():
                 self._while(step, registers)
             case Call() | Into() | Assign():
-                self._operation(step, types, registers, wanted)
+                self._operation(step, frame)
 
-    def _operation(
-        self,
-        step: Operation,
-        types: Sequence[ArrayType],
-        registers: Registers,
-        wanted: Mapping[int, Place],
-    ) -> None:
+    def _operation(self, step: Operation, frame: _Frame) -> None:
+        registers = frame.registers
         operands = [self._operand(x, registers) for x in step.operands]
         match step:
             case Assign():
@@ -211,16 +206,39 @@ class _Writer(Function):
                 registers[step.operands[0].register] = target
             case Into():
                 # In memory of its own: what dies is of use to NumPy, here it costs nothing to have both.
-                targets = Targets(self, [types[step.register]], [None])
+                targets = Targets(self, [frame.types[step.register]], [None])
                 registers[step.register] = self._computed(step.primitive, operands, targets)[0]
+            case Call() if step.results[0] in frame.surrounded:
+                out, inside = frame.surrounded[step.results[0]]
+                if operands[0] != inside:
+                    self.move(inside, operands[0])
+                registers[step.results[0]] = out
             case Call():
                 targets = Targets(
-                    self, [types[v] for v in step.results], [wanted.get(v) for v in step.results]
+                    self,
+                    [frame.types[v] for v in step.results],
+                    [self._wanted(v, frame) for v in step.results],
                 )
                 found = self._computed(step.primitive, operands, targets)
                 if step.copied:
                     found = [self.copy(x) for x in found]
                 registers |= dict(zip(step.results, found, strict=True))
+
+    def _wanted(self, v: int, frame: _Frame) -> Place | None:
+        """Return where what a register will hold is wanted: what is to be padded, amid the padding, which is there then."""
+        pad = frame.padding.get(v)
+        if pad is None or v in frame.wanted or pad.operands[1].register not in frame.registers:
+            return frame.wanted.get(v)
+        (result,) = pad.results
+        out = self._wanted(result, frame) or self.new(frame.types[result])
+        assert isinstance(pad.primitive, Pad)
+        inside = padded(self, pad.primitive, out, frame.registers[pad.operands[1].register])
+        if inside is not None and inside.type == frame.types[v]:
+            frame.wanted[v] = inside
+            frame.surrounded[result] = out, inside
+        else:
+            frame.wanted[result] = out
+        return frame.wanted.get(v)
 
     def _operand(self, operand: Operand, registers: Registers) -> Place:
         place = registers[operand.register]
@@ -245,11 +263,20 @@ class _Writer(Function):
                 for a, x in zip(kernel.operands, operands, strict=True)
             ]
         )
+        wanted = [targets[k] for k in range(len(kernel.outputs))]
+        # Vectors are written where neighbours are beside each other.
+        found = [x if x.is_in_order or x.strides[-1] == 1 else self.new(x.type) for x in wanted]
+        outputs = tuple(
+            [
+                o if x.is_in_order else o._replace(strides=x.strides)
+                for o, x in zip(kernel.outputs, found, strict=True)
+            ]
+        )
         name = f"{self.called}.kernel{len(self.definitions)}"
-        text = kernel_assembly(dataclasses.replace(kernel, operands=accesses), name, inline=True)
+        placed = dataclasses.replace(kernel, operands=accesses, outputs=outputs)
+        text = kernel_assembly(placed, name, inline=True)
         self.declarations |= text.declarations
         self.definitions.append(text.text)
-        found = [targets[k] for k in range(len(kernel.outputs))]
         given = ", ".join([f"ptr {x.pointer}" for x in (*operands, *found)])
         failed = self.emit(f"call i32 @{name}({given}, i64 0, i64 {text.parts})")
         if kernel.safe:
@@ -258,8 +285,9 @@ class _Writer(Function):
 
     # What runs schedules
 
-    def _branch(self, step: Branch, types: Sequence[ArrayType], registers: Registers) -> None:
-        results = [self.new(types[v]) for v in step.results]
+    def _branch(self, step: Branch, frame: _Frame) -> None:
+        registers = frame.registers
+        results = [self.new(frame.types[v]) for v in step.results]
         operands = [registers[v] for v in step.operands]
         labels = [self.fresh("branch") for _ in step.branches]
         end = self.fresh("joined")
@@ -279,34 +307,37 @@ class _Writer(Function):
         rows = step.rows
         if rows.block is not None:
             raise Unsupported("a loop over blocks of rows")
-        constants, carries, taken, filled = [
-            [registers[v] for v in group]
-            for group in (step.constants, step.carries, step.taken, step.filled)
+        constants, taken, filled = [
+            [registers[v] for v in group] for group in (step.constants, step.taken, step.filled)
         ]
-        k, since = len(carries), len(self.lines)
+        handed = Handed(self, [registers[v] for v in step.carries])
+        since = len(self.lines)
         with self.loop(rows.rounds) as i:
             place = self.offset([(i, -1 if rows.reverse else 1)])
             first = rows.stop - 1 if rows.reverse else rows.start
             place = self.emit(f"add i64 {place}, {first}")
             given = [self.row(x, place) for x in taken]
             written = [self.row(x, place) for x in filled]
-            results = step.body.results[k:]
-            wanted = {r.register: x for r, x in zip(results, written, strict=True)}
+            carries, wanted = handed.now(step.body)
+            results = step.body.results[len(carries) :]
+            wanted |= {r.register: x for r, x in zip(results, written, strict=True)}
             found = self._run(step.body, [*constants, *carries, *given], wanted)
-            for target, x in zip(written, found[k:], strict=True):
+            for target, x in zip(written, found[len(carries) :], strict=True):
                 if target != x:
                     self.move(target, x)
-            self._hand_on(carries, found[:k])
+            handed.on(found[: len(carries)])
             self._tick(since)
+        registers |= dict(zip(step.carries, handed.last(), strict=True))
 
     def _while(self, step: While, registers: Registers) -> None:
-        tested, constants, carries = [
-            [registers[v] for v in group] for group in (step.tested, step.constants, step.carries)
+        tested, constants = [
+            [registers[v] for v in group] for group in (step.tested, step.constants)
         ]
+        handed = Handed(self, [registers[v] for v in step.carries])
 
         def test(label: str) -> None:
             """Go on at a label if the condition holds, else behind the loop."""
-            (going,) = self._run(step.condition, [*tested, *carries], {})
+            (going,) = self._run(step.condition, [*tested, *handed.last()], {})
             self.do(f"br i1 {self.load(going)}, label %{label}, label %{end}")
 
         first, body, end = self.fresh("first"), self.fresh("body"), self.fresh("end")
@@ -315,16 +346,30 @@ class _Writer(Function):
         constants += self._run(step.before, constants, {})
         self.go(body)
         since = len(self.lines)
-        found = self._run(step.body, [*constants, *carries], {})
-        self._hand_on(carries, found)
+        carries, wanted = handed.now(step.body)
+        handed.on(self._run(step.body, [*constants, *carries], wanted))
         self._tick(since)
         test(body)
         self.label(end)
+        registers |= dict(zip(step.carries, handed.last(), strict=True))
 
-    def _hand_on(self, carries: list[Place], found: list[Place]) -> None:
-        """Put what a step has given where the next one takes it; what lies in other carries is copied first."""
-        own = {x.memory for x in carries}
-        pairs = [(a, b) for a, b in zip(carries, found, strict=True) if a != b]
-        pairs = [(a, self.copy(b) if b.memory in own else b) for a, b in pairs]
-        for target, x in pairs:
-            self.move(target, x)
+
+class _Frame:
+    """What the steps of a schedule have so far."""
+
+    def __init__(self, steps: Schedule, registers: Registers, wanted: Registers) -> None:
+        self.types = steps.types
+        self.registers = registers
+        self.wanted = wanted
+        self.surrounded: dict[int, tuple[Place, Place]] = {}  # results of pads that are made
+        read = Counter(
+            v for step in steps.steps if not isinstance(step, Free) for v in read_by(step)
+        )
+        read.update(result.register for result in steps.results)
+        self.padding = {
+            step.operands[0].register: step
+            for step in steps.steps
+            if isinstance(step, Call)
+            and isinstance(step.primitive, Pad)
+            and read[step.operands[0].register] == 1
+        }

@@ -31,11 +31,15 @@ class Access(NamedTuple):
 
 
 class Output(NamedTuple):
-    """An array that a kernel writes: a node, for each element or for each row."""
+    """An array that a kernel writes: a node, for each element or for each row.
+
+    Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
+    """
 
     node: int
     type: ArrayType
     of_elements: bool
+    strides: tuple[int, ...] | None = None
 
 
 REDUCTIONS: dict[str, np.ufunc] = {
@@ -226,7 +230,8 @@ class Axis(NamedTuple):
 def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
     """Return `axes` of the index space, neighbours joined where all operands go on from one to the next."""
     counting = {node.value for node in kernel.nodes if node.operation == "iota"}
-    steps = [strides(kernel, k) for k in range(len(kernel.operands))]
+    arrays: list[Access | Output] = [*kernel.operands, *kernel.outputs]
+    steps = [strides(x) for x in arrays]
     found: list[Axis] = []
     for axis in axes:
         length = kernel.space[axis]
@@ -243,11 +248,11 @@ def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
     return found
 
 
-def strides(kernel: Kernel, operand: int) -> dict[int, int]:
-    """Return how many elements of an operand lie between places, by axis of the index space."""
-    access = kernel.operands[operand]
-    given = in_order(access.type.shape) if access.strides is None else access.strides
-    return dict(zip(access.axes, given, strict=True))
+def strides(array: Access | Output) -> dict[int, int]:
+    """Return how many elements of an array lie between places, by axis of the index space."""
+    axes = array.axes if isinstance(array, Access) else range(array.type.ndim)
+    given = in_order(array.type.shape) if array.strides is None else array.strides
+    return dict(zip(axes, given, strict=True))
 
 
 def in_order(shape: Shape) -> tuple[int, ...]:

@@ -1,0 +1,59 @@
+"""What loops hand on from step to step, within functions of LLVM's."""
+
+from __future__ import annotations
+
+from fungrad.compile.emit.function import Function
+from fungrad.compile.emit.places import Place
+from fungrad.compile.steps import Schedule
+
+SWAPPED = 1 << 12
+"""Bytes of an array from which a loop does not copy what it hands on."""
+
+
+class Handed:
+    """What a loop hands on: small arrays are copied, of large ones there are two by turns."""
+
+    def __init__(self, to: Function, carries: list[Place]) -> None:
+        self.to = to
+        self.carries = carries
+        self.slots: list[tuple[str, str] | None] = []
+        for x in carries:
+            slots = None
+            if x.type.nbytes >= SWAPPED:
+                slots = to.allocate("ptr"), to.allocate("ptr")
+                for slot, place in zip(slots, (x, to.new(x.type)), strict=True):
+                    to.do(f"store ptr {place.pointer}, ptr {slot}")
+            self.slots.append(slots)
+
+    def _in(self, k: int, which: int) -> Place:
+        slots, x = self.slots[k], self.carries[k]
+        if slots is None:
+            return x
+        return self.to.given(self.to.emit(f"load ptr, ptr {slots[which]}"), x.type)
+
+    def last(self) -> list[Place]:
+        """Return what was handed on last."""
+        return [self._in(k, 0) for k in range(len(self.carries))]
+
+    def now(self, body: Schedule) -> tuple[list[Place], dict[int, Place]]:
+        """Return what a step takes, and where it is best to put what it gives."""
+        self.taken = self.last()
+        self.spare = [
+            None if slots is None else self._in(k, 1) for k, slots in enumerate(self.slots)
+        ]
+        registers = [result.register for result in body.results]
+        given = zip(registers, self.spare, strict=False)
+        return self.taken, {v: x for v, x in given if x is not None}
+
+    def on(self, found: list[Place]) -> None:
+        """Hand on what a step has given; what lies in what it has taken is copied first."""
+        to, own = self.to, {x.memory for x in self.taken}
+        pairs: list[tuple[Place, Place]] = []
+        for k, (target, x) in enumerate(zip(self.taken, found, strict=True)):
+            if (slots := self.slots[k]) is not None and x == self.spare[k]:
+                to.do(f"store ptr {x.pointer}, ptr {slots[0]}")
+                to.do(f"store ptr {target.pointer}, ptr {slots[1]}")
+            elif x != target:
+                pairs.append((target, to.copy(x) if x.memory in own else x))
+        for target, x in pairs:
+            to.move(target, x)
