@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.targets import host
+from fungrad.core.config import compilation
+from fungrad.core.types import type_of
 
 needs_compiler = pytest.mark.skipif(
     not host.available(), reason="no llvmlite, or no CPython of 64 bits: nothing compiles kernels"
@@ -19,3 +22,44 @@ def f(x):
 
 def in_mode(name):
     return pytest.mark.parametrize("mode", [name], indirect=True, ids=[name])
+
+
+def run(function, args, mode):
+    """Return the leaves of what is returned at the third call."""
+    token = compilation.set(mode)
+    try:
+        g = fg.jit(lambda *a: function(*a))
+        for _ in range(3):
+            found = g(*args)
+        return fg.tree.leaves(found), [type_of(x).weak for x in fg.tree.leaves(found)]
+    finally:
+        compilation.reset(token)
+
+
+def compare(function, args, ulps):
+    """Check results with kernels against those without.
+
+    Floating-point numbers are within so many units in the last place of the largest one of an array; with 0, equal.
+    """
+    expected, weak = run(function, args, "off")
+    found, weak_too = run(function, args, "eager")
+    assert weak_too == weak
+    for x, y in zip(found, expected, strict=True):
+        assert type(x) is type(y)
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        if ulps and x.dtype.kind in "fc":
+            largest = np.abs(y).max(initial=np.finfo(y.dtype).tiny)
+            assert np.abs(x - y).max(initial=0) <= ulps * np.finfo(x.dtype).eps * largest
+        else:
+            np.testing.assert_array_equal(x, y)
+    own = [x for x in found if isinstance(x, np.ndarray)]
+    others = [x for x in fg.tree.leaves(args) if isinstance(x, np.ndarray)]
+    for n, x in enumerate(own):
+        assert x.flags.writeable
+        assert not any(np.shares_memory(x, z) for z in [*own[:n], *others])
+
+
+def routines(function, args):
+    """Return the loops of a function that are routines, as they are shown."""
+    kernels = map(str, fg.jit(function).lower(*args).kernels)
+    return [text for text in kernels if text.startswith("{ routine")]
