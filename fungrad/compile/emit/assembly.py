@@ -117,6 +117,10 @@ class Assembly:
     def allocate(self, type_: str) -> str:
         name = self.name()
         self.allocations.append(f"  {name} = alloca {type_}, align 64")
+        # LLVM 22.1.0 joins the vectors stored before they are computed (its pull request 189680), but not if this uses the memory.
+        start = "void @llvm.lifetime.start.p0"
+        self.declarations.add(f"declare {start}(i64 immarg, ptr)")
+        self.allocations.append(f"  call {start}(i64 -1, ptr {name})")
         return name
 
     @contextlib.contextmanager
