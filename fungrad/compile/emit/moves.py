@@ -18,6 +18,7 @@ from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import Pad, Slice
+from fungrad.primitives.stacks import TakenAsHermitian
 
 
 def view(to: Function, primitive: Primitive, operands: Sequence[Place]) -> Place:
@@ -252,5 +253,6 @@ RULES: dict[type[Primitive], Rule] = {
     Roll: roll,
     Pad: pad,
     Gather: gather,
+    TakenAsHermitian: lambda to, primitive, operands, targets: operands[0],
 }
 """What computes the only result of operands."""
