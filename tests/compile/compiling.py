@@ -63,3 +63,23 @@ def routines(function, args):
     """Return the loops of a function that are routines, as they are shown."""
     kernels = map(str, fg.jit(function).lower(*args).kernels)
     return [text for text in kernels if text.startswith("{ routine")]
+
+
+def check(made, function, *args, ulps=0):
+    """Check a function with a loop against itself without kernels: routines run it, and never give up."""
+    before = fg.tree.map(np.copy, args)
+    assert routines(function, args)
+    compare(function, args, ulps)
+    assert made[-1].native is not None
+    assert not any(tier.failures for tier in made)
+    for x, y in zip(fg.tree.leaves(args), fg.tree.leaves(before), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def emitting(body):
+    """Return a loop whose steps give what a body computes of a carry that changes."""
+
+    def step(c, *rest):
+        return (~c if c.dtype == bool else c + 1), body(c, *rest)
+
+    return lambda x, *rest: fg.lax.scan(lambda c, _: step(c, *rest), x, length=3)
