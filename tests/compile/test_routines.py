@@ -346,6 +346,12 @@ PROGRAMS = {
     "integers": (collatz, 27),
     "a number of steps": (lambda n, x: lax.fori_loop(0, n, lambda i, c: c * 0.5 + c[i], x), 4, V),
     "results that are inputs": (lambda x: (lax.fori_loop(0, 3, lambda i, c: c[::-1], x), x), V),
+    "trees": (lambda x: lax.scan(lambda c, r: ({"a": c["b"][0], "b": (c["b"][1] + r, c["a"])}, None), {"a": x[0], "b": (x[1], x[2])}, x)[0], XS),
+    "a loop for each row": (lambda x: lax.map(lambda r: fnp.roll(r, 1) * fnp.sum(r), x), XS),
+    "compiled within": (lambda x: lax.scan(lambda c, r: (fg.jit(fnp.flip)(c) + r, c), x[0], x), XS),
+    "two loops": (lambda x: recurrence(W, recurrence(W, x)[1] * 2), XS),
+    "indices from the end": (lambda x: lax.fori_loop(-3, 0, lambda i, c: c.at[i].set(c[i + 1]), x), V),
+    "no such branch": (lambda x, k: lax.fori_loop(0, 9, lambda i, c: lax.switch(i + k, [lambda c: c + 1, lambda c: c[::-1]], c), x), V, -4),
     "one result twice": (lambda x: (updating(lambda c: c[::-1])(x),) * 2, V),
     "a filter": (kalman, *FILTER),
     "gradient of a filter": (fg.grad(lambda *a: fnp.sum(kalman(*a)[1]), (0, 2, 3)), *FILTER),
@@ -369,6 +375,19 @@ def test_programs(made, name):
 def test_programs_of_single_precision(made, name):
     function, *args = PROGRAMS[name]
     check(made, function, *fg.tree.map(lambda x: np.asarray(x, "f4"), args), ulps=64)
+
+
+CONSTANTS = {
+    "f8": [np.nan, np.inf, -np.inf, -0.0, 5e-324], "f4": [np.nan, -np.inf, -0.0, 1e-45, 0.1],
+    "?": [True, False, True, True, False], "i1": [-128, 127, 0, 1, -1],
+    "i8": [-(2**63), 2**63 - 1, 0, 1, 2], "u8": [2**64 - 1, 0, 1, 2**63, 5],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", CONSTANTS)
+def test_constants(made, dtype):
+    x = np.array(CONSTANTS[dtype], dtype)
+    check(made, emitting(lambda c: (x, fnp.where(c > 5, x, x[::-1]), x[3], x[:, None] == x)), V)
 
 
 def test_not_a_number(made):
