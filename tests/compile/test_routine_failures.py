@@ -46,7 +46,7 @@ def same_outcome(function, *calls):
         unusual += bool(warned) or isinstance(expected[0], type)
         for x, y in zip(found, expected, strict=True):
             if isinstance(y, (type, str)):
-                assert x == y
+                assert isinstance(x, (type, str)) and x == y
             else:
                 np.testing.assert_allclose(x, y, 1e-13, 1e-13)
     return unusual
@@ -79,6 +79,16 @@ def test_an_index_that_leaves_the_array_at_the_last_step():
     function = lambda x, n: lax.scan(step, x, n)
     good, bad = np.arange(8) & 3, np.append(np.zeros(7, int), 4)
     assert same_outcome(function, (X, good), (X, bad), (X, good)) == 1
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.0, 5.0, 7.0, 0.3])
+def test_products_of_a_column_and_a_row_are_singular(factor):
+    """A zero in exact arithmetic, which is one in floating-point arithmetic too if all is rounded as by LAPACK."""
+    invert = emitting(fnp.linalg.inv)
+    matrices = [
+        np.outer([x, x * factor], [y, y]) for x in (0.1, 0.4, 1.1) for y in (-1.0, 0.7, 3.0)
+    ]
+    same_outcome(invert, *[(m,) for m in matrices])
 
 
 def test_the_determinant_of_a_singular_matrix_is_no_failure():

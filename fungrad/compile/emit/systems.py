@@ -73,12 +73,11 @@ class _Rows:
 
     def subtract(self, i: int, factor: str, k: int) -> None:
         """Subtract a multiple of one row from another."""
-        to, dtype = self.to, self.dtype
-        minus = to.operation(Node("neg", dtype), dtype, [factor], 1)
-        row = []
+        to, dtype, row = self.to, self.dtype, []
         for (x, n), (y, _) in zip(self.get(i), self.get(k), strict=True):
-            wide = to.spread(minus, dtype, n)
-            row.append((to.operation(Node("fma", dtype), dtype, [wide, y, x], n), n))
+            wide = to.spread(factor, dtype, n)
+            product = to.operation(Node("mul", dtype), dtype, [wide, y], n)
+            row.append((to.operation(Node("sub", dtype), dtype, [x, product], n), n))
         self.set(i, row)
 
     def divide(self, i: int, divisor: str) -> None:
@@ -113,8 +112,10 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
                 rows.exchange(i, k, larger)
         pivot = left.element(k, k)
         _fail_if_zero(to, pivot, dtype)
+        # Rounded as LAPACK does, so that the same matrices are singular, mostly; of two rows, exactly the same.
+        over = to.operation(Node("div", dtype), dtype, [literal(1, dtype), pivot], 1)
         for i in range(k + 1, n):
-            factor = to.operation(Node("div", dtype), dtype, [left.element(i, k), pivot], 1)
+            factor = to.operation(Node("mul", dtype), dtype, [left.element(i, k), over], 1)
             for rows in filter(None, (left, right)):
                 rows.subtract(i, factor, k)
     return left, right, odd
