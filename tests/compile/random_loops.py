@@ -73,7 +73,7 @@ class Loop:
         Each operation adds a few roundings to the error of what it takes.
         """
         single = any(x.dtype == np.float32 for x in (*self.carries, self.rows, self.fixed))
-        return 4 * self.steps * self.count * float(np.finfo("f4" if single else "f8").eps)
+        return self.steps * self.count * float(np.finfo("f4" if single else "f8").eps)
 
 
 def check(seed: int) -> float:

@@ -349,7 +349,7 @@ PROGRAMS = {
     "each row": (lambda x: lax.map(lambda r: fnp.roll(r, 1) * fnp.sum(r), x), XS),
     "compiled within": (lambda x: lax.scan(lambda c, r: (fg.jit(fnp.flip)(c) + r, c), x[0], x), XS),
     "two loops": (lambda x: recurrence(W, recurrence(W, x)[1] * 2), XS),
-    "elements that change places": (updating(lambda c: c.at[0].set(c[1] + 1).at[1].set(c[0])), V),
+    "elements that change places": (updating(lambda c, x: (lambda a, b: c.at[0].set(b).at[1].set(a + x[0]))(c[0], c[1])), V, XS[0]),
     "indices from the end": (lambda x: lax.fori_loop(-3, 0, lambda i, c: c.at[i].set(c[i + 1]), x), V),
     "no such branch": (lambda x, k: lax.fori_loop(0, 9, lambda i, c: lax.switch(i + k, [lambda c: c + 1, lambda c: c[::-1]], c), x), V, -4),
     "one result twice": (lambda x: (updating(lambda c: c[::-1])(x),) * 2, V),
