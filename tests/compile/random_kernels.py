@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
-from fungrad.compile.kernels.scalar import BOOL, COMPARISONS, DTYPES, Node
+from fungrad.compile.kernels.operations import BOOL, COMPARISONS, DTYPES, Node
 from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
-from fungrad.compile.kernels.scalar import Node
+from fungrad.compile.kernels.operations import Node
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType

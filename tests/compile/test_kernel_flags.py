@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
-from fungrad.compile.kernels.scalar import BOOL, COMPARISONS, Node
+from fungrad.compile.kernels.operations import BOOL, COMPARISONS, Node
 from fungrad.compile.targets import host
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk

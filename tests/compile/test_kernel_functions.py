@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from fungrad.compile.kernels import functions, scalar
+from fungrad.compile.kernels import functions, operations
 from fungrad.compile.kernels.scalar import Scalars
 from tests.compile.exact_fma import fma
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def exact_fma(monkeypatch):
-    monkeypatch.setitem(scalar.OPERATIONS, "fma", fma)
+    monkeypatch.setitem(operations.OPERATIONS, "fma", fma)
 
 
 def call(name, *operands):
@@ -37,7 +37,7 @@ def call(name, *operands):
         if node.operation in ("constant", "load"):
             found.append(node.value if node.operation == "constant" else operands[node.value])
         else:
-            found.append(scalar.compute(node, [found[i] for i in node.operands]))
+            found.append(operations.compute(node, [found[i] for i in node.operands]))
     return np.broadcast_to(found[out.index], operands[0].shape)
 
 

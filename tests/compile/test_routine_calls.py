@@ -243,8 +243,9 @@ def test_memory_is_given_back(mode):
 
 
 SHOWN = """
-{ routine r1:float64[5] r0:float64[4,5] .
+{ routine r0:float64[4,5] .
   r2:float64[] = 0.5
+  r1 = slice[start=(0, 0), stop=(1, 5), step=(1, 1), dropped=(0,)] r0
   r3 = copy of r1
   r4 = empty
   r3, rows of r4 <- scan[length=4, stepwise] r2 rows 0:4 of r0
@@ -254,6 +255,7 @@ SHOWN = """
         r6 = kernel[space=(5,), nodes=5] r0 r2 r5
         free r5
         return (r6, r7) }
+  free r1
   return (r3, r4) }
 """
 

@@ -28,12 +28,9 @@ def parts(x):
     moved = [x[1:3, ::2], x[::-1, 1], x.T.reshape(-1), fnp.roll(x, (1, 2), (0, 1)), x[i], x[i, j]]
     moved += [fnp.concatenate([x, x[:1]]), fnp.stack([x, x], axis=1), fnp.pad(x, 2)]
     moved += [x.at[i, j].set(x[0, 0]), x.at[1].set(x[2]), fnp.broadcast_to(x[:, :1], (4, 9))]
-    return (
-        *moved,
-        x.at[i].min(x[::-1]),
-        x.at[i].max(x[::-1]),
-        lax.dynamic_slice(x, (1, 9), (2, 2)),
-    )
+    if x.dtype.kind != "f":  # of which NumPy warns, if they are NaN
+        moved += [x.at[i].min(x[::-1]), x.at[i].max(x[::-1])]
+    return [*moved, lax.dynamic_slice(x, (1, 9), (2, 2))]
 
 
 EMITTING = {
@@ -66,7 +63,6 @@ EMITTING = {
     "scattered": lambda x, i, j: (x.at[i].set(x[::-1]), x.at[:, i].set(3.0), x.at[i, i].set(x[:, 0])),
     "scattered sums": lambda x, i, j: (x.at[i].add(x), x.at[j].add(1), x.at[i, i].add(x[0, :4])),
     "scattered products": lambda x, i, j: (x.at[i].multiply(2), x.at[j, 1].multiply(x[j, 0])),
-    "scattered extremes": lambda x, i, j: (x.at[i].min(x[::-1]), x.at[j].max(9.5), x.at[i, j[0, 0]].max(x[0, 0])),
     "results that are scalars": lambda x: (x[1, 2], fnp.sum(x), x.reshape(-1)[3]),
     "all ways": parts,
     "sums": lambda x: [fnp.sum(x, axis=a) for a in (0, 1, None, (0, 1))],
@@ -107,6 +103,12 @@ def test_dtypes_of_numbers(made, dtype):
         return found
 
     check(made, emitting(step), (X % 5).astype(dtype))
+
+
+def test_extremes_of_integers(made):
+    i, j = np.array([2, 0, 2, -1]), np.array([[1, -1], [1, 0]])
+    body = lambda x, i, j: (x.at[i].min(x[::-1]), x.at[j].max(9), x.at[i, j[0, 0]].max(x[0, 0]))
+    check(made, emitting(body), X.astype(int), i, j)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8"])
@@ -333,14 +335,13 @@ PROGRAMS = {
     "choices": (choosing, V),
     "carries that are swapped": (swapped, V, V * 2),
     "a carry that is a view of itself": (updating(lambda c: c[::-1]), V),
-    "a carry that is transposed": (updating(lambda c: c.T), W + np.arange(5)),
+    "a carry that is transposed": (lambda x: fnp.sum(updating(lambda c: c.T)(x), 0), W + np.arange(5)),
     "a part of it": (updating(lambda c: fnp.broadcast_to(c[1:2, ::-1], c.shape)), W),
     "a carry that never changes": (lambda x: lax.scan(lambda c, r: (c, r + c), x[0], x), XS),
     "no carry": (lambda x: lax.scan(lambda c, r: (None, fnp.roll(r, 1) @ x), None, x[:5]), W),
     "no rows": (lambda x: lax.scan(lambda c, _: (c @ x, None), x, length=4), W),
     "last row first": (lambda x: lax.scan(lambda c, r: (c[::-1] * r, c - r), x[0], x, reverse=True), XS),
     "one step": (lambda x: lax.scan(lambda c, r: (c * r, c[::-1]), x[0], x), XS[:1]),
-    "no step": (lambda x: lax.fori_loop(0, x.size * 0, lambda i, c: c + 1, x), V),
     "a condition that never holds": (lambda x: lax.while_loop(lambda c: c[0] > 9, lambda c: c + 1, x), V),
     "integers": (collatz, 27),
     "a number of steps": (lambda n, x: lax.fori_loop(0, n, lambda i, c: c * 0.5 + c[i], x), 4, V),

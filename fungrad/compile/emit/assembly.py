@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.kernels.scalar import COMPARISONS, DType, Node
+from fungrad.compile.kernels.operations import COMPARISONS, DType, Node
 
 _ROUNDED = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma",
@@ -19,8 +19,18 @@ _INTEGERS = {
     "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl",
     "eq": "icmp eq", "ne": "icmp ne",
 }  # fmt: skip
-_SIGNED = {"shr": "ashr", **{c: f"icmp s{c}" for c in ("lt", "le", "gt", "ge")}}
-_UNSIGNED = {"shr": "lshr", **{c: f"icmp u{c}" for c in ("lt", "le", "gt", "ge")}}
+_SIGNED = {
+    "shr": "ashr",
+    "quot": "sdiv",
+    "rem": "srem",
+    **{c: f"icmp s{c}" for c in ("lt", "le", "gt", "ge")},
+}
+_UNSIGNED = {
+    "shr": "lshr",
+    "quot": "udiv",
+    "rem": "urem",
+    **{c: f"icmp u{c}" for c in ("lt", "le", "gt", "ge")},
+}
 _INTRINSICS = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
     "abs": "fabs",
@@ -259,7 +269,9 @@ class Assembly:
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
-        if new.kind == "f":
+        if old.kind == "f" and new.kind in "iu":
+            how = "fptosi" if new.kind == "i" else "fptoui"
+        elif new.kind == "f":
             if old.kind == "f" and new.itemsize < old.itemsize:
                 types = vector_type(old, lanes), vector_type(new, lanes)
                 return self.flagged("fptrunc", types[0], [value], types[1], NEAREST)

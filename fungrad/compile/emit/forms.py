@@ -14,7 +14,7 @@ from fungrad.compile.emit.products import dot_general, is_small
 from fungrad.compile.kernels.fuse import REDUCERS
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
-from fungrad.compile.kernels.scalar import DTYPES, Node
+from fungrad.compile.kernels.operations import DTYPES, Node
 from fungrad.compile.tiers import importing
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
@@ -22,6 +22,8 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.shaping import Iota
 from fungrad.primitives.stacks import OfMatrices
 
+OF_TRUTHS = {"reduce_max": "reduce_or", "reduce_min": "reduce_and"}
+"""What reductions of numbers are for booleans."""
 WIDE = 4
 """Elements from which rows are added up one after the other."""
 
@@ -89,6 +91,8 @@ def reduced(to: Function, primitive: Primitive, x: Place, targets: Targets) -> l
     """Reduce an array along some axes: as a kernel, or, if the first ones, row by row."""
     operation, kinds = REDUCERS[type(primitive)]
     axes, dtype = primitive.axes, x.type.dtype  # type: ignore[attr-defined]
+    if dtype.kind == "b":
+        operation, kinds = OF_TRUTHS.get(operation, operation), "b"
     if dtype not in DTYPES or dtype.kind not in kinds:
         raise Unsupported(f"{primitive} of {dtype}")
     kept = [a for a in range(x.type.ndim) if a not in axes]

@@ -24,7 +24,7 @@ from fungrad.compile.kernels.kernel import (
     nodes_needed,
     strides,
 )
-from fungrad.compile.kernels.scalar import Node
+from fungrad.compile.kernels.operations import Node
 
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype of a kernel. LLVM splits them where registers are narrower."""

@@ -196,6 +196,8 @@ def gather(to: Function, primitive: Gather, operands: Sequence[Place], targets: 
 def scatter(to: Function, primitive: Scatter, target: Place, operands: Sequence[Place]) -> None:
     """Combine elements at index arrays with updates."""
     updates, *indices = operands
+    if primitive.kind in ("min", "max") and target.type.dtype.kind == "f":
+        raise Unsupported("NumPy warns of NaN here")
     shape = (*indices[0].type.shape, *target.type.shape[len(indices) :])
     updates = _repeated(updates, updates.type.update(shape=shape))
     with _each(to, indices) as (places, found):

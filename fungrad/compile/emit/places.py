@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.compile.emit.assembly import Assembly, literal, scalar_type
 from fungrad.compile.kernels.kernel import in_order
-from fungrad.compile.kernels.scalar import DTYPES, DType, Node
+from fungrad.compile.kernels.operations import DTYPES, DType, Node
 from fungrad.core.types import ArrayType, Shape
 
 STACK = 1 << 15

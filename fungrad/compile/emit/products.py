@@ -12,7 +12,7 @@ from fungrad.compile.emit.assembly import literal, splat, vector_type
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
 from fungrad.compile.kernels.kernel import in_order
-from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.compile.kernels.operations import DType, Node
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fungrad.compile.emit.assembly import Assembly, identity, scalar_type, splat, vector_type
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.scalar import DType, Node
+from fungrad.compile.kernels.operations import DType, Node
 
 
 class Reductions(Assembly):

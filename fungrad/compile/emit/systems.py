@@ -9,20 +9,23 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from fungrad.compile.emit.assembly import literal, vector_type
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
 from fungrad.compile.kernels import functions
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.kernels.scalar import BOOL, DType, Node, Scalar
+from fungrad.compile.kernels.operations import BOOL, DType, Node
+from fungrad.compile.kernels.scalar import Scalar
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.decompositions import Cholesky
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 
-LARGEST = 16
+LARGEST = 12
 """Equations up to which a system is solved here: what is written grows with their square."""
 
 
@@ -94,13 +97,38 @@ def _fail_if_zero(to: Function, x: str, dtype: DType) -> None:
     to.fail_if(to.compared("oeq", dtype, 1, x, literal(0, dtype)))
 
 
+def _fail_if_lost(to: Function, x: str, of: str, n: int, dtype: DType) -> None:
+    """Fail if nothing but rounding may be left of a number: what that makes of it is for LAPACK to say."""
+
+    def do(operation: str, *values: str) -> str:
+        return to.operation(Node(operation, dtype), dtype, list(values), 1)
+
+    least = do("mul", of, literal(4 * n * np.finfo(dtype).eps, dtype))
+    to.fail_if(to.compared("ole", dtype, 1, do("abs", x), least))
+
+
+def _largest(to: Function, rows: _Rows) -> _Rows:
+    """Return the greatest absolute value of each column, as a row."""
+    dtype = rows.dtype
+    found = _Rows(to, to.part(rows.place, "0", (1, rows.columns), (rows.columns, 1)))
+    for i in range(rows.count):
+        row = []
+        for (x, n), (y, _) in zip(rows.get(i), found.get(0), strict=True):
+            x = to.operation(Node("abs", dtype), dtype, [x], n)
+            y = to.operation(Node("abs", dtype), dtype, [y], n)
+            row.append((to.operation(Node("max", dtype), dtype, [x, y], n), n))
+        found.set(0, row)
+    return found
+
+
 def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows | None, str]:
     """Return what is left of a system when it is upper triangular, and whether rows were exchanged an odd number of times.
 
-    A zero on the diagonal fails.
+    A diagonal of which rounding may have left nothing fails.
     """
     left, right = _Rows(to, a), None if b is None else _Rows(to, b)
     n, dtype, odd = left.count, left.dtype, "false"
+    largest = _largest(to, left)
     for k in range(n):
         for i in range(k + 1, n):
             sizes = [
@@ -111,7 +139,7 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
             for rows in filter(None, (left, right)):
                 rows.exchange(i, k, larger)
         pivot = left.element(k, k)
-        _fail_if_zero(to, pivot, dtype)
+        _fail_if_lost(to, pivot, largest.element(0, k), n, dtype)
         # Rounded as LAPACK does, so that the same matrices are singular, mostly; of two rows, exactly the same.
         over = to.operation(Node("div", dtype), dtype, [literal(1, dtype), pivot], 1)
         for i in range(k + 1, n):
@@ -189,7 +217,7 @@ def cholesky(
         row: list[str] = []
         for j in range(i + 1):
             at = to.offset([(str(i), a.strides[0]), (str(j), a.strides[1])])
-            value = to.read(a.pointer, at, dtype)
+            given = value = to.read(a.pointer, at, dtype)
             other = row if j == i else rows[j]
             for k in range(j):
                 value = do("fma", do("neg", row[k]), other[k], value)
@@ -198,6 +226,7 @@ def cholesky(
             else:
                 positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
                 to.fail_if(to.emit(f"xor i1 {positive}, true"))
+                _fail_if_lost(to, value, given, n, dtype)
                 value = do("sqrt", value)
             row.append(value)
             place = to.offset([(str(i), out.strides[0]), (str(j), out.strides[1])])

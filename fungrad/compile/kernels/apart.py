@@ -10,7 +10,7 @@ import dataclasses
 from typing import Any
 
 from fungrad.compile.kernels.meaning import is_of_elements
-from fungrad.compile.kernels.scalar import DTYPES
+from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive

@@ -17,8 +17,9 @@ import numpy as np
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Access, Kernel, Output, merged
 from fungrad.compile.kernels.meaning import Namespace, is_of_elements, meaning, operations_of
+from fungrad.compile.kernels.operations import BOOL, DTYPES
 from fungrad.compile.kernels.orders import turned
-from fungrad.compile.kernels.scalar import BOOL, DTYPES, Scalar
+from fungrad.compile.kernels.scalar import Scalar
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape

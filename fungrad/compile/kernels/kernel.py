@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.kernels.scalar import DTYPES, OPERATIONS, Node, compute
+from fungrad.compile.kernels.operations import DTYPES, OPERATIONS, Node, compute
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
 from fungrad.core.types import ArrayType, Shape

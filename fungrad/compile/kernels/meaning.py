@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.scalar import DTYPES, NotScalar, Scalar, Scalars
+from fungrad.compile.kernels.operations import DTYPES, NotScalar
+from fungrad.compile.kernels.scalar import Scalar, Scalars
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.ufunc import Elementwise
@@ -26,12 +27,16 @@ class Namespace(Scalars):
             return functools.partial(self._of_floats, name, getattr(functions, name))
         return super().__getattr__(name)
 
+    def require(self, truth: Scalar) -> None:
+        """Have what is computed count only if something is true everywhere."""
+        self.safe.append(truth.index)
+
     def _of_floats(self, name: str, function: Callable[..., Any], *values: Any) -> Scalar:
         operands = self.operands(*values)
         if operands[0].dtype.kind != "f":
             raise NotScalar(f"{name} of {operands[0].dtype}")
         if (safe := functions.SAFE.get(name)) is not None:
-            self.safe.append(safe(self, *operands).index)
+            self.require(safe(self, *operands))
         return function(self, *operands)  # type: ignore[no-any-return]
 
 

@@ -45,12 +45,12 @@ def _turned_results(flow: ControlFlow, given: Sequence[bool]) -> list[bool]:
         constants = [*constants, *([] if flow.before is None else _outputs(flow.before, constants))]
         bodies = [body for _, body in flow.spans]
     while True:
-        before = list(carries)
+        before, after = list(carries), carries
         for body in bodies:
-            after = _outputs(body, [*constants, *carries, *rows])
-            carries = [x or y for x, y in zip(carries, after, strict=False)]
+            after = _outputs(body, [*constants, *carries, *rows])[: len(carries)]
+            carries = [x or y for x, y in zip(carries, after, strict=True)]
         if carries == before:
-            return carries
+            return carries if isinstance(flow, Until) else after  # there may be no step
 
 
 def _outputs(expr: Expr, given: Sequence[bool]) -> list[bool]:

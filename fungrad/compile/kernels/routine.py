@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fungrad.compile.interpret import interpret
 from fungrad.compile.kernels.fuse import fuse
+from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
@@ -24,6 +27,8 @@ from fungrad.compile.steps import (
 from fungrad.core.cached import cached_property
 from fungrad.core.expr import Expr
 from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.stacks import OfMatrices
 
 ENDLESS = 1 << 30
 """How many operations a loop is taken for of which nobody knows how long it runs."""
@@ -98,11 +103,23 @@ def work(steps: Schedule) -> int:
             parts = [work(part) for _, part, *_ in within(step, steps.types)]
             total += rounds * (max(parts) if isinstance(step, Branch) else sum(parts))
         elif isinstance(step, Call):
-            sizes = [steps.types[v].size for v in step.results]
-            total += getattr(getattr(step.primitive, "kernel", None), "work", max(sizes, default=1))
+            total += _work_of(step, steps.types)
         else:
             total += 1
     return min(total, ENDLESS)
+
+
+def _work_of(step: Call, types: Sequence[ArrayType]) -> int:
+    primitive = step.primitive
+    if isinstance(primitive, Fused):
+        return primitive.kernel.work
+    size = sum(types[v].size for v in step.results)
+    if isinstance(primitive, DotGeneral):
+        x = types[step.operands[0].register]
+        return size * math.prod([x.shape[a] for a in primitive.contracting[0]])
+    if isinstance(primitive, OfMatrices):
+        return size * types[step.operands[0].register].shape[-1]
+    return max([size, *[types[v].size for v, _ in step.operands]])
 
 
 def calls(steps: Schedule) -> int:

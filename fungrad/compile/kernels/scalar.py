@@ -1,4 +1,4 @@
-"""Operations on scalars, which every processor has, and a namespace of NumPy's functions that are made of them.
+"""A namespace of NumPy's functions, of scalars, that records the operations they are made of.
 
 What an elementwise primitive means is its `impl`: the function of arrays, with NumPy or CuPy as the namespace. Run with a
 `Scalars` as the namespace, on `Scalar`s, it records what is done for one element. A primitive whose `impl` asks for more
@@ -9,72 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-DType = np.dtype[Any]
-BOOL = np.dtype(bool)
-DTYPES = frozenset(map(np.dtype, "?bhilqBHILQfd"))
-"""What kernels compute with."""
-
-
-class NotScalar(Exception):
-    """An operation has no meaning in `OPERATIONS`."""
-
-
-class Node(NamedTuple):
-    """One operation of a kernel; its operands are positions of earlier ones.
-
-    `value` is the number of a "constant", the position of an operand of the kernel for "load", and the axis for "iota".
-    """
-
-    operation: str
-    dtype: DType
-    operands: tuple[int, ...] = ()
-    value: Any = None
-
-
-def _fma(x: Any, y: Any, z: Any) -> Any:
-    """Return x y + z, rounded once, as nearly as NumPy can."""
-    wide = np.float64 if np.result_type(x) == np.float32 else np.longdouble
-    exact = np.asarray(x, wide) * np.asarray(y, wide) + np.asarray(z, wide)
-    return exact.astype(np.result_type(x))
-
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,  # of floating-point numbers
-    "fma": _fma,  # x y + z, rounded once
-    "neg": np.negative,
-    "abs": np.absolute,
-    "sqrt": np.sqrt,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "rint": np.rint,
-    "copysign": np.copysign,
-    "max": np.maximum,  # NaN if one is
-    "min": np.minimum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "not": np.invert,
-    "shl": np.left_shift,  # by fewer places than there are bits
-    "shr": np.right_shift,  # arithmetic for signed integers, logical for unsigned ones
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "select": np.where,
-}
-"""What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
-
-COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
+from fungrad.compile.kernels.operations import BOOL, DTYPES, DType, Node, NotScalar
 
 
 def _operators(name: str) -> tuple[Callable[..., Scalar], Callable[..., Scalar]]:
@@ -218,8 +157,19 @@ class Scalars:
         if dtype.kind == "b":
             return self.comparison("ne", x, 0)
         if x.dtype.kind == "f" and dtype.kind in "iu":
-            raise NotScalar("what NumPy makes of numbers out of range depends on the processor")
+            # What NumPy makes of numbers out of range depends on the processor.
+            limits = np.iinfo(dtype)
+            above = (
+                self.comparison("ge", x, float(limits.min))
+                if limits.min
+                else self.comparison("gt", x, -1.0)
+            )
+            self.require(self.logical_and(above, self.comparison("lt", x, float(limits.max + 1))))
         return self.node("convert", dtype, x)
+
+    def require(self, truth: Scalar) -> None:
+        """Have what is computed count only if something is true everywhere."""
+        raise NotScalar("nobody asks whether it is so")
 
     def bitcast(self, x: Scalar, dtype: DType) -> Scalar:
         """Return the number of another dtype that has the same bits."""
@@ -345,11 +295,41 @@ def _number_of_bits(rule: str) -> Callable[..., Scalar]:
     return shift
 
 
+def _division(result: str) -> Callable[..., Scalar]:
+    """Return the quotient or the remainder of integers as NumPy's: rounded down, and of the sign of the divisor."""
+
+    def divide(scalars: Scalars, x: Any, y: Any) -> Scalar:
+        x, y = scalars.operands(x, y)
+        if x.dtype.kind not in "iu":
+            raise NotScalar(f"{result} of {x.dtype}")
+        zero, one = scalars.zeros_like(x), scalars.ones_like(x)
+        bad = scalars.comparison("eq", y, zero)
+        if x.dtype.kind == "i":
+            least = scalars.comparison("eq", x, scalars.constant(np.iinfo(x.dtype).min, x.dtype))
+            bad = scalars.logical_or(
+                bad, scalars.logical_and(least, scalars.comparison("eq", y, -1))
+            )
+        scalars.require(scalars.logical_not(bad))
+        y = scalars.where(bad, one, y)
+        quotient, rest = (scalars.node(name, x.dtype, x, y) for name in ("quot", "rem"))
+        if x.dtype.kind == "u":
+            return quotient if result == "quot" else rest
+        apart = scalars.comparison("lt", scalars.bitwise_xor(rest, y), zero)
+        down = scalars.logical_and(scalars.comparison("ne", rest, zero), apart)
+        if result == "quot":
+            return scalars.where(down, scalars.subtract(quotient, one), quotient)
+        return scalars.where(down, scalars.add(rest, y), rest)
+
+    return divide
+
+
 _NAMED: dict[str, Callable[..., Any]] = {
     "add": _arithmetic("add"),
     "subtract": _arithmetic("sub"),
     "multiply": _arithmetic("mul", "iufb"),
     "divide": _arithmetic("div", "f"),
+    "floor_divide": _division("quot"),
+    "remainder": _division("rem"),
     "negative": _arithmetic("neg", "if"),
     "absolute": _arithmetic("abs", "if"),
     "sqrt": _arithmetic("sqrt", "f"),
@@ -377,12 +357,3 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "logical_xor": _logical("xor"),
     "logical_not": _logical("not"),
 }
-
-
-def compute(node: Node, operands: list[Any]) -> Any:
-    """Return what an operation is, on NumPy's arrays: what compilers are held against."""
-    if node.operation == "convert":
-        return operands[0].astype(node.dtype)
-    if node.operation == "bitcast":
-        return operands[0].view(node.dtype)
-    return OPERATIONS[node.operation](*operands)

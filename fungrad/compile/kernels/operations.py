@@ -1,0 +1,82 @@
+"""Operations on scalars, which every processor has: what kernels are made of, and what each means in NumPy's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+DType = np.dtype[Any]
+BOOL = np.dtype(bool)
+DTYPES = frozenset(map(np.dtype, "?bhilqBHILQfd"))
+"""What kernels compute with."""
+
+
+class NotScalar(Exception):
+    """An operation has no meaning in `OPERATIONS`."""
+
+
+class Node(NamedTuple):
+    """One operation of a kernel; its operands are positions of earlier ones.
+
+    `value` is the number of a "constant", the position of an operand of the kernel for "load", and the axis for "iota".
+    """
+
+    operation: str
+    dtype: DType
+    operands: tuple[int, ...] = ()
+    value: Any = None
+
+
+def _fma(x: Any, y: Any, z: Any) -> Any:
+    """Return x y + z, rounded once, as nearly as NumPy can."""
+    wide = np.float64 if np.result_type(x) == np.float32 else np.longdouble
+    exact = np.asarray(x, wide) * np.asarray(y, wide) + np.asarray(z, wide)
+    return exact.astype(np.result_type(x))
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,  # of floating-point numbers
+    "fma": _fma,  # x y + z, rounded once
+    "quot": lambda x, y: np.floor_divide(x - np.fmod(x, y), y),  # of integers, towards 0
+    "rem": np.fmod,  # what is left then
+    "neg": np.negative,
+    "abs": np.absolute,
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "copysign": np.copysign,
+    "max": np.maximum,  # NaN if one is
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "not": np.invert,
+    "shl": np.left_shift,  # by fewer places than there are bits
+    "shr": np.right_shift,  # arithmetic for signed integers, logical for unsigned ones
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "select": np.where,
+}
+"""What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
+
+COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
+
+
+def compute(node: Node, operands: list[Any]) -> Any:
+    """Return what an operation is, on NumPy's arrays: what compilers are held against."""
+    if node.operation == "convert":
+        return operands[0].astype(node.dtype)
+    if node.operation == "bitcast":
+        return operands[0].view(node.dtype)
+    return OPERATIONS[node.operation](*operands)
