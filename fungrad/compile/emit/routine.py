@@ -15,7 +15,7 @@ from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm import KernelText, kernel_assembly
-from fungrad.compile.emit.llvm_call import INTERRUPTED
+from fungrad.compile.emit.llvm_prelude import INTERRUPTED
 from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels.fused import Fused

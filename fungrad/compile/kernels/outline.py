@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.orders import turned
 from fungrad.compile.kernels.routine import Routine, calls, routine_of
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -25,8 +26,12 @@ SMALL = 1 << 16
 """Bytes of an array up to which the equations that read it or compute it may be in a routine."""
 LARGE = 1 << 18
 """Bytes of an array up to which a step of a loop may compute it: beyond, NumPy's functions serve it as well."""
-LONGEST = 1 << 10
-"""How many equations are one routine: compilers take longer than in proportion."""
+LARGEST = 1 << 13
+"""Operations of a routine: compilers take longer than in proportion, a second or two for so many."""
+OTHERS = 1 << 5
+"""How many operations an equation is taken for that is not elementwise."""
+MOST = 1 << 9
+"""How many arrays a routine may take and give."""
 FEWEST = 2
 """How many calls are worth a routine."""
 
@@ -55,6 +60,7 @@ class _Outliner:
         self.routines: list[Fused] = []
         self.group: list[int] = []
         self.made: set[int] = set()  # by the group
+        self.operations = 0  # of the group
         self.turned = turned(expr)
         self.returned = frozenset(expr.outputs)
         self.last = {v: n for n, e in enumerate(expr.equations) for v in e.inputs}
@@ -64,7 +70,8 @@ class _Outliner:
             if self._can_join(number):
                 self.group.append(number)
                 self.made.update(equation.outputs)
-                if len(self.group) >= LONGEST:
+                self.operations += self._operations(equation)
+                if self.operations >= LARGEST:
                     self._close()
             else:
                 if not self.made.isdisjoint(equation.inputs):
@@ -99,9 +106,21 @@ class _Outliner:
         part, _ = self._part([number])
         return part is not None and self.fits(routine_of(part, True))
 
+    def _operations(self, equation: Equation) -> int:
+        """Return about how many operations an equation is."""
+        primitive, inputs, outputs = equation
+        if primitive.rearranges:
+            return 1
+        types = self.expr.types
+        return (
+            operations_of(primitive, tuple([types[v] for v in inputs]), types[outputs[0]])
+            if is_of_elements(primitive)
+            else OTHERS
+        )
+
     def _close(self) -> None:
         """Put the equations that wait into the program: as a routine, or each loop as one, or as they are."""
-        group, self.group, self.made = self.group, [], set()
+        group, self.group, self.made, self.operations = self.group, [], set(), 0
         if self._place_routine(group):
             return
         for number in group:
@@ -112,7 +131,7 @@ class _Outliner:
     def _place_routine(self, group: list[int]) -> bool:
         """Put a routine of these equations into the program, if it is worth it and fits."""
         part, outside = self._part(group)
-        if part is None:
+        if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
         follow = turned(part, part.inputs)
         internal = follow.isdisjoint(self.returned.intersection(part.outputs))

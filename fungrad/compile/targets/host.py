@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.emit import llvm, llvm_call, llvm_threads
+from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
 from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels.fused import Function
@@ -88,9 +88,9 @@ def _is_x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64")
 
 
-def _layout() -> llvm_call.Layout:
+def _layout() -> llvm_prelude.Layout:
     head = object.__basicsize__
-    return llvm_call.Layout(head - 8, head)
+    return llvm_prelude.Layout(head - 8, head)
 
 
 @functools.cache
@@ -133,16 +133,16 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def assembly(kernel: Function) -> tuple[str, llvm_call.Table]:
+def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
-    table, layout, x86, most = llvm_call.Table(), _layout(), _is_x86(), threads()
+    table, layout, x86, most = llvm_prelude.Table(), _layout(), _is_x86(), threads()
     written, workspace = _written(kernel, "kernel")
     run = llvm_threads.run_assembly(kernel, written, "", most, table, x86)
     call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout)
     flags = llvm_threads.reading_flags(table, x86)
-    head = llvm_call.prelude(layout, table) + llvm_call.interrupted(flags, table)
+    head = llvm_prelude.prelude(layout, table) + llvm_prelude.interrupted(flags, table)
     sums = [sums_assembly(one) for one in ("float", "double")]
-    declared = llvm_call.declarations(written.declarations, x86)
+    declared = llvm_prelude.declarations(written.declarations, x86)
     return "\n".join([declared, head, *sums, written.text, run, call]), table
 
 
@@ -204,7 +204,7 @@ def _dispose(passes: Any) -> None:
         newpassmanagers.NewPassManager._dispose(passes)
 
 
-def load(code: bytes, table: llvm_call.Table) -> Callable[..., Any]:
+def load(code: bytes, table: llvm_prelude.Table) -> Callable[..., Any]:
     """Return the function that Python calls of an object file, its table filled."""
     import llvmlite.binding as binding
 
