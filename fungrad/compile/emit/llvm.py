@@ -57,26 +57,34 @@ class KernelText(NamedTuple):
         What is declared for it.
     parts
         Into how many parts, each of which can be done by itself, the work is cut.
+    kept
+        Bytes on the stack for what is kept of a row.
     """
 
     text: str
     declarations: set[str]
     parts: int
+    kept: int = 0
 
 
-def kernel_assembly(kernel: Kernel, name: str, inline: bool = False) -> KernelText:
+def kernel_assembly(
+    kernel: Kernel, name: str, inline: bool = False, room: int = ALL_SPILLED
+) -> KernelText:
     """Return a kernel as LLVM's assembly.
 
-    To be put `inline`, into a function of LLVM's, it takes the addresses of operands and outputs themselves.
+    To be put `inline`, into a function of LLVM's, it takes the addresses of operands and outputs themselves. On the stack it
+    keeps no more of its rows than there is `room` for.
     """
-    writer = _Writer(kernel, inline)
-    return KernelText(writer.function(name), writer.declarations, writer.parts)
+    writer = _Writer(kernel, inline, room)
+    text = writer.function(name)
+    return KernelText(text, writer.declarations, writer.parts, writer.spilled_bytes)
 
 
 class _Writer(Reductions):
-    def __init__(self, kernel: Kernel, inline: bool) -> None:
+    def __init__(self, kernel: Kernel, inline: bool, room: int) -> None:
         super().__init__(kernel)
         self.inline = inline
+        self.room = room
         self.rows = merged(kernel, range(kernel.rows))
         self.inner = merged(kernel, range(kernel.rows, len(kernel.space)))
         self.by_blocks = False
@@ -314,7 +322,7 @@ class _Writer(Reductions):
             if stages[v] != stage or not kernel.of_elements[v] or v in self.spilled:
                 continue
             size = length * kernel.nodes[v].dtype.itemsize
-            room = min(SPILLED, ALL_SPILLED - self.spilled_bytes)
+            room = min(SPILLED, self.room - self.spilled_bytes)
             if size <= room and len(cone_of(kernel, [v], self.spilled)) > DEAR:
                 found.append(v)
                 self.spilled_bytes += size

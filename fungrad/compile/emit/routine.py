@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
 from fungrad.compile.emit.function import Function, Targets
-from fungrad.compile.emit.llvm import KernelText, kernel_assembly
+from fungrad.compile.emit.llvm import ALL_SPILLED, KernelText, kernel_assembly
 from fungrad.compile.emit.llvm_prelude import INTERRUPTED
 from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
@@ -77,6 +77,7 @@ class _Writer(Function):
         super().__init__(name)
         self.steps = steps
         self.labels = 0
+        self.room = ALL_SPILLED  # on the stack, for what kernels keep
 
     def function(self) -> str:
         steps = self.steps
@@ -274,7 +275,8 @@ class _Writer(Function):
         )
         name = f"{self.called}.kernel{len(self.definitions)}"
         placed = dataclasses.replace(kernel, operands=accesses, outputs=outputs)
-        text = kernel_assembly(placed, name, inline=True)
+        text = kernel_assembly(placed, name, inline=True, room=self.room)
+        self.room -= text.kept
         self.declarations |= text.declarations
         self.definitions.append(text.text)
         given = ", ".join([f"ptr {x.pointer}" for x in (*operands, *found)])
