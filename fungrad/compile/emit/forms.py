@@ -37,7 +37,7 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
         return False
     if isinstance(primitive, DotGeneral):
         return is_small(primitive, operands[0], out)
-    if isinstance(primitive, OfMatrices):
+    if isinstance(primitive, OfMatrices) and kind not in RULES:
         return bool(_systems().is_small(primitive, operands[0]))
     return primitive.rearranges or any(
         kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
@@ -73,11 +73,11 @@ def computed(
         return [targets[0]]
     if isinstance(primitive, DotGeneral):
         return [dot_general(to, primitive, operands, targets)]
+    if (rule := RULES.get(type(primitive))) is not None:
+        return [rule(to, primitive, operands, targets)]
     if isinstance(primitive, OfMatrices):
         return _systems().of_stacks(to, primitive, operands, targets)  # type: ignore[no-any-return]
-    if (rule := RULES.get(type(primitive))) is None:
-        raise Unsupported(f"{primitive} has no form in LLVM's assembly")
-    return [rule(to, primitive, operands, targets)]
+    raise Unsupported(f"{primitive} has no form in LLVM's assembly")
 
 
 def updated(to: Function, primitive: Primitive, target: Place, operands: Sequence[Place]) -> None:

@@ -207,7 +207,7 @@ def cholesky(
     (a,) = operands
     n, dtype = a.type.shape[-1], a.type.dtype
     rows: list[list[str]] = []
-    out = targets[0]
+    out, growth = targets[0], literal(1, dtype)
 
     def do(operation: str, *values: str) -> str:
         return to.operation(Node(operation, dtype), dtype, list(values), 1)
@@ -226,7 +226,9 @@ def cholesky(
             else:
                 positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
                 to.fail_if(to.emit(f"xor i1 {positive}, true"))
-                _fail_if_lost(to, value, given, n, dtype)
+                # What rounding leaves of it grows where little was left of those before.
+                _fail_if_lost(to, value, do("mul", given, growth), n, dtype)
+                growth = do("max", growth, do("div", given, value))
                 value = do("sqrt", value)
             row.append(value)
             place = to.offset([(str(i), out.strides[0]), (str(j), out.strides[1])])
