@@ -15,7 +15,8 @@ A = np.random.default_rng(0).normal(size=(6, 6))
 
 def names(f, *args):
     """Return what a program calls, but for views."""
-    steps, _ = schedule_with_kernels(simplify(fg.make_expr(f)(*args)))
+    with fg.checking():
+        steps, _ = schedule_with_kernels(simplify(fg.make_expr(f)(*args)))
     steps.check()
     found = []
     for step in steps.steps:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
@@ -162,17 +162,21 @@ class _Outliner:
             return None, []
         part = dataclasses.replace(
             self.expr,
-            inputs=(),
+            **self._given(equations),
             equations=tuple(equations),
             sources=tuple([self.given[number][1] for number in group]),
             outputs=tuple([v for v in made if v in needed]),
             captured=0,
         )
         part = without_dead_code(part)
-        read = dict.fromkeys(v for e in part.equations for v in e.inputs if v not in made)
+        return dataclasses.replace(part, **self._given(part.equations)), outside[::-1]
+
+    def _given(self, equations: Sequence[Equation]) -> dict[str, Any]:
+        """Return the inputs and constants of a program of some equations."""
+        made = {v for e in equations for v in e.outputs}
+        read = dict.fromkeys(v for e in equations for v in e.inputs if v not in made)
         known = {v: self.expr.constants[v] for v in read if self._is_number(v)}
-        inputs = tuple([v for v in read if v not in known])
-        return dataclasses.replace(part, inputs=inputs, constants=known), outside[::-1]
+        return {"inputs": tuple([v for v in read if v not in known]), "constants": known}
 
     def _is_number(self, v: int) -> bool:
         return v in self.expr.constants and not self.expr.types[v].shape
