@@ -224,6 +224,11 @@ class Background:
                     thread = threading.current_thread()
                     threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
 
+    @property
+    def busy(self) -> bool:
+        """Whether kernels are being made."""
+        return self._running
+
     def wait(self) -> None:
         """Return when nothing is left to be made; for tests."""
         while self._running:

@@ -332,3 +332,30 @@ def test_an_interrupt_at_any_instruction_leaves_numpys_modes():
     thread.join()
     assert left == []
     assert min(counts) > 20
+
+
+def test_nobody_waits_to_let_go_of_machine_code():
+    """LLVM has a lock that is held while it compiles."""
+    released = threading.Event()
+    token = compilation.set("eager")
+    g = fg.jit(lambda x: fnp.sin(x) * 2 + x)
+    g(X)
+    compilation.reset(token)
+    found = weakref.ref(g)
+
+    def let_go():
+        nonlocal g
+        del g
+        gc.collect()
+        released.set()
+
+    BACKGROUND._running = True
+    try:
+        with tiers._lock():
+            threading.Thread(target=let_go).start()
+            assert released.wait(20)
+    finally:
+        BACKGROUND._running = False
+    assert found() is None
+    host.compile_kernels([])
+    assert not host._released

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -21,15 +23,37 @@ from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.tiers import Rerun, importing
+from fungrad.compile.tiers import BACKGROUND, Rerun, importing
 
 
 class Code:
-    """Machine code, and what it needs as long as somebody calls it."""
+    """Machine code, and what it needs as long as somebody calls it.
 
-    def __init__(self, symbols: Any, kept: list[Any]) -> None:
-        self.symbols = symbols
-        self.kept = kept
+    It is given back by `_give_back`: while LLVM compiles, which may take seconds, whoever lets go of a program does not wait for that.
+    """
+
+    def __init__(self, symbols: Any) -> None:
+        self.kept: list[Any] = []
+        self._number = next(_numbers)
+        _symbols[self._number] = symbols  # not here, where a collector would finalize them
+
+    def __del__(self) -> None:
+        """Have it given back."""
+        _released.append(self._number)
+        if not BACKGROUND.busy:
+            _give_back()
+
+
+_numbers = itertools.count()
+_symbols: dict[int, Any] = {}
+_released: collections.deque[int] = collections.deque()
+"""The numbers of machine code that nobody calls any more."""
+
+
+def _give_back() -> None:
+    with contextlib.suppress(IndexError):  # other threads may do so too
+        while _released:
+            _symbols.pop(_released.popleft(), None)
 
 
 class _MethodDef(ctypes.Structure):
@@ -161,6 +185,7 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
     Each is compiled by itself, so that nobody has to wait long for the compiler, and equal ones once.
     """
     found = []
+    _give_back()
     for kernel in kernels:
         text, table = assembly(kernel)
         key = hashlib.sha256(repr((text, [*table.places])).encode()).digest()
@@ -168,6 +193,7 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
         if function is None:
             function = _functions[key] = load(machine_code(text), table)
         found.append(function)
+    _give_back()
     return found
 
 
@@ -215,7 +241,7 @@ def load(code: bytes, table: llvm_prelude.Table) -> Callable[..., Any]:
     addresses = [_address(name) for name in table.places]
     filled = (ctypes.c_void_p * len(addresses))(*addresses)
     ctypes.memmove(tracker["table"], filled, ctypes.sizeof(filled))
-    return _function(Code(tracker, []), CALLED)
+    return _function(Code(tracker), tracker[CALLED])
 
 
 _libraries = itertools.count()
@@ -228,9 +254,9 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(_machine())
 
 
-def _function(code: Code, name: str) -> Callable[..., Any]:
+def _function(code: Code, address: int) -> Callable[..., Any]:
     """Return a function of Python's that is a function of the code."""
-    method = _MethodDef(name.encode(), code.symbols[name], FASTCALL, None)
+    method = _MethodDef(CALLED.encode(), address, FASTCALL, None)
     code.kept.append(method)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
