@@ -37,6 +37,8 @@ _INTRINSICS = {
 }  # fmt: skip
 
 NEAREST = "round.tonearest"
+VECTOR_BYTES = 64
+"""Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
 
 def scalar_type(dtype: DType, in_memory: bool = False) -> str:

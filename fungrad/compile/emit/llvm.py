@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.emit.assembly import (
+    VECTOR_BYTES,
     literal,
     scalar_type,
     splat,
@@ -26,8 +27,6 @@ from fungrad.compile.kernels.kernel import (
 )
 from fungrad.compile.kernels.operations import Node
 
-VECTOR_BYTES = 64
-"""Bytes of the vectors of the widest dtype of a kernel. LLVM splits them where registers are narrower."""
 UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
 UNROLLED_NODES = 128

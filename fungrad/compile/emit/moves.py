@@ -224,9 +224,7 @@ def dynamic_update_slice(
 
 
 def _write(to: Function, region: Place, updates: Place, kind: str) -> None:
-    if (
-        updates.memory == region.memory
-    ):  # elements are not to be read after others have been written
+    if updates.memory == region.memory:  # what has been written is not to be read
         updates = to.copy(updates)
     to.move(region, _repeated(updates, region.type), kind)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import Assembly, literal, scalar_type
+from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly, literal, scalar_type
 from fungrad.compile.kernels.kernel import in_order
 from fungrad.compile.kernels.operations import DTYPES, DType, Node
 from fungrad.core.types import ArrayType, Shape
@@ -19,7 +19,6 @@ LARGEST_CONSTANT = 1 << 16
 """Bytes of a constant that is written into the program."""
 LABELLED = 1 << 22
 """Elements up to which it is looked up what is a view."""
-VECTOR_BYTES = 64
 
 
 class Unsupported(Exception):
@@ -46,6 +45,15 @@ def _check(type_: ArrayType) -> None:
     """Raise for arrays that kernels do not compute with, and those without elements."""
     if type_.dtype not in DTYPES or not type_.size:
         raise Unsupported(f"an array {type_}")
+
+
+def _offsets(shape: Shape, strides: Sequence[int]) -> Any:
+    """Return how many elements each place of an array is from the first one."""
+    found: Any = np.zeros(shape, np.int64)
+    for axis, step in enumerate(strides):
+        others = (1,) * (len(shape) - axis - 1)
+        found = found + step * np.arange(shape[axis]).reshape(-1, *others)
+    return found
 
 
 class Places(Assembly):
@@ -124,28 +132,16 @@ class Places(Assembly):
         """Return what a function of NumPy's arrays that moves elements makes of one; None if that is no view."""
         if place.type.size > LABELLED:
             raise Unsupported(f"a view of {place.type}")
-        labels: Any = np.zeros(place.type.shape, np.int64)
-        for axis, step in enumerate(place.strides):
-            others = (1,) * (len(place.strides) - axis - 1)
-            labels = labels + step * np.arange(place.type.shape[axis]).reshape(-1, *others)
-        found = np.asarray(function(labels))
+        found = np.asarray(function(_offsets(place.type.shape, place.strides)))
         _check(place.type.update(shape=found.shape))
         first = found[(0,) * found.ndim]
         strides = [
             int(found[(0,) * axis + (1,) + (0,) * (found.ndim - axis - 1)] - first) if n > 1 else 0
             for axis, n in enumerate(found.shape)
         ]
-        expected: Any = first
-        for axis, step in enumerate(strides):
-            others = (1,) * (found.ndim - axis - 1)
-            expected = expected + step * np.arange(found.shape[axis]).reshape(-1, *others)
-        if not np.array_equal(found, np.broadcast_to(expected, found.shape)):
+        if not np.array_equal(found, first + _offsets(found.shape, strides)):
             return None
         return self.part(place, str(int(first)), found.shape, tuple(strides))
-
-    def ordered(self, place: Place) -> Place:
-        """Return an array in C order with these elements."""
-        return place if place.is_in_order else self.copy(place)
 
     def copy(self, place: Place) -> Place:
         """Return an array of its own with these elements."""

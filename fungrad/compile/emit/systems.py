@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import literal, vector_type
+from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, vector_type
 from fungrad.compile.emit.function import Function, Targets
-from fungrad.compile.emit.places import VECTOR_BYTES, Place, Unsupported
+from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels import functions
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
 from fungrad.compile.kernels.meaning import Namespace
