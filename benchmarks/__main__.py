@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [names...] [--quick] [--json PATH] [--chart PATH] [--backend cupy]`."""
+"""The command: `python -m benchmarks [names...] [--quick] [--json PATH] [--chart PATH] [--memory] [--busy] [--backend cupy]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import chart, report
-from benchmarks.runner import WrongAnswer, run
+from benchmarks.runner import Result, WrongAnswer, run, run_isolated
 from benchmarks.timing import QUICK, Effort
 from benchmarks.workload import Setting, Workload
 from benchmarks.workloads import all_workloads
@@ -25,10 +25,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the result here")
     parser.add_argument("--chart", type=Path, metavar="PATH", help="also draw the summary here")
     parser.add_argument("--list", action="store_true", help="say what there is and stop")
+    parser.add_argument("--memory", action="store_true", help="peaks of memory, time until native")
+    parser.add_argument("--no-times", action="store_true", help="with --memory: nothing but that")
+    parser.add_argument("--busy", action="store_true", help="fungrad and JAX beside a busy core")
     parser.add_argument("--backend", choices=("numpy", "cupy"), default="numpy")
     options = parser.parse_args(argv)
     if options.chart is not None and importlib.util.find_spec("matplotlib") is None:
         parser.error("--chart needs matplotlib")
+    if options.no_times and (options.busy or not options.memory):
+        parser.error("--no-times needs --memory, and leaves nothing of --busy")
 
     workloads = choose(all_workloads(), options.names)
     if options.list:
@@ -42,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     results, failed = [], False
     for workload in workloads:
         try:
-            result = run(workload, setting, effort)
+            measured = not options.no_times
+            result = run(workload, setting, effort, options.busy) if measured else Result(workload)
+            if options.memory and options.backend == "numpy":
+                run_isolated(workload, result)
         except WrongAnswer as error:
             failed = True
             print(f"WRONG ANSWER in {error}\n", flush=True)
@@ -52,11 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             results.append(result)
             print(report.table(result), flush=True)
-    if summary := report.summary(results):
-        print(summary)
+    for text in (report.summary(results), report.shared_machine(results), report.memory(results)):
+        if text:
+            print(text)
     if options.json is not None:
-        measured = report.as_json(results, setting, options.quick)
-        options.json.write_text(json.dumps(measured, indent=1) + "\n")
+        found = report.as_json(results, setting, options.quick)
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
     if options.chart is not None and (ratios := report.ratios(results)):
         chart.draw(ratios, options.chart)
     return int(failed)

@@ -8,12 +8,14 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner import Result
+from benchmarks.isolated import Isolated
+from benchmarks.runner import JITTED, JITTED_JAX, Result
+from benchmarks.timing import Timing
 from benchmarks.workload import Setting, Target
 
 LIBRARIES = (
@@ -21,14 +23,16 @@ LIBRARIES = (
     *("cupy", "cupy-cuda12x", "cupy-cuda13x"),
     *("jax", "jaxlib", "autograd", "scikit-learn"),
 )
-JITTED, JITTED_JAX = "fungrad, jit", "jax, jit, own arrays"
-"""The contenders that the summary compares, of the workloads where both take part."""
+SLOWEST = 2.5
+"""How many times longer a program may take beside a busy core."""
+MOST_MEMORY = 1.1
+"""How many times JAX's memory a program may take."""
 
 
 def table(result: Result) -> str:
     """Return the result as a Markdown table with its targets below it."""
     lines = [f"## {result.workload.name}: {result.workload.measures}", ""]
-    if result.timings:
+    if result.timings or result.isolated:
         lines += _table_lines(result)
     for name, reason in result.left_out.items():
         lines.append(f"- left out: {name} ({reason})")
@@ -39,20 +43,32 @@ def table(result: Result) -> str:
 
 
 def _table_lines(result: Result) -> list[str]:
-    heads = ["contender", "median", "min", "spread", f"/ {result.reference}", "first call"]
-    rows = [
-        [
-            name,
-            quantity(timing.median, result.workload.unit),
-            quantity(timing.least, result.workload.unit),
-            f"{timing.spread:.0%}",
-            times(result.ratio(name)),
-            "" if timing.first is None else duration(timing.first),
-        ]
-        for name, timing in result.timings.items()
-    ]
-    if not any(row[-1] for row in rows):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    unit = result.workload.unit
+    heads = ["contender"]
+    rows = [[name] for name in dict.fromkeys([*result.timings, *result.isolated])]
+
+    def column(head: str, cell: Callable[[str], str]) -> None:
+        """Add a column, unless it is empty."""
+        cells = [cell(row[0]) for row in rows]
+        if any(cells):
+            heads.append(head)
+            for row, text in zip(rows, cells, strict=True):
+                row.append(text)
+
+    def timed(show: Callable[[Timing], str]) -> Callable[[str], str]:
+        return lambda name: show(result.timings[name]) if name in result.timings else ""
+
+    column("median", timed(lambda timing: quantity(timing.median, unit)))
+    column("min", timed(lambda timing: quantity(timing.least, unit)))
+    column("spread", timed(lambda timing: f"{timing.spread:.0%}"))
+    if result.timings:
+        ratio = f"/ {result.reference}"
+        column(ratio, lambda name: times(result.ratio(name)) if name in result.timings else "")
+    column("first call", timed(lambda t: "" if t.first is None else duration(t.first)))
+    column("busy / quiet", lambda name: _if_any(result.slowdown(name), times))
+    isolated = result.isolated
+    column("peak memory", lambda name: _if_any(_peak(isolated, name), _bytes))
+    column("until native", lambda name: _if_any(_until_native(isolated, name), duration))
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -64,6 +80,22 @@ def _table_lines(result: Result) -> list[str]:
 
     dashes = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return [line(heads), line(dashes), *map(line, rows), ""]
+
+
+def _if_any(value: float | None, show: Callable[[float], str]) -> str:
+    return "" if value is None else show(value)
+
+
+def _bytes(value: float) -> str:
+    return quantity(value, "bytes")
+
+
+def _peak(isolated: Mapping[str, Isolated], name: str) -> float | None:
+    return isolated[name].peak if name in isolated else None
+
+
+def _until_native(isolated: Mapping[str, Isolated], name: str) -> float | None:
+    return isolated[name].until_native if name in isolated else None
 
 
 def ratios(results: Sequence[Result], of: str = "median") -> dict[str, float]:
@@ -92,6 +124,41 @@ def summary(results: Sequence[Result], worst: int = 10) -> str:
         f"- the {len(ranking)} smallest:",
         *(f"  - {name}: {times(ratio)}" for name, ratio in ranking),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def shared_machine(results: Sequence[Result]) -> str:
+    """Return which programs lose most beside a busy core."""
+    found = {r.workload.name: r.slowdown(JITTED) for r in results if r.busy}
+    ranking = sorted(((x, name) for name, x in found.items() if x is not None), reverse=True)
+    if not ranking:
+        return ""
+    late = sum(x > SLOWEST for x, _ in ranking)
+    theirs = {r.workload.name: r.slowdown(JITTED_JAX) for r in results}
+    lines = [
+        f"## beside a busy core: {late} of {len(ranking)} take over {SLOWEST} times as long",
+        "",
+    ]
+    for x, name in ranking[:10]:
+        lines.append(f"- {name}: {times(x)} ({JITTED_JAX}: {_if_any(theirs[name], times)})")
+    return "\n".join(lines) + "\n"
+
+
+def memory(results: Sequence[Result]) -> str:
+    """Return which programs take more memory than JAX's."""
+    found = []
+    for result in results:
+        ours, theirs = (_peak(result.isolated, name) for name in (JITTED, JITTED_JAX))
+        if ours is not None and theirs is not None:
+            found.append((ours / max(theirs, 1), ours, theirs, result.workload.name))
+    if not found:
+        return ""
+    over = [x for x in sorted(found, reverse=True) if x[0] > MOST_MEMORY and x[1] - x[2] > 1e6]
+    lines = [
+        f"## peak memory: {len(over)} of {len(found)} over {MOST_MEMORY} times JAX's, by a megabyte or more",
+        "",
+    ]
+    lines += [f"- {name}: {_bytes(ours)}, JAX {_bytes(theirs)}" for _, ours, theirs, name in over]
     return "\n".join(lines) + "\n"
 
 
@@ -158,6 +225,8 @@ def _workload_as_json(result: Result) -> dict[str, Any]:
             }
             for name, timing in result.timings.items()
         },
+        "busy": {name: timing.median for name, timing in result.busy.items()},
+        "isolated": {name: vars(found) for name, found in result.isolated.items()},
         "left_out": result.left_out,
         "targets": [
             {

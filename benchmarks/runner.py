@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import optree
 
+from benchmarks.isolated import Isolated, measure
 from benchmarks.timing import Effort, Timing, time_interleaved
 from benchmarks.workload import Call, LeftOut, Setting, Target, Workload
+
+JITTED, JITTED_JAX = "fungrad, jit", "jax, jit, own arrays"
+"""The contenders that summaries compare, of the workloads where both take part."""
+WITHOUT_KERNELS = "fungrad, jit, no kernels"
+"""What a table calls the memory of the first with FUNGRAD_COMPILE=off."""
 
 
 class WrongAnswer(Exception):
@@ -21,11 +30,13 @@ class WrongAnswer(Exception):
 
 @dataclass
 class Result:
-    """What came out of one workload."""
+    """What came out of one workload: times, times beside a busy core, and what processes of their own took."""
 
     workload: Workload
     timings: dict[str, Timing] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    busy: dict[str, Timing] = field(default_factory=dict)
+    isolated: dict[str, Isolated] = field(default_factory=dict)
 
     @property
     def reference(self) -> str:
@@ -35,6 +46,12 @@ class Result:
     def ratio(self, name: str) -> float:
         return self.timings[name].median / self.timings[self.reference].median
 
+    def slowdown(self, name: str) -> float | None:
+        """Return how many times longer a contender takes beside a busy core."""
+        if name not in self.busy:
+            return None
+        return self.busy[name].median / self.timings[name].median
+
     def targets(self) -> list[tuple[Target, float, bool]]:
         """Return each target that could be measured, what was measured, and whether it is met."""
         medians = {name: timing.median for name, timing in self.timings.items()}
@@ -42,8 +59,8 @@ class Result:
         return [(t, value, value <= t.limit) for t, value in measured if value is not None]
 
 
-def run(workload: Workload, setting: Setting, effort: Effort) -> Result:
-    """Measure one workload.
+def run(workload: Workload, setting: Setting, effort: Effort, busy: bool = False) -> Result:
+    """Measure one workload; if `busy`, jitted fungrad and JAX alone, and again beside a process that keeps one core busy.
 
     Raises
     ------
@@ -51,12 +68,34 @@ def run(workload: Workload, setting: Setting, effort: Effort) -> Result:
         When the contenders' answers differ in structure, shape, dtype or value.
     """
     with limited_blas(workload.blas_threads):
-        return _run(workload, setting, effort)
+        return _run(workload, setting, effort, busy)
 
 
-def _run(workload: Workload, setting: Setting, effort: Effort) -> Result:
+def run_isolated(workload: Workload, result: Result) -> None:
+    """Add to a result what jitted fungrad and JAX take in processes of their own."""
+    for name in (JITTED, JITTED_JAX):
+        if name in workload.contenders and name not in result.left_out:
+            result.isolated[name] = measure(workload, name)
+            if name == JITTED:
+                result.isolated[WITHOUT_KERNELS] = measure(workload, name, compiled=False)
+
+
+@contextmanager
+def busy_core() -> Iterator[None]:
+    """Return a context in which another process keeps one core busy."""
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        other.kill()
+        other.wait()
+
+
+def _run(workload: Workload, setting: Setting, effort: Effort, busy: bool) -> Result:
     result = Result(workload)
     calls = build(workload, setting, result.left_out)
+    if busy:
+        calls = {name: calls[name] for name in (JITTED, JITTED_JAX) if name in calls}
     if not calls:
         return result
     answers: dict[str, Any] = {}
@@ -73,6 +112,9 @@ def _run(workload: Workload, setting: Setting, effort: Effort) -> Result:
         least = min(effort.least_rounds, workload.rounds)
         effort = replace(effort, rounds=min(effort.rounds, workload.rounds), least_rounds=least)
     result.timings = time_interleaved(calls, effort, first=first, self_timed=workload.self_timed)
+    if busy:
+        with busy_core():
+            result.busy = time_interleaved(calls, effort, self_timed=workload.self_timed)
     return result
 
 

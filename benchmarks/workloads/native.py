@@ -12,7 +12,7 @@ import optree
 
 from benchmarks import peers
 from benchmarks.native import Row, arrays, elementwise, learning, plain, science, value
-from benchmarks.report import JITTED, JITTED_JAX
+from benchmarks.runner import JITTED, JITTED_JAX
 from benchmarks.workload import Call, LeftOut, Setting, Workload
 
 

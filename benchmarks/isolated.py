@@ -1,0 +1,118 @@
+"""What one contender takes in a process of its own: memory at its peak, and the time until it runs machine code.
+
+The peak is that of resident memory during one call, over what the process had before it: arguments and what was compiled do not count,
+results do. Linux tells it (`VmHWM`, reset through /proc/self/clear_refs); elsewhere it is left out. glibc is told to give back at
+once what is freed, so that a call cannot hide in what the one before has left.
+
+    python -m benchmarks.isolated WORKLOAD CONTENDER
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.workload import Call, LeftOut, Setting, Workload
+
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+WARMING = 3
+"""Calls before the one that is measured, the first of which compiles."""
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """What one contender took.
+
+    Attributes
+    ----------
+    peak : int or None
+        Bytes of resident memory over the base, at the most; None where the system does not tell.
+    until_native : float or None
+        Seconds from the first call until the next one has its kernels, if nobody computes meanwhile; None if there are none.
+    """
+
+    peak: int | None
+    until_native: float | None
+
+
+def measure(workload: Workload, contender: str, compiled: bool = True) -> Isolated:
+    """Measure a contender in a process of its own, fungrad's with kernels only if `compiled`."""
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    if not compiled:
+        environment["FUNGRAD_COMPILE"] = "off"
+    command = [sys.executable, "-m", __name__, workload.name, contender]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{workload.name}, {contender}:\n{done.stderr}")
+    return Isolated(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def measured_here(call: Call) -> Isolated:
+    """Measure a call that this process has not made yet."""
+    until = until_native(call)
+    for _ in range(WARMING):
+        call()
+    return Isolated(peak_of(call), until)
+
+
+def until_native(call: Call) -> float | None:
+    """Return the seconds from the first call until its kernels are there."""
+    from fungrad.compile.tiers import BACKGROUND, CALLS, Tier
+
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    BACKGROUND.wait()
+    took = time.perf_counter() - start
+    tiers = [x for x in gc.get_objects() if isinstance(x, Tier)]
+    return took if any(tier.native is not None for tier in tiers) else None
+
+
+def peak_of(call: Call) -> int | None:
+    """Return how many bytes of memory a call takes over what there is before it."""
+    if not CLEAR.exists():
+        return None
+    gc.collect()
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)
+    CLEAR.write_text("5")
+    base = _status("VmRSS")
+    answer = call()
+    peak = _status("VmHWM") - base
+    del answer
+    return max(peak, 0)
+
+
+def _status(name: str) -> int:
+    """Return a number of bytes that Linux tells of this process."""
+    line = next(x for x in STATUS.read_text().splitlines() if x.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024
+
+
+def main() -> int:
+    """Print what a contender of a workload takes."""
+    from benchmarks.runner import limited_blas
+    from benchmarks.workloads import all_workloads
+
+    name, contender = sys.argv[1:]
+    workload = next(w for w in all_workloads() if w.name == name)
+    with limited_blas(workload.blas_threads):
+        try:
+            call = workload.contenders[contender](Setting())
+        except LeftOut as reason:
+            sys.exit(str(reason))
+        print(json.dumps(vars(measured_here(call))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
