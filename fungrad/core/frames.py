@@ -110,6 +110,30 @@ COMPARING = ("numpy.testing.", "_pytest.")
 """The modules that compare arrays and compute nothing of them."""
 
 
+def is_caught_below(outermost: int) -> bool:
+    """Whether a function of the user's that is called from a frame, or that calls from there on, could catch an error raised now.
+
+    The frame is told by its `id`. It is of another thread where it is not on this one's stack: nobody knows then.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if id(frame) == outermost:
+            return False
+        code = frame.f_code
+        if code.co_exceptiontable and not is_internal(frame) and _catches(code):
+            return True
+        frame = frame.f_back
+    return True
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _catches(code: CodeType) -> bool:
+    """Whether ``try`` or ``with`` is written in a function: comprehensions and generators have handlers too, that catch nothing."""
+    import dis
+
+    return dis.opmap["PUSH_EXC_INFO"] in code.co_code[::2]
+
+
 def compares() -> bool:
     """Whether it is a library for tests that asks for values."""
     for frame in outwards():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,39 @@ from fungrad.core.watch import Watch
 
 
 def run_pending(trace: Recording) -> None:
-    """Run the equations of which the values are not known, though those of the inputs are.
+    """Run the equations of which the values are not known, though those of the inputs are."""
+    try:
+        _run_all(trace)
+    except Exception as error:
+        _, _, outputs = trace.equations[trace.done]
+        if not trace.late.isdisjoint(outputs):
+            trace.failed = error
+        raise
+
+
+def try_last(trace: Recording) -> None:
+    """Run equations up to the one recorded last; forget that one if it fails."""
+    try:
+        trace.evaluate()
+    except Exception:
+        with trace.turn:
+            if trace.done == len(trace.equations) - 1:
+                _, _, outputs = trace.equations.pop()
+                trace.sources.pop()
+                del trace.types[len(trace.types) - len(outputs) :]
+        raise
+
+
+def earlier_failure(trace: Recording, error: BaseException | None) -> Exception | None:
+    """Return the error of what has been put off, if that should have been raised before `error`, or at all."""
+    if isinstance(error, Exception) and trace.failed is None:
+        with contextlib.suppress(Exception):
+            trace.evaluate()
+    return None if trace.failed is error else trace.failed
+
+
+def _run_all(trace: Recording) -> None:
+    """Run what is pending.
 
     The results of equations inside calls are kept too, so that a transform which puts them in the
     place of the call finds them known.

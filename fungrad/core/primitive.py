@@ -71,7 +71,7 @@ class Primitive(InternedValue):
 
     can_fail: ClassVar[bool] = False
     """Whether `impl` raises errors that depend on values and that users catch (a Cholesky factor
-    of a matrix that has none). Such a call is evaluated at once where values are known."""
+    of a matrix that has none). Where values are known, such a call is evaluated before they could."""
 
     warns: ClassVar[bool] = True
     """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""

@@ -38,6 +38,8 @@ class Recording:
         Of each equation evaluated: how many it stands for, those inside calls counted, and their results.
     still
         The inputs made of what has no tangent.
+    late, failed
+        Results of what can fail and was not computed when it was recorded, and the error of what of that has failed since.
     holder, performing
         Of the threads that record here: see `turns.py`.
     """
@@ -46,10 +48,12 @@ class Recording:
         "captures",
         "constants",
         "equations",
+        "failed",
         "holder",
         "inputs",
         "known",
         "label",
+        "late",
         "performing",
         "sources",
         "still",
@@ -67,6 +71,8 @@ class Recording:
     values: dict[int, Any] | None
     known: list[tuple[int, list[Any]]]
     still: frozenset[int]
+    late: frozenset[int]
+    failed: Exception | None
     holder: dict[int, int]
     performing: tuple[int, int] | None
 
@@ -79,6 +85,10 @@ class Recording:
     def turn(self) -> Turn:
         """The context in which a thread has its turn."""
         return Turn(self)
+
+    def evaluate(self) -> None:
+        """Compute all that has been recorded."""
+        raise NotImplementedError
 
     def expr(self, outputs: Sequence[int]) -> Expr:
         """Return what was recorded as a program; captured arrays are its leading inputs."""

@@ -27,11 +27,11 @@ from fungrad.core.constants import Constants
 from fungrad.core.errors import Source, resolve_source
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.frames import own_files, users_files, users_frame
+from fungrad.core.frames import is_caught_below, own_files, users_files, users_frame
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
-from fungrad.core.pending import run_pending, settle
+from fungrad.core.pending import earlier_failure, run_pending, settle, try_last
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
 from fungrad.core.snapshot import snapshot
@@ -78,6 +78,7 @@ class Trace(Capturing):
         "level",
         "on_host",
         "open",
+        "opener",
         "order",
         "outer",
         "reshaped",
@@ -96,6 +97,7 @@ class Trace(Capturing):
         ambient: bool = True,
         order: int = 1,
         branch: bool = False,
+        runs_all: bool = False,
     ) -> None:
         self.types = []
         self.equations = []
@@ -117,6 +119,11 @@ class Trace(Capturing):
         self.ambient = ambient
         self.order = order
         self.bake = bake
+        self.opener = int(
+            runs_all
+        )  # the `id` of the frame that opens this; 0 if nothing is put off
+        self.late = NO_VARIABLES
+        self.failed = None
         self.level = new_level()
         self.open = True
         self.source: Source | None = None  # stands in for the user's line while rules run
@@ -137,6 +144,8 @@ class Trace(Capturing):
         )
 
     def __enter__(self) -> Trace:
+        if self.opener:
+            self.opener = id(sys._getframe(1))
         outer = current_trace.get()
         if outer is not None:
             self.outer = outer = innermost_trace()
@@ -156,9 +165,12 @@ class Trace(Capturing):
                 outer.into = self
             outer = outer.outer
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        earlier = earlier_failure(self, error) if self.late else None
         self.close()
         current_trace.set(self.outer)
+        if earlier is not None:
+            raise earlier
 
     def close(self) -> None:
         """Record no more. It may be called any number of times."""
@@ -236,7 +248,10 @@ class Trace(Capturing):
         else:
             result = self.extend(primitive, inputs, out_types, source)
         if self.values is not None and (primitive.can_fail or primitive.effect):
-            self._try()
+            if primitive.effect or not self.opener or is_caught_below(self.opener):
+                try_last(self)
+            else:
+                self.late |= {len(self.types) - 1}
         return result
 
     def extend(
@@ -300,18 +315,6 @@ class Trace(Capturing):
             outputs = tuple(range(first, len(self.types)))
             self.equations.append((primitive, inputs, outputs))
         return tuple(map(new_tracer, itertools.repeat(self), outputs, out_types))
-
-    def _try(self) -> None:
-        """Evaluate up to the equation recorded last; forget that one if it fails."""
-        try:
-            self.evaluate()
-        except Exception:
-            with self.turn:
-                if self.done == len(self.equations) - 1:
-                    _, _, outputs = self.equations.pop()
-                    self.sources.pop()
-                    del self.types[len(self.types) - len(outputs) :]
-            raise
 
     def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Tracer:
         """Return a new input of `type_` whose elements all are `value`, a 0-d array.

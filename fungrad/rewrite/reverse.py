@@ -40,8 +40,10 @@ class Step(NamedTuple):
     derivative: Derivative | None  # None if it is not needed before a cotangent arrives
 
 
-def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> Expr:
-    """Return the program of the outputs of `expr` and the gradient of the first, in one piece.
+def grad_expr(
+    expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0, more: Sequence[int] = ()
+) -> Expr:
+    """Return the program of the outputs of `expr` and the gradient of the first, in one piece, and then of the variables `more`.
 
     It takes the inputs of `expr` and the results of its first `done` equations; it leaves out the first
     `skip` outputs.
@@ -55,7 +57,7 @@ def grad_expr(expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0) -> E
             cts[first] = full(tangent_type(types[first]), 1)
         _backward(trace, values, steps, moving, cts)
         gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
-        results = [values[v] for v in expr.outputs[skip:]] + gradient
+        results = [values[v] for v in expr.outputs[skip:]] + gradient + [values[v] for v in more]
         program = trace.expr([trace.lift(x).variable for x in results])
     return program.check() if check_exprs.get() else program
 

@@ -136,7 +136,7 @@ def _transformed(
         all_moving = all(map(_inexact, types)) and not holomorphic
         if not all_moving:
             moving = differentiable(types, chosen, positions, label, holomorphic, allow_int)
-        with Trace(label, known=True) as trace:
+        with Trace(label, known=True, runs_all=True) as trace:
             traced = list(leaves)
             for i, x in enumerate(leaves):
                 if all_moving or moving[i]:
@@ -159,16 +159,14 @@ def _transformed(
             skip = 0 if with_value or in_force.watched else 1
             gradient = remembered(trace, outputs, kinds[skip], makes[skip])
         program = gradient.program
-        if program is None:
-            computed = gradient.first(trace, outputs)
-        else:
-            computed = run_on_values(trace, program)
-        gradients = computed[len(outputs) - skip :]
+        computed = run_on_values(trace, program) if program else gradient.first(trace, outputs)
+        first = len(outputs) - skip
+        gradients = computed[first : first + len(trace.inputs)]
         if not all_moving:
             gradients = _beside_zeros(gradients, leaves, moving)
         result = tree.unflatten(structure, gradients)
         if has_aux:
-            rest = aux.filled(computed[1 - skip : len(outputs) - skip])
+            rest = aux.filled(computed[1 - skip : first])
             return ((computed[0], rest), result) if with_value else (result, rest)
         return (computed[0], result) if with_value else result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import numpy as np
 
 from fungrad.compile.cache import LRUCache
 from fungrad.compile.lower import Program, unshared
+from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import target_of
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
@@ -61,8 +63,14 @@ class Gradient:
         return run_on_values(trace, program)
 
     def _program(self, expr: Expr, done: int) -> Program:
+        """Return the program; after the gradient, it returns what can fail and neither is needed for."""
         wrt = range(expr.captured, len(expr.inputs))
-        return Program(grad_expr(expr, wrt, done, self.skip), at_once=self.met)
+        failing = [e.outputs for e in expr.equations[done:] if e.primitive.can_fail]
+        more = [v for outputs in failing for v in outputs]
+        program = grad_expr(expr, wrt, done, self.skip, more)
+        if failing:
+            program = _with_unused(program, [*map(len, failing)])
+        return Program(program, at_once=self.met)
 
     def _at_once(self, trace: Trace, outputs: Sequence[int]) -> list[Any] | None:
         """Return the results without a program; None if it takes one."""
@@ -87,6 +95,17 @@ class Gradient:
             except FloatingPointError:  # maybe of a value that a program does not compute
                 return None
         return unshared(results, arguments)
+
+
+def _with_unused(program: Expr, counts: Sequence[int]) -> Expr:
+    """Return a program without the last of its outputs, of which so many are of one equation each, but for those left out then."""
+    rest = program.outputs[len(program.outputs) - sum(counts) :]
+    smaller = dataclasses.replace(program, outputs=program.outputs[: -len(rest)])
+    run = {v for e in without_dead_code(smaller).equations for v in e.outputs}
+    of_each = iter(rest)
+    groups = [[*itertools.islice(of_each, n)] for n in counts]
+    unused = [group[0] for group in groups if run.isdisjoint(group)]
+    return dataclasses.replace(smaller, outputs=(*smaller.outputs, *unused))
 
 
 def _raising() -> dict[Any, Any]:
