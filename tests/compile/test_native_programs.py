@@ -207,6 +207,7 @@ def kernels(monkeypatch):
 
 
 WITHOUT = {"logsumexp", "norm"}  # primitives are most of them
+WITHOUT |= {"vmap of softmax"}  # what lies in Fortran's order is to stay so, and is NumPy's
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -288,6 +289,33 @@ def test_results_lie_as_numpys_do(axes):
     for function in (lambda x: x * 2 + 1, lambda x: fnp.sum(x * x, axis=-1) + x[..., 0]):
         results = [run(function, [x], mode)[0][0] for mode in ("off", "eager")]
         assert results[0].strides == results[1].strides
+
+
+FOLLOWING = {
+    "a function that is no kernel": lambda x: fnp.sort(fnp.exp2(x * 0.4), axis=0),
+    "rows that are joined": lambda x: fnp.concatenate([x * 2 + 1, x * 3 - 1]),
+    "a sum along the first axis": lambda x: (
+        fnp.cumsum(fnp.stack([x, x]) * 2 + 1, axis=0)[0] * 2 + x
+    ),
+    "an element that is set": lambda x: (fnp.swapaxes(x, 0, 1) * 2 * 1.5).at[2].set(0.75),
+    "a conversion": lambda x: x.astype("f4") * 2 + 1,
+    "a loop": lambda x: fg.lax.fori_loop(0, 3, lambda i, c: fnp.sort(c * 2 + 1, axis=0), x * 2 + 1),
+}
+HOW = {
+    "C": np.ascontiguousarray, "Fortran": np.asfortranarray, "reversed": lambda x: x.T.copy().T[::-1],
+    "rows that are one": lambda x: np.broadcast_to(x[:1], x.shape),
+    "columns that are one": lambda x: np.broadcast_to(x[:, :1], x.shape),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", HOW)
+@pytest.mark.parametrize("name", FOLLOWING)
+@pytest.mark.parametrize("size", [5, 150])
+def test_what_follows_an_order_lies_as_without_kernels(name, layout, size):
+    x = HOW[layout](RNG.normal(size=(size, size + 3)))
+    results = [run(FOLLOWING[name], [x], mode)[0][0] for mode in ("off", "eager")]
+    assert results[0].strides == results[1].strides
+    np.testing.assert_allclose(results[1], results[0], 1e-12)
 
 
 def test_small_stacks():

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from fungrad.compile import tiers
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 
-CAMPAIGNS = ["programs", "in_place", "transforms", "special", "interrupts", "with_jax"]
+CAMPAIGNS = ["programs", "in_place", "transforms", "native", "special", "interrupts", "with_jax"]
 PEERS = Path(os.environ.get("PEERS_VENV") or ".venv-peers") / "bin" / "python"
 """The Python of a campaign that needs what this one lacks."""
 FOUND = Path(__file__).parent / "found"

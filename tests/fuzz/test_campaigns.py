@@ -7,14 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
+from fungrad.compile.targets import host
 from fungrad.core import state
-from tests.fuzz import driver, in_place, interrupts, language, oracle, programs, transforms
+from tests.fuzz import driver, in_place, interrupts, language, native, oracle, programs, transforms
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 from tests.fuzz.cut import Place, functions
 from tests.fuzz.scenarios import SCENARIOS
 
 AT_ONCE = 100
 COUNTS = {"programs": 1500, "in_place": 1500, "transforms": 1200, "special": 100}
+if host.available():
+    COUNTS["native"] = 100
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_a_mismatch_is_found_shrunk_and_written_as_a_test():
     assert scope["made"] == smallest
 
 
-@pytest.mark.parametrize("campaign", [programs, in_place, transforms])
+@pytest.mark.parametrize("campaign", [programs, in_place, transforms, native])
 def test_what_is_written_as_a_test_runs(campaign):
     name = campaign.__name__.rpartition(".")[2]
     scope = {}

@@ -114,9 +114,7 @@ compare:
   %%q1 = getelementptr i64, ptr %%shape, i32 %%j
   %%n0 = load i64, ptr %%q1
   %%one = icmp eq i64 %%n0, 1
-  %%zero = icmp eq i64 %%s1, 0
-  %%skip = or i1 %%one, %%zero
-  %%now = select i1 %%skip, i64 %%last, i64 %%s1
+  %%now = select i1 %%one, i64 %%last, i64 %%s1
   %%less = icmp ule i64 %%now, %%last
   br i1 %%less, label %%next_step, label %%no
 next_step:

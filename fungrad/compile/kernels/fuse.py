@@ -18,7 +18,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Access, Kernel, Output, merged
 from fungrad.compile.kernels.meaning import Namespace, is_of_elements, meaning, operations_of
 from fungrad.compile.kernels.operations import BOOL, DTYPES
-from fungrad.compile.kernels.orders import turned
+from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.kernels.scalar import Scalar
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -88,6 +88,7 @@ class _Fuser:
             for v in equation.inputs:
                 self.readers.setdefault(v, []).append(number)
         self.returned = frozenset(expr.outputs)
+        self.shown = shown(expr)
 
     def fused(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
@@ -283,7 +284,7 @@ class _Fuser:
         kernel = builder.kernel(writes)
         if self.every:
             return kernel, builder.reads, writes
-        if not self.returned.isdisjoint(writes) and not self.turned.isdisjoint(builder.reads):
+        if not self.shown.isdisjoint(writes) and not self.turned.isdisjoint(builder.reads):
             return None  # what is returned is to lie as it would without kernels
         along = merged(kernel, range(kernel.rows, len(kernel.space)))
         if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:
@@ -355,7 +356,7 @@ class _Builder:
         ]
         operands = tuple([Access(types[v], axes) for v, axes in self.operands])
         nodes = tuple(self.namespace.nodes)
-        internal = self.fuser.returned.isdisjoint(writes)
+        internal = self.fuser.shown.isdisjoint(writes)
         return Kernel(
             self.space, self.rows, operands, nodes, outputs, tuple(safe), internal
         ).check()

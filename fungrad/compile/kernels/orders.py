@@ -6,28 +6,56 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from fungrad.compile.flow import Choice, ControlFlow, Until
-from fungrad.compile.kernels.meaning import is_of_elements
+from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
-from fungrad.primitives.shaping import Permute, Reshape
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.dynamic import DynamicUpdateSlice
+from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.shaping import Permute
+from fungrad.primitives.stacks import OfMatrices
 
 
 def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
-    types = expr.types
+    types, copies = expr.types, _copies(expr)
     found = {v for v in given if types[v].ndim > 1}
-    for primitive, inputs, outputs in expr.equations:
+    for number, (primitive, inputs, outputs) in enumerate(expr.equations):
         if isinstance(primitive, Permute):
             shape = types[inputs[0]].shape
             turns = [a for a in primitive.axes if shape[a] != 1]
             if turns != sorted(turns):
                 found.update(outputs)
-        follows = primitive.rearranges and not isinstance(primitive, Reshape)
-        if (follows or is_of_elements(primitive)) and not found.isdisjoint(inputs):
-            found.update(outputs)
-        elif primitive.holds_programs and (flow := primitive.uncut.control_flow) is not None:
+        if primitive.holds_programs and (flow := primitive.uncut.control_flow) is not None:
             flags = _turned_results(flow, [v in found for v in inputs])
             found.update(itertools.compress(outputs, flags))
-    return {v for v in found if types[v].ndim > 1}
+        elif number not in copies and not found.isdisjoint(inputs):
+            found.update(outputs)
+        found.difference_update([v for v in outputs if types[v].ndim < 2])
+    return found
+
+
+def shown(expr: Expr) -> set[int]:
+    """Return the variables in whose order in memory a result may lie: NumPy's functions follow that of their operands."""
+    types, copies = expr.types, _copies(expr)
+    found = {v for v in expr.outputs if types[v].ndim > 1}
+    for number in range(len(expr.equations) - 1, -1, -1):
+        _, inputs, outputs = expr.equations[number]
+        if number not in copies and not found.isdisjoint(outputs):
+            found.update([v for v in inputs if types[v].ndim > 1])
+    return found
+
+
+def _copies(expr: Expr) -> set[int]:
+    """Return the numbers of equations whose results lie in C order; others follow an operand, also what is reduced, joined or sorted."""
+    last = last_uses(expr)
+    given = {*expr.inputs, *expr.constants}
+    found = set()
+    for number, (primitive, inputs, _) in enumerate(expr.equations):
+        updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
+        copied = updates and (inputs[0] in given or last[inputs[0]] != number)
+        if copied or isinstance(primitive, (DotGeneral, OfMatrices)):
+            found.add(number)
+    return found
 
 
 def _turned_results(flow: ControlFlow, given: Sequence[bool]) -> list[bool]:

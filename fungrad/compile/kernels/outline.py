@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
-from fungrad.compile.kernels.orders import turned
+from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.kernels.routine import Routine, calls, routine_of
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
@@ -63,6 +63,7 @@ class _Outliner:
         self.operations = 0  # of the group
         self.turned = turned(expr)
         self.returned = frozenset(expr.outputs)
+        self.shown = shown(expr)
         self.last = {v: n for n, e in enumerate(expr.equations) for v in e.inputs}
 
     def outlined(self) -> Expr:
@@ -134,7 +135,7 @@ class _Outliner:
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
         follow = turned(part, part.inputs)
-        internal = follow.isdisjoint(self.returned.intersection(part.outputs))
+        internal = follow.isdisjoint(self.shown.intersection(part.outputs))
         routine = routine_of(part, internal)
         if calls(routine.steps) < FEWEST or not self.fits(routine):
             return False

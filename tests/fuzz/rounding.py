@@ -1,0 +1,280 @@
+"""How far apart two ways of rounding may bring the results of a program: measured, by rounding at random.
+
+A program is run equation by equation, and each result moved up or down by some units in the last place (J. Vignes, "A
+stochastic arithmetic for reliable scientific computation", 1993; D. S. Parker, "Monte Carlo arithmetic", 1997). What
+must not be rounded in two ways is not moved: what only moves or compares numbers, and operations that IEEE 754 rounds
+correctly, as long as their operands are known exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.compile.flow import Choice, Repeat, Until
+from fungrad.core.backend import NUMPY
+from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.cumulative import CumSum
+from fungrad.primitives.dynamic import DynamicUpdateSlice
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.reductions import ReduceProd
+from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.stacks import OfMatrices
+from fungrad.primitives.ufunc import Elementwise
+
+OPERATION = 1.0
+"""Units in the last place by which two roundings of an operation can be apart."""
+FUNCTION = 2.0
+"""Those by which a kernel's elementary function may be wrong."""
+FACTOR = 4.0
+"""How much further than that each result is moved."""
+
+EXACT = frozenset(
+    [
+        "negative",
+        "absolute",
+        "fabs",
+        "sign",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "copysign",
+        "conjugate",
+        "real",
+        "imag",
+        "positive",
+        "where",
+        "select",
+        "stop_gradient",
+        "lent",
+        "complex",
+        "zeros_like",
+        "ones_like",
+        "fmod",
+        "clip",
+        "frexp",
+        "signbit",
+        "asarray",
+    ]
+)
+"""Functions of NumPy, and primitives, that round nothing."""
+CORRECT = frozenset(
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "true_divide",
+        "sqrt",
+        "square",
+        "reciprocal",
+        "ldexp",
+        "remainder",
+        "floor_divide",
+    ]
+)
+"""Those that are rounded correctly, or as an operation of that kind is."""
+WIDE = {"f2": "f8", "f4": "f8", "f8": "g", "c8": "c16", "c16": "G"}
+
+
+class Value(NamedTuple):
+    """An array, and whether it has the same bits however the program is rounded."""
+
+    array: Any
+    exact: bool
+
+
+def spread(
+    expr: Expr, arguments: Sequence[Any], runs: int, seed: int
+) -> list[tuple[Any, Any, bool]]:
+    """Return of each output: what it is, how far it may be from that, and whether it must be equal.
+
+    Of booleans and integers the distance is infinite where they may differ.
+    """
+    given = [Value(x, True) for x in arguments]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        center = Rounded(None).run(expr, given)
+        moved = [Rounded(np.random.default_rng((seed, i))).run(expr, given) for i in range(runs)]
+        found = []
+        for k, (x, exact) in enumerate(center):
+            distances = [_distance(x, values[k].array) for values in moved]
+            exact = exact and all(values[k].exact for values in moved)
+            apart = np.max(distances, axis=0) if distances and not exact else 0.0
+            found.append((x, apart, exact))
+    return found
+
+
+def _distance(x: Any, y: Any) -> Any:
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype.kind not in "fc":
+        return np.where(x == y, 0.0, np.inf)
+    wide = WIDE[x.dtype.str[1:]]
+    apart = np.abs(x.astype(wide) - y.astype(wide)).astype(float)
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+class Rounded:
+    """Runs programs with results that are moved at random; without random numbers, with sums that are precise."""
+
+    target = NUMPY  # to primitives this is a namespace of NumPy's functions
+
+    def __init__(self, rng: np.random.Generator | None) -> None:
+        self.rng = rng
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function of NumPy's with results that are moved."""
+        function = getattr(np, name)
+        if name in EXACT or not isinstance(function, np.ufunc):
+            return function
+        ulps = OPERATION if name in CORRECT else FUNCTION
+        return lambda *operands, **more: self.moved(function(*operands, **more), ulps)
+
+    def moved(self, x: Any, ulps: float, size: Any = None) -> Any:
+        """Return floating-point numbers, each moved by so many units in the last place of itself, or of another number."""
+        x = np.asarray(x)
+        if self.rng is None or x.dtype.kind not in "fc" or not ulps:
+            return x[()]
+        of = np.finfo(x.dtype)
+        unit = np.maximum(np.abs(x if size is None else size) * of.eps, of.smallest_subnormal)
+        distance = FACTOR * ulps * self._signs(x.shape)
+        if x.dtype.kind == "c":
+            distance = distance + 1j * FACTOR * ulps * self._signs(x.shape)
+        wide = WIDE[x.dtype.str[1:]] if x.dtype.itemsize < 8 else x.dtype
+        there = (x.astype(wide) + distance * unit).astype(x.dtype)
+        return np.where(np.isfinite(x) & np.isfinite(there), there, x)[()]
+
+    def _signs(self, shape: tuple[int, ...]) -> Any:
+        assert self.rng is not None
+        number = self.rng.uniform(-0.5, 0.5, shape)
+        return number + np.copysign(0.5, number)
+
+    def run(self, expr: Expr, arguments: Sequence[Value]) -> list[Value]:
+        """Return the outputs of a program."""
+        values = {v: Value(x, True) for v, x in expr.constants.items()}
+        values |= dict(zip(expr.inputs, arguments, strict=True))
+        for primitive, inputs, outputs in expr.equations:
+            types = [expr.types[v] for v in outputs]
+            found = self.computed(primitive, [values[v] for v in inputs], types)
+            values |= dict(zip(outputs, found, strict=True))
+        return [values[v] for v in expr.outputs]
+
+    def computed(
+        self, primitive: Primitive, operands: list[Value], types: list[ArrayType]
+    ) -> list[Value]:
+        """Return the results of an equation, which have these types."""
+        flow = primitive.uncut.control_flow if primitive.holds_programs else None
+        if flow is not None:
+            return self._flow(flow, operands, types)
+        if (function := primitive.parts.get("function")) is not None:
+            return self.run(function.expr, operands)
+        arrays, exact = [x.array for x in operands], all(x.exact for x in operands)
+        if isinstance(primitive, OfMatrices):
+            n = float(max([max(np.shape(x)[-2:], default=1) for x in arrays], default=1))
+            arrays = [self.moved(x, n) for x in arrays]
+            found = primitive.as_sequence(primitive.impl(np, *arrays))
+            return [Value(self.moved(x, FUNCTION), False) for x in found]
+        if isinstance(primitive, Elementwise):
+            return [self._element(primitive, arrays, exact)]
+        summands = _summands(primitive, arrays)
+        if summands is None:
+            found = primitive.as_sequence(primitive.impl(np, *arrays))
+            ulps = math.sqrt(np.size(arrays[0])) if isinstance(primitive, ReduceProd) else 0.0
+            return [Value(self.moved(x, ulps), exact and not ulps) for x in found]
+        dtype = np.asarray(arrays[0]).dtype
+        if dtype.kind not in "fc":
+            return [Value(primitive.impl(np, *arrays), exact)]
+        return [self._sum(primitive, arrays, summands, dtype)]
+
+    def _element(self, primitive: Elementwise, arrays: list[Any], exact: bool) -> Value:
+        known = primitive.name in EXACT or (primitive.name in CORRECT and exact)
+        known = known or (isinstance(primitive, Cast) and exact)
+        if known:
+            return Value(primitive.impl(np, *arrays), exact)
+        found = primitive.impl(self, *arrays)
+        if primitive.name not in CORRECT:
+            found = self.moved(found, OPERATION if isinstance(primitive, Cast) else FUNCTION)
+        return Value(found, exact and np.asarray(found).dtype.kind not in "fc")
+
+    def _sum(self, primitive: Primitive, arrays: list[Any], summands: float, dtype: Any) -> Value:
+        """Return a sum as precise as can be; its error is in proportion to the sum of magnitudes."""
+        wide = np.dtype(WIDE[dtype.str[1:]])
+        real = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+
+        def of(change: Any) -> Any:
+            return [change(x) if np.asarray(x).dtype == dtype else x for x in arrays]
+
+        total = np.asarray(primitive.impl(np, *of(lambda x: np.asarray(x).astype(wide)[()])))
+        sizes = primitive.impl(np, *of(lambda x: np.abs(x).astype(real)))
+        found = self.moved(total.astype(dtype), math.sqrt(summands) / 2 + 1, sizes)
+        return Value(found, False)
+
+    # Programs within programs
+
+    def _flow(self, flow: Any, operands: list[Value], types: list[ArrayType]) -> list[Value]:
+        match flow:
+            case Choice():
+                which = int(operands[0].array)
+                found = self.run(flow.branches[which], operands[1:])
+                return [x._replace(exact=x.exact and operands[0].exact) for x in found]
+            case Repeat():
+                return self._repeat(flow, operands, types)
+            case Until():
+                return self._until(flow, operands)
+        raise TypeError(flow)
+
+    def _repeat(self, flow: Repeat, operands: list[Value], types: list[ArrayType]) -> list[Value]:
+        c, k = flow.counts
+        constants, carries, taken = operands[:c], operands[c : c + k], operands[c + k :]
+        if flow.before is not None:
+            constants = [*constants, *self.run(flow.before, constants)]
+        filled = [Value(np.empty(t.shape, t.dtype), True) for t in types[k:]]
+        for rows, body in flow.spans:
+            sources = [rows.of(x.array) for x in taken]
+            targets = [rows.of(x.array) for x in filled]
+            for i in range(rows.rounds):
+                row = [Value(x[i], v.exact) for x, v in zip(sources, taken, strict=True)]
+                found = self.run(body, [*constants, *carries, *row])
+                carries = found[:k]
+                for number, y in enumerate(found[k:]):
+                    targets[number][i] = y.array
+                    exact = filled[number].exact and y.exact
+                    filled[number] = filled[number]._replace(exact=exact)
+        return [*carries, *filled]
+
+    def _until(self, flow: Until, operands: list[Value]) -> list[Value]:
+        a, b = flow.counts
+        tested, constants, carries = operands[:a], operands[a : a + b], operands[a + b :]
+        while True:
+            (going,) = self.run(flow.condition, [*tested, *carries])
+            if not going.array:
+                return [x._replace(exact=x.exact and going.exact) for x in carries]
+            carries = self.run(flow.body, [*constants, *carries])
+
+
+def _summands(primitive: Primitive, arrays: list[Any]) -> float | None:
+    """Return how many numbers each of the results is a sum of; None if they are no sums."""
+    match primitive:
+        case ReduceSum():
+            return float(np.prod([np.shape(arrays[0])[a] for a in primitive.axes]))
+        case CumSum():
+            return float(np.shape(arrays[0])[primitive.axis])
+        case DotGeneral():
+            return float(np.prod([np.shape(arrays[0])[a] for a in primitive.contracting[0]]))
+        case Scatter() | UpdateSlice() | DynamicUpdateSlice():
+            return float(np.size(arrays[1])) if primitive.kind in ("add", "mul") else None
+    return None
