@@ -66,7 +66,11 @@ def _operation(step: Operation, registers: dict[int, Any], xp: ModuleType) -> No
     found = step.primitive.impl(xp, *operands)
     if isinstance(step, Call):
         results = step.primitive.as_sequence(found)
-        registers |= dict(zip(step.results, results, strict=True))
+        for v, result in zip(step.results, results, strict=True):
+            if v in step.over:
+                registers[v][...] = result
+            else:
+                registers[v] = result
         if step.copied:
             registers[step.results[0]] = found.copy()
     else:

@@ -13,23 +13,38 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
-from fungrad.compile.steps import Schedule
+from fungrad.compile.steps import Call, Control, Schedule, within
 from fungrad.compile.targets import host
 from fungrad.core.expr import Expr
 
 
 def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Schedule, list[Fused]]:
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
-    kernels: list[Fused] = []
 
     def with_kernels(expr: Expr) -> Expr:
         found = taken_apart(without_units(expr))
-        found, routines = outlined(found, can_be_written, has_form)
-        found, new = fuse(found)
-        kernels.extend([*routines, *new])
-        return found
+        found, _ = outlined(found, can_be_written, has_form)
+        return fuse(found)[0]
 
-    return schedule(expr, (), borrowed, prepare=with_kernels), kernels
+    found = schedule(expr, (), borrowed, prepare=with_kernels, over=True)
+    return found, _kernels_of(found)
+
+
+def _kernels_of(steps: Schedule) -> list[Fused]:
+    """Return the kernels that a schedule calls, in order."""
+    found: dict[Fused, None] = {}
+    pending, seen = [steps], {id(steps)}
+    while pending:
+        current = pending.pop(0)
+        for step in current.steps:
+            if isinstance(step, Call) and isinstance(step.primitive, Fused):
+                found[step.primitive] = None
+            elif isinstance(step, Control):
+                for _, part, *_ in within(step, current.types):
+                    if id(part) not in seen:
+                        seen.add(id(part))
+                        pending.append(part)
+    return [*found]
 
 
 def source_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> PythonSource | None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
+from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
 from fungrad.compile.steps import (
     Assign,
@@ -44,14 +45,16 @@ def schedule(
     borrowed: Sequence[int] = (),
     target: Target = NUMPY,
     prepare: Callable[[Expr], Expr] = lambda expr: expr,
+    over: bool = False,
 ) -> Schedule:
     """Return the steps of `expr`.
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
     that may share memory with anything. `target` is the library of the arrays. `prepare` rewrites the
-    program, and those of loops and branches, before that.
+    program, and those of loops and branches, before that. `over` says whether kernels may write their results over what
+    is not needed any more.
     """
-    return _Scheduler(expr, donated, borrowed, target, {}, prepare).schedule()
+    return _Scheduler(expr, donated, borrowed, target, {}, prepare, over).schedule()
 
 
 def schedule_of_loop(expr: Expr, constants: int, carries: int, target: Target = NUMPY) -> Schedule:
@@ -73,9 +76,10 @@ class _Scheduler:
         target: Target,
         bodies: _Bodies,
         prepare: Callable[[Expr], Expr],
+        over: bool,
     ) -> None:
         expr = self.expr = prepare(expr)
-        self.prepare = prepare
+        self.prepare, self.over = prepare, over
         self.types = list(expr.types)
         self.target = target
         self.bodies = bodies  # what loops and branches run is scheduled once
@@ -168,6 +172,9 @@ class _Scheduler:
     def _call(self, number: int, equation: Equation, source: Source | None) -> None:
         primitive, inputs, outputs = equation
         operands = self._operands(equation, source)
+        if self.over and isinstance(primitive, Fused):
+            self._kernel(number, equation, primitive, source)
+            return
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
         if (
             free is not None
@@ -180,6 +187,23 @@ class _Scheduler:
         self.register |= {v: v for v in outputs}
         copied = bool(outputs) and outputs[0] in self.memory.copied
         self.steps.append(Call(primitive, operands, outputs, source, copied))
+
+    def _kernel(self, number: int, equation: Equation, fused: Fused, source: Source | None) -> None:
+        """Add a call of a kernel: results go over operands that are not read any more, where the kernel can do that."""
+        _, inputs, outputs = equation
+        operands = tuple([Operand(self.register[v]) for v in inputs])
+        over: dict[int, int] = {}  # by result: the place among the operands
+        for k, out in enumerate(outputs):
+            places = [j for j in fused.places_for(k) if inputs.count(inputs[j]) == 1]
+            free = {inputs[j]: j for j in places if j not in over.values()}
+            v = self._reusable(number, inputs, out, [*free])
+            if v is not None:
+                over[k] = free[v]
+        for k, out in enumerate(outputs):
+            self.register[out] = self.register.pop(inputs[over[k]]) if k in over else out
+        results = tuple([self.register[v] for v in outputs])
+        taken = tuple([results[k] for k in over])
+        self.steps.append(Call(fused.over(over), operands, results, source, over=taken))
 
     def _assign(self, number: int, equation: Equation, source: Source | None) -> bool:
         """Make an update of elements an assignment, if the array updated is not read any more."""
@@ -289,7 +313,9 @@ class _Scheduler:
         if key not in self.bodies:
             donated = range(first or 0, last)
             borrowed = () if first is None else range(len(donated), len(expr.outputs))
-            scheduler = _Scheduler(expr, donated, borrowed, self.target, self.bodies, self.prepare)
+            scheduler = _Scheduler(
+                expr, donated, borrowed, self.target, self.bodies, self.prepare, self.over
+            )
             self.bodies[key] = expr, scheduler.schedule()
         return self.bodies[key][1]
 

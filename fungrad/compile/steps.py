@@ -27,13 +27,17 @@ class Operand(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Compute the results of a primitive, in new memory or as views of the first operand."""
+    """Compute the results of a primitive: in new memory, as views of the first operand, or over operands.
+
+    Operands that are not needed any more as they were are in the registers `over`, which results take.
+    """
 
     primitive: Primitive
     operands: tuple[Operand, ...]
     results: tuple[int, ...]
     source: Source | None
     copied: bool = False  # whether a view is copied
+    over: tuple[int, ...] = ()
 
 
 class Into(NamedTuple):
@@ -224,6 +228,8 @@ class Schedule:
             filled = filled_by(step)
             if not held.isdisjoint(filled) or len({*filled}) < len(filled):
                 raise ExprError(f"{where}: it fills registers that hold something")
+            if isinstance(step, Call) and not {*read_by(step)}.issuperset(step.over):
+                raise ExprError(f"{where}: it writes over registers that it does not read")
             held.update(filled)
             if isinstance(step, Control):
                 self._check_control(step, where)
@@ -295,7 +301,9 @@ def read_by(step: Step) -> tuple[int, ...]:
 def filled_by(step: Step) -> tuple[int, ...]:
     """Return the registers that hold something only once a step has run."""
     match step:
-        case Call() | Run() | Branch():
+        case Call():
+            return tuple([v for v in step.results if v not in step.over])
+        case Run() | Branch():
             return step.results
         case Copy():
             return (step.register,)
@@ -385,4 +393,6 @@ def line(step: Step) -> str:
     if isinstance(step, Into):
         return f"r{step.register} <- {call}"
     results = _listed(step.results)
+    if step.over:
+        return f"{results} <- {call}"
     return f"{results} = {'copy of ' if step.copied else ''}{call}".removeprefix(" = ")

@@ -369,3 +369,29 @@ def test_random_programs(drawn):
         found, _ = fuse(expr)
         found.check()
         assert_same(evaluate(found, arguments), evaluate(expr, arguments), signs=False)
+
+
+def test_reductions_join_before_what_is_no_kernel_closes_a_group():
+    """Else their operands would be written, to be read again."""
+
+    def f(x):
+        y = fnp.exp(x) * 2
+        return fnp.sum(y, 0), fnp.sum(y, 1), fnp.max(y, 1)
+
+    found, (kernel,) = fused(f, np.linspace(0, 1, 600).reshape(20, 30))
+    assert operations(kernel)["reduce_sum"] == 1
+    assert operations(kernel)["reduce_max"] == 1
+    assert [out.of_elements for out in kernel.outputs] == [True, False, False]
+    assert found == ["kernel", "reduce_sum"]
+
+
+@pytest.mark.parametrize("shape", [(600,), (200, 3)])
+def test_what_reductions_would_slow_down_they_do_not_join(shape):
+    """A sum of all is on one thread; rows of three elements are no loops."""
+
+    def f(x):
+        y = fnp.exp(x) * 2
+        return fnp.cumsum(y, 0), fnp.sum(y, -1)
+
+    _, (kernel,) = fused(f, np.linspace(0, 1, 600).reshape(shape))
+    assert "reduce_sum" not in operations(kernel)

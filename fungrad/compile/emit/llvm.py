@@ -98,6 +98,9 @@ class _Writer(Reductions):
         self.spilled: dict[int, str] = {}  # by node: where its elements are kept
         self.spilled_bytes = 0
         self.unrolled = UNROLLED
+        self.early: dict[
+            int, str
+        ] = {}  # by operand: elements read before anything is written there
 
     def function(self, name: str) -> str:
         kernel = self.kernel
@@ -238,6 +241,10 @@ class _Writer(Reductions):
             def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
                 self._vector([*whole, (last, i)], cone, sums, writes, keeps, lanes, skipped)
 
+            if last.length % lanes:
+                end = [*whole, (last, str(last.length - lanes))]
+                over = [kernel.over[k] for k in writes if k in kernel.over]
+                self.early = {j: self._load(j, end, lanes) for j in over}
             self._run(last.length, lanes, bool(sums), place, lambda: self.push(sums, lanes))
         self.spilled |= keeps
 
@@ -360,7 +367,8 @@ class _Writer(Reductions):
             if number in self.spilled:
                 values[number] = self.read(self.spilled[number], index[-1][1], node.dtype, lanes)
             elif node.operation == "load":
-                values[number] = self._load(node.value, index, lanes)
+                early = self.early.get(node.value) if skipped else None
+                values[number] = early or self._load(node.value, index, lanes)
             elif node.operation == "iota":
                 values[number] = self._counted(node, index, lanes)
             else:

@@ -104,8 +104,12 @@ class _Call:
         self.label(f"taken{k}")
 
     def _output(self, k: int, type_: ArrayType, owned: int, name: str) -> None:
-        """Make an array for a result; one without axes is on the stack."""
+        """Make an array for a result, or take that of an operand; one without axes is on the stack."""
         target = self._slot("%outputs", k)
+        if k in self.kernel.over:
+            data = self.emit(f"load ptr, ptr {self._slot('%operands', self.kernel.over[k])}")
+            self.do(f"store ptr {data}, ptr {target}")
+            return
         if not type_.shape:
             small = self.emit(f"getelementptr i64, ptr %small, i64 {k}")
             self.do(f"store ptr {small}, ptr {target}")
@@ -158,7 +162,7 @@ class _Call:
         results = []
         for k, type_ in enumerate(self.kernel.output_types):
             if type_.shape:
-                slot = self._slot("%owned", operands + k)
+                slot = self._slot("%owned", self.kernel.over.get(k, operands + k))
                 results.append(self.emit(f"load ptr, ptr {slot}"))
                 self.do(f"store ptr null, ptr {slot}")
             else:

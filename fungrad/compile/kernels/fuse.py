@@ -26,8 +26,8 @@ from fungrad.core.types import Shape
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
 from fungrad.primitives.shaping import Broadcast, Iota, ReduceSum
 
-LARGEST = 1 << 10
-"""Operations of a kernel. Compilers take longer than in proportion: a second for some thousands."""
+LARGEST = 1 << 13
+"""Operations of a kernel, for which LLVM takes two seconds. What a cut goes through is written to memory, and read again."""
 SHORTEST = 4
 """The length of the innermost loop from which a kernel is worth it, but for small arrays."""
 SMALL = 1 << 6
@@ -82,6 +82,7 @@ class _Fuser:
             int, int
         ] = {}  # by variable: the number of the broadcast, or count, it is
         self.placed: set[int] = set()  # equations that are in the program now
+        self.early: set[int] = set()  # those that have joined a group before their turn
         self.turned = turned(expr)
         self.readers: dict[int, list[int]] = {}
         for number, equation in enumerate(expr.equations):
@@ -93,6 +94,8 @@ class _Fuser:
     def fused(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
             primitive, inputs, outputs = equation
+            if number in self.early:
+                continue
             if isinstance(primitive, (Broadcast, Iota)):
                 self.spread[outputs[0]] = number
             elif operations := self._operations(equation):
@@ -235,6 +238,7 @@ class _Fuser:
 
     def _close(self, group: _Group) -> None:
         """Put a group into the program: as a kernel, or the equations as they were."""
+        self._take_reductions(group)
         group.open = False
         members = sorted(group.members)
         if (built := self._kernel(group, members)) is not None:
@@ -251,6 +255,24 @@ class _Fuser:
             for v in self.given[number][0].inputs:
                 self._place_variable(v)
             self._place(number)
+
+    def _take_reductions(self, group: _Group) -> None:
+        """Have reductions along rows join a group whose results they read: else these would be written, and read again."""
+        made = [v for number in group.members for v in self.given[number][0].outputs]
+        for v in made:
+            if self.types[v].shape != group.space or group.space[-1:] < (SHORTEST,):
+                continue
+            for number in self.readers.get(v, ()):
+                equation = self.given[number][0]
+                if number in self.placed or not self._reduced_axes(equation):
+                    continue
+                (out,) = equation.outputs
+                rows = self.types[out].ndim
+                if out not in self.group and rows and group.rows in (None, rows):
+                    group.rows = rows
+                    group.members.append(number)
+                    self.group[out] = group
+                    self.early.add(number)
 
     def _escapes(self, v: int, members: frozenset[int]) -> bool:
         """Whether anybody outside of a group reads a variable."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fungrad.core.primitive import Primitive
@@ -32,6 +32,16 @@ class Function(Protocol):
     def work(self) -> int:
         """About how many operations on elements it is."""
 
+    @property
+    def over(self) -> Mapping[int, int]:
+        """By the number of an output, the operand over which it is written."""
+
+    def places_for(self, output: int) -> list[int]:
+        """Return the operands over which an output can be written."""
+
+    def written(self, over: Mapping[int, int]) -> Function:
+        """Return what writes outputs over operands."""
+
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs by NumPy's functions."""
 
@@ -52,6 +62,14 @@ class Fused(Primitive):
     def compiled(self, function: Any) -> None:
         """Have it run by a function of arrays."""
         object.__setattr__(self, "native", function)
+
+    def places_for(self, result: int) -> list[int]:
+        """Return the operands over which a result can be written."""
+        return self.kernel.places_for(result)
+
+    def over(self, places: Mapping[int, int]) -> Fused:
+        """Return what writes results over operands, given the place of the operand by the number of the result."""
+        return Fused(self.kernel.written(places)) if places else self
 
     @property
     def multiple_results(self) -> bool:

@@ -6,8 +6,9 @@ alone; what a reduction gives is of the rows, and elements that need it are comp
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -73,6 +74,8 @@ class Kernel:
         Nodes that have to be true everywhere for the results to be right.
     internal
         Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do.
+    over
+        By the number of an output, the operand over which it is written.
     """
 
     space: Shape
@@ -82,6 +85,7 @@ class Kernel:
     outputs: tuple[Output, ...]
     safe: tuple[int, ...] = ()
     internal: bool = True
+    over: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
     @property
     def operand_types(self) -> list[ArrayType]:
@@ -138,6 +142,27 @@ class Kernel:
             found.append(stage + (node.operation in REDUCTIONS))
         return tuple(found)
 
+    @cached_property
+    def last_pass(self) -> int:
+        """The number of the last pass over a row."""
+        sums = [n for n, node in enumerate(self.nodes) if node.operation in REDUCTIONS]
+        found = [self.stages[n] - 1 for n in sums]
+        found += [self.stages[x.node] for x in self.outputs if x.of_elements]
+        return max(found, default=0)
+
+    def places_for(self, output: int) -> list[int]:
+        """Return the operands over which an output can be written: nobody reads an element once the last pass has written there."""
+        wanted = self.outputs[output]
+        late = self.stages[wanted.node] >= self.last_pass
+        if not (wanted.of_elements and wanted.type.shape and late):
+            return []
+        own = Access(wanted.type, tuple(range(len(self.space))), wanted.strides)
+        return [j for j, x in enumerate(self.operands) if _same_elements(x, own)]
+
+    def written(self, over: Mapping[int, int]) -> Kernel:
+        """Return the kernel that writes outputs over operands."""
+        return dataclasses.replace(self, over={**over}).check()
+
     def check(self) -> Kernel:
         """Return self if well formed.
 
@@ -166,6 +191,11 @@ class Kernel:
                 raise ExprError(f"{output} does not lie in {self.space}")
             if self.of_elements[output.node] and not output.of_elements:
                 raise ExprError(f"{output} is different along a row")
+        places = [*self.over.values()]
+        if len({*places}) < len(places) or any(
+            j not in self.places_for(k) for k, j in self.over.items()
+        ):
+            raise ExprError(f"outputs cannot be written over operands as {dict(self.over)} says")
         return self
 
     def interpret(self, *arrays: Any) -> list[Any]:
@@ -215,9 +245,16 @@ class Kernel:
         outputs = ", ".join(
             [f"n{o.node}{'' if o.of_elements else ' of rows'}" for o in self.outputs]
         )
-        return "\n".join([*lines, f"  write {outputs} }}"])
+        over = "".join([f", over operand {j}" for j in self.over.values()])
+        return "\n".join([*lines, f"  write {outputs}{over} }}"])
 
     __repr__ = __str__
+
+
+def _same_elements(x: Access, y: Access) -> bool:
+    """Whether two arrays have elements of one kind at the same places."""
+    dtypes = x.type.dtype, y.type.dtype
+    return dtypes[0] == dtypes[1] and x._replace(type=y.type) == y and x.type.shape == y.type.shape
 
 
 class Axis(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,19 @@ class Routine:
     def work(self) -> int:
         """About how many operations on elements it is."""
         return work(self.steps)
+
+    @property
+    def over(self) -> Mapping[int, int]:
+        """By the number of an output, the operand over which it is written."""
+        return {}
+
+    def places_for(self, output: int) -> list[int]:
+        """Return the operands over which an output can be written: none."""
+        return []
+
+    def written(self, over: Mapping[int, int]) -> Routine:
+        """Return what writes outputs over operands."""
+        raise NotImplementedError("routines write over nothing")
 
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs by NumPy's functions."""

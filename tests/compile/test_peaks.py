@@ -1,0 +1,90 @@
+"""Memory that programs with kernels take at their peak, results included: deterministic, as NumPy tells `tracemalloc` of it."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from tests.compile.compiling import in_mode, needs_compiler
+
+pytestmark = needs_compiler
+N = 10**5
+X = np.linspace(-1, 1, N, dtype="f4")
+ROWS = X.reshape(500, 200)
+
+
+def peak(f, *args):
+    """Return the bytes of all arrays that a compiled program makes and has at once."""
+    g = fg.jit(f)
+    g(*args)
+    tracemalloc.start()
+    try:
+        g(*args)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def arrays(f, *args):
+    """Return the peak in arrays of the size of the first argument."""
+    return peak(f, *args) / args[0].nbytes
+
+
+def sines(x):
+    for _ in range(50):
+        x = fnp.sin(x) * 1.01
+    return fnp.sum(x)
+
+
+def layers(x):
+    for _ in range(10):
+        x = x + fnp.tanh(x)
+    return fnp.sum(x)
+
+
+def weighted_layers(x, weights):
+    for w in weights:
+        x = x + fnp.tanh(w * x)
+    return fnp.sum(x)
+
+
+def normalized(x):
+    z = (x - fnp.mean(x, 0)) / fnp.sqrt(fnp.var(x, 0) + 1e-5)
+    return fnp.sum(fnp.tanh(z))
+
+
+def network(x, weights):
+    for w in weights:
+        x = fnp.maximum(x @ w, 0)
+    return fnp.mean(x * x)
+
+
+def softmax_loss(x):
+    e = fnp.exp(x - fnp.max(x, -1, keepdims=True))
+    return -fnp.mean(fnp.log((e / fnp.sum(e, -1, keepdims=True))[:, 0]))
+
+
+WEIGHTS = [np.eye(200, dtype="f4")] * 4
+
+
+@in_mode("eager")
+@pytest.mark.parametrize(
+    ("f", "args", "most"),
+    [
+        (fg.grad(sines), (X,), 1),
+        (fg.grad(layers), (X,), 1),
+        (fg.grad(weighted_layers), (X, [X] * 10), 10),
+        (fg.grad(normalized), (ROWS,), 3),
+        (fg.grad(lambda x: fnp.sum(fnp.cumsum(fnp.sin(x)) ** 2)), (X,), 2),
+        (fg.grad(lambda x: fnp.sum(fnp.where(x > 0, fnp.exp(x), x * x))), (X,), 1),
+        (fg.grad(network, 1), (ROWS, WEIGHTS), 8.4),
+        (lambda x: fnp.tanh(fnp.cumsum(x)) * 2, (X,), 1),
+        (lambda x: (x - fnp.mean(x)) / fnp.sqrt(fnp.var(x) + 1e-5), (X,), 1),
+        (lambda x: lax.fori_loop(0, 5, lambda i, y: fnp.sin(y) * 2 + x, x), (X,), 1),
+    ],
+)
+def test_peaks(f, args, most, mode):
+    assert arrays(f, *args) < most + 0.1
