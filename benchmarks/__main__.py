@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{workload.name:{width}}  {workload.measures}")
         return 0
 
+    os.environ["FUNGRAD_CACHE_DIR"] = "off"  # kernels are made as for the first time
     setting = Setting(options.backend)
     effort = QUICK if options.quick else Effort()
     results, failed = [], False

@@ -5,7 +5,8 @@ FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_
 FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process.
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
-`eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on.
+`eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on. FUNGRAD_CACHE_DIR is the
+folder where they are kept for other processes, or `off`.
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ def checking_leaks() -> Iterator[None]:
 
 
 def show_config() -> None:
-    """Print the versions of what fungrad stands on, and whether kernels are compiled; for reports of faults.
+    """Print the versions of what fungrad stands on, whether kernels are compiled, and where they are kept; for reports of faults.
 
     Examples
     --------
@@ -290,6 +291,7 @@ def show_config() -> None:
     Python ...
     """
     from fungrad.compile.targets.host import missing
+    from fungrad.compile.targets.store import describe
 
     print(f"Python {platform.python_version()}")
     for name in (
@@ -310,3 +312,4 @@ def show_config() -> None:
     if when == "off":
         reason = "FUNGRAD_COMPILE is off"
     print(f"kernels: {f'none, as {reason}' if reason else f'compiled, {when}'}")
+    print(f"cache: {'none, as no kernels are compiled' if reason else describe()}")

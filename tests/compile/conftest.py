@@ -3,6 +3,7 @@
 import pytest
 
 from fungrad.compile import lower
+from fungrad.compile.targets import store
 from fungrad.compile.tiers import Tier
 from fungrad.core.config import compilation
 
@@ -26,4 +27,13 @@ def made(monkeypatch):
             found.append(self)
 
     monkeypatch.setattr(lower, "Tier", Watched)
+    return found
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder for object files, which is not there yet."""
+    found = tmp_path / "cache"
+    monkeypatch.setenv("FUNGRAD_CACHE_DIR", str(found))
+    monkeypatch.setattr(store, "_written", [store.LIMIT])  # as in a new process
     return found

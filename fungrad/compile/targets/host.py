@@ -23,6 +23,7 @@ from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import Routine
+from fungrad.compile.targets import store
 from fungrad.compile.tiers import BACKGROUND, Rerun, importing
 
 
@@ -92,6 +93,15 @@ def available() -> bool:
     return not missing()
 
 
+MACHINE: dict[str, Any] = {"opt": 3, "reloc": "pic", "codemodel": "jitdefault"}
+PASSES: dict[str, Any] = {
+    "speed_level": 2,
+    "loop_vectorization": False,
+    "slp_vectorization": False,
+}
+"""Options of LLVM's machines and passes."""
+
+
 def _machine() -> Any:
     """Return a description of the processor. An engine takes it over, so each has its own."""
     import llvmlite.binding as binding
@@ -102,9 +112,7 @@ def _machine() -> Any:
     return target.create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=binding.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="pic",
-        codemodel="jitdefault",
+        **MACHINE,
     )
 
 
@@ -191,7 +199,7 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
         key = hashlib.sha256(repr((text, [*table.places])).encode()).digest()
         function = _functions.get(key)
         if function is None:
-            function = _functions[key] = load(machine_code(text), table)
+            function = _functions[key] = _made(text, table)
         found.append(function)
     _give_back()
     return found
@@ -201,14 +209,43 @@ _functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.Wea
 """What has been compiled and is in use, by what it was compiled of."""
 
 
+def _made(text: str, table: llvm_prelude.Table) -> Callable[..., Any]:
+    """Return the function that Python calls of LLVM's assembly: compiled, unless this has been done before by any process."""
+    key = stored_as(text)
+    code = store.get(key)
+    if code is not None:
+        return load(code, table)
+    code = machine_code(text)
+    function = load(code, table)  # first: what cannot be linked is not kept
+    store.put(key, code)
+    return function
+
+
+def stored_as(text: str) -> bytes:
+    """Return the key of an object file: a hash of all that it depends on. Addresses are none of it, they are in the table."""
+    return hashlib.sha256(f"{_compiler()}\n{text}".encode()).digest()
+
+
+@functools.cache
+def _compiler() -> tuple[Any, ...]:
+    """Return what an object file depends on beside the assembly."""
+    import llvmlite
+    import llvmlite.binding as binding
+
+    versions = store.FORMAT, llvmlite.__version__, binding.llvm_version_info
+    features = binding.get_host_cpu_features().flatten()
+    machine = binding.get_default_triple(), binding.get_host_cpu_name(), features
+    return *versions, *machine, MACHINE, PASSES
+
+
 def machine_code(text: str) -> bytes:
     """Return the object file of LLVM's assembly."""
     import llvmlite.binding as binding
 
     machine = _machine()
-    options = binding.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = False
-    options.slp_vectorization = False
+    options = binding.create_pipeline_tuning_options()
+    for name, value in PASSES.items():
+        setattr(options, name, value)
     context = binding.create_context()
     module = binding.parse_assembly(text, context)
     try:

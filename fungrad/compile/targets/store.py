@@ -1,0 +1,218 @@
+"""Object files kept on disk, so that what one process has compiled others need not.
+
+A file is the object file behind a head that says what it is: its key and its length, and what they hash to. One that is not exactly so is as good as none, so
+a write need not reach the disk before it is made known: after a loss of power the head tells. Nothing here fails because of the disk: at worst, all is compiled anew.
+
+What is loaded is run, so files are read only from a folder that nobody else can write. State is on disk alone, where each step is one that leaves all in order:
+any number of processes and threads may take part, fork, be interrupted or be killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import struct
+import sys
+import time
+from collections.abc import Iterator
+
+FORMAT = 1
+"""What files are like, and how object files are made where no option tells. To be raised with either."""
+LIMIT = 256 << 20
+FILES = 4096
+"""How many bytes and files are kept. What has not been used for longest goes first."""
+SHARE = 16
+"""A process looks at all files when it has written this part of what is kept; one file is no larger."""
+REST = 0.75
+"""How much is left then of what may be kept, if it is too much."""
+DAY = 86400.0
+"""How old the time of a file may be when it is used; it is when it was used last, give or take that."""
+HOUR = 3600.0
+"""After that long nobody is still writing a file."""
+
+_MAGIC = b"fungrad\0"
+_HEAD = struct.Struct("<8sIQ32s32s")
+_NAME = re.compile(r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.new)")
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+_written = [LIMIT]
+"""The sizes of the files written since all were looked at; the first that a process writes makes it look."""
+
+
+def folder() -> str:
+    """Return where files are kept: in FUNGRAD_CACHE_DIR, or where programs of this user do; "" if nowhere."""
+    asked = os.environ.get("FUNGRAD_CACHE_DIR", "")
+    if asked.lower() == "off":
+        return ""
+    found = os.path.expanduser(asked or os.path.join(_caches(), "fungrad"))
+    if os.path.isabs(found):
+        return found
+    if asked:
+        raise ValueError(
+            f"the environment variable FUNGRAD_CACHE_DIR is {asked!r}; it can be the full path of a folder, or off"
+        )
+    return ""  # this user has no home
+
+
+def _caches() -> str:
+    if sys.platform == "win32":
+        return os.environ.get("LOCALAPPDATA", "") or os.path.join("~", "AppData", "Local")
+    if sys.platform == "darwin":
+        return "~/Library/Caches"
+    asked = os.environ.get("XDG_CACHE_HOME", "")
+    return asked if os.path.isabs(asked) else "~/.cache"  # the standard has others ignored
+
+
+def trouble(path: str) -> str:
+    """Return why a folder is not used; "" if it can be, or could be once it is made."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    if stat.S_ISLNK(found.st_mode):
+        return f"{path} is a symbolic link"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{path} is not a folder"
+    reason = _open_to_others(found)
+    return reason and f"{path} {reason}"
+
+
+def _open_to_others(found: os.stat_result) -> str:
+    """Return why a file or folder may be of somebody else's making."""
+    if hasattr(os, "geteuid"):  # elsewhere, folders of a user's are closed to others by lists
+        if found.st_uid != os.geteuid():
+            return "belongs to somebody else"
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return "can be written by others"
+    return ""
+
+
+def get(key: bytes) -> bytes | None:
+    """Return what is kept under a key; None if there is nothing, or anything but what was put there."""
+    place = folder()
+    if not place or trouble(place):
+        return None
+    path = _path(place, key)
+    with contextlib.suppress(OSError):
+        # Should the folder be another by now: a file that is ours, and whose head is right, we have made.
+        with open(path, "rb", opener=_opener) as file:
+            found = os.fstat(file.fileno())
+            fits = stat.S_ISREG(found.st_mode) and found.st_size <= _HEAD.size + LIMIT // SHARE
+            data = file.read(found.st_size) if fits and not _open_to_others(found) else b""
+        code = data[_HEAD.size :]
+        if data[: _HEAD.size] == _head(key, code):
+            _touch(path, found)
+            return code
+        os.unlink(path)
+    return None
+
+
+def put(key: bytes, code: bytes) -> None:
+    """Keep an object file under a key, if that can be done."""
+    place = folder()
+    if not place or len(code) > LIMIT // SHARE:
+        return
+    with contextlib.suppress(OSError):
+        os.makedirs(place, 0o700, exist_ok=True)
+        if trouble(place):
+            return
+        _write(place, key, code)
+        _written.append(_HEAD.size + len(code))
+        if sum(_written) >= LIMIT // SHARE or len(_written) >= FILES // SHARE:
+            _written.clear()
+            _sweep(place)
+
+
+def describe() -> str:
+    """Return where files are kept, how many and how large; or why none are."""
+    try:
+        place = folder()
+    except ValueError as error:
+        return f"none, as {error}"
+    if not place:
+        off = os.environ.get("FUNGRAD_CACHE_DIR")
+        return f"none, as {'FUNGRAD_CACHE_DIR is off' if off else 'this user has no home folder'}"
+    if reason := trouble(place):
+        return f"none, as {reason}"
+    base = place
+    while not os.path.lexists(base) and base != os.path.dirname(base):
+        base = os.path.dirname(base)
+    writable = os.access(base, os.W_OK | os.X_OK)
+    if base != place and not writable:
+        return f"none, as {place} cannot be made"
+    try:
+        sizes = [size for _, size, _ in _files(place)] if base == place else []
+    except OSError as error:
+        return f"none, as {place}: {error.strerror}"
+    but = "" if writable else ", which cannot be written"
+    return f"{place}{but}, {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB"
+
+
+def _path(place: str, key: bytes) -> str:
+    return os.path.join(place, f"{key.hex()}.kernel")
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | _FLAGS, 0o600)
+
+
+def _head(key: bytes, code: bytes) -> bytes:
+    return _HEAD.pack(_MAGIC, FORMAT, len(code), key, hashlib.sha256(code).digest())
+
+
+def _touch(path: str, found: os.stat_result) -> None:
+    """Note that a file is used: seldom, as that is a write."""
+    if abs(time.time() - found.st_mtime) > DAY:
+        with contextlib.suppress(OSError):
+            os.utime(path)
+
+
+def _write(place: str, key: bytes, code: bytes) -> None:
+    """Write a file of which others see nothing or all."""
+    temporary = os.path.join(place, f"{key.hex()}.{os.urandom(8).hex()}.new")
+    try:
+        with open(temporary, "xb", opener=_opener) as file:
+            file.write(_head(key, code) + code)
+        os.replace(temporary, _path(place, key))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _files(place: str) -> Iterator[tuple[float, int, str]]:
+    """Yield when each file was used, its size and its path."""
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                with contextlib.suppress(OSError):  # others may remove it
+                    found = entry.stat(follow_symlinks=False)
+                    yield found.st_mtime, found.st_size, entry.path
+
+
+def _sweep(place: str) -> None:
+    """Remove what writers that were killed have left, and what is too much."""
+    now, kept = time.time(), []
+    for used, size, path in _files(place):
+        if path.endswith(".new") and abs(now - used) > HOUR:
+            _remove(path)
+        else:
+            kept.append((used, size, path))
+    number, total = len(kept), sum(size for _, size, _ in kept)
+    if number <= FILES and total <= LIMIT:
+        return
+    for _, size, path in sorted(kept):
+        if number <= FILES * REST and total <= LIMIT * REST:
+            break
+        _remove(path)
+        number, total = number - 1, total - size
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):  # another process may have done so
+        os.unlink(path)
