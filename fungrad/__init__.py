@@ -197,7 +197,7 @@ _ELSEWHERE = {
     "devices": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
     "device_count": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
     "typeof": "Arrays have .shape and .dtype; fungrad.eval_shape gives those of results.",
-    "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded.",
+    "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
     "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",
     "image": "Its functions are in fungrad.scipy.ndimage.",
     "random": "Draw numbers with numpy.random outside of the transformed function and pass them as arguments.",

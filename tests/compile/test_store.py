@@ -83,13 +83,16 @@ def test_bits_of_the_code(place, rng):
         assert refused(path), k
 
 
-def test_garbage(place, rng):
+def test_garbage(place, rng, monkeypatch):
     path = kept(place)
     for size in (1, HEAD, 5000):
         path.write_bytes(rng.bytes(size))
         assert refused(path)
-    os.truncate(path, store.LIMIT)  # far too long; nobody reads that
+    os.truncate(path, store.LIMIT)
+    head, read = store._head, []
+    monkeypatch.setattr(store, "_head", lambda key, code: read.append(len(code)) or head(key, code))
     assert refused(path)
+    assert max(read) == len(CODE)  # far too long, so nobody reads it
 
 
 def test_a_file_under_the_name_of_another(place):
@@ -154,6 +157,23 @@ def test_a_folder_of_somebody_else(place, monkeypatch):
 
 
 @posix
+def test_root_leaves_nothing_in_the_homes_of_others(tmp_path, monkeypatch):
+    home, place = tmp_path / "home", tmp_path / "home" / ".cache" / "fungrad"
+    home.mkdir()
+    monkeypatch.setenv("FUNGRAD_CACHE_DIR", str(place))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    if home.stat().st_uid == 0:
+        os.chown(home, 65534, 65534)
+    store.put(KEY, CODE)
+    assert store.get(KEY) is None
+    assert files(home) == []
+    assert (
+        store.describe()
+        == f"none, as {place} is not made by root, as {home} belongs to somebody else"
+    )
+
+
+@posix
 @pytest.mark.parametrize("to", ["a folder", "nothing"])
 def test_a_folder_that_is_a_link(place, tmp_path, monkeypatch, to):
     path, link = kept(place), tmp_path / "link"
@@ -214,6 +234,19 @@ def test_files_that_are_none(place, tmp_path):
         assert store.get(KEY) is None
         store.put(KEY, CODE)
     assert files(place) == [path.name]
+
+
+@posix
+def test_a_file_in_the_way_of_a_new_one(place, tmp_path, monkeypatch):
+    kept(place, OTHER)
+    monkeypatch.setattr(os, "urandom", bytes)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    os.link(elsewhere, place / f"{KEY.hex()}.{bytes(8).hex()}.new")
+    store.put(KEY, CODE)
+    assert elsewhere.read_text() == "mine"
+    assert store.get(KEY) is None
+    assert kept(place).exists()
 
 
 # Disks that fail

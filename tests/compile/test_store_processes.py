@@ -145,6 +145,15 @@ for n in range(first, first + 400):
     assert found == files(place)
 
 
+def test_many_that_keep_little(place):
+    """The first file that a process writes makes it look for what is too much."""
+    for n in range(20):
+        kept(place, key(n))
+    program = "store.FILES = 16\nstore.put(key(20), code(20, 100))"
+    ended(started(STORE + program, FUNGRAD_CACHE_DIR=str(place)))
+    assert len(files(place)) == 12
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_while_files_are_written(place):
     program = """

@@ -83,9 +83,11 @@ def test_what_show_config_says_without_kernels(mode, place, capsys):
 
 
 def test_what_show_config_says_of_a_folder_that_cannot_be_written(place, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert store.describe() == f"none, as {place} cannot be made"
+    with monkeypatch.context() as m:
+        m.setattr(os, "access", lambda path, mode: False)
+        assert store.describe() == f"none, as {place} cannot be made"
     kept(place)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert store.describe() == f"{place}, which cannot be written, 1 files, 0.0 MB"
 
 
@@ -167,6 +169,24 @@ def test_what_killed_writers_have_left_goes(place):
         os.utime(left, (moment, moment))
     store._sweep(str(place))
     assert [name[65] for name in files(place)] == ["b", "c", "k"]
+
+
+def test_a_file_that_cannot_be_removed_keeps_no_other(place, monkeypatch):
+    """Another process was faster, say."""
+    limited(monkeypatch)
+    for n in range(64):
+        os.utime(kept(place, key(n)), (n, n))
+    unlink, first = os.unlink, str(path_of(place, key(0)))
+
+    def fails(path):
+        if path == first:
+            raise FileNotFoundError(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", fails)
+    monkeypatch.setattr(store, "FILES", 32)
+    store._sweep(str(place))
+    assert len(files(place)) == 24 + 1
 
 
 def test_files_of_others_stay(place, monkeypatch):

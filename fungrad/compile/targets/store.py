@@ -71,7 +71,7 @@ def trouble(path: str) -> str:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
-        return ""
+        return _cannot_be_made(path)
     except OSError as error:
         return f"{path}: {error.strerror}"
     if stat.S_ISLNK(found.st_mode):
@@ -80,6 +80,20 @@ def trouble(path: str) -> str:
         return f"{path} is not a folder"
     reason = _open_to_others(found)
     return reason and f"{path} {reason}"
+
+
+def _cannot_be_made(path: str) -> str:
+    """Return why there cannot be a folder."""
+    above = path
+    while not os.path.lexists(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    if not os.access(above, os.W_OK | os.X_OK):
+        return f"{path} cannot be made"
+    with contextlib.suppress(OSError):  # it may be gone
+        if hasattr(os, "geteuid") and os.geteuid() == 0 != os.stat(above).st_uid:
+            # sudo may keep the home of who calls it, where root is to leave nothing.
+            return f"{path} is not made by root, as {above} belongs to somebody else"
+    return ""
 
 
 def _open_to_others(found: os.stat_result) -> str:
@@ -102,7 +116,7 @@ def get(key: bytes) -> bytes | None:
         # Should the folder be another by now: a file that is ours, and whose head is right, we have made.
         with open(path, "rb", opener=_opener) as file:
             found = os.fstat(file.fileno())
-            fits = stat.S_ISREG(found.st_mode) and found.st_size <= _HEAD.size + LIMIT // SHARE
+            fits = found.st_size <= _HEAD.size + LIMIT // SHARE
             data = file.read(found.st_size) if fits and not _open_to_others(found) else b""
         code = data[_HEAD.size :]
         if data[: _HEAD.size] == _head(key, code):
@@ -115,12 +129,10 @@ def get(key: bytes) -> bytes | None:
 def put(key: bytes, code: bytes) -> None:
     """Keep an object file under a key, if that can be done."""
     place = folder()
-    if not place or len(code) > LIMIT // SHARE:
+    if not place or trouble(place) or len(code) > LIMIT // SHARE:
         return
     with contextlib.suppress(OSError):
         os.makedirs(place, 0o700, exist_ok=True)
-        if trouble(place):
-            return
         _write(place, key, code)
         _written.append(_HEAD.size + len(code))
         if sum(_written) >= LIMIT // SHARE or len(_written) >= FILES // SHARE:
@@ -139,17 +151,14 @@ def describe() -> str:
         return f"none, as {'FUNGRAD_CACHE_DIR is off' if off else 'this user has no home folder'}"
     if reason := trouble(place):
         return f"none, as {reason}"
-    base = place
-    while not os.path.lexists(base) and base != os.path.dirname(base):
-        base = os.path.dirname(base)
-    writable = os.access(base, os.W_OK | os.X_OK)
-    if base != place and not writable:
-        return f"none, as {place} cannot be made"
+    sizes, but = [], ""
     try:
-        sizes = [size for _, size, _ in _files(place)] if base == place else []
+        sizes = [size for _, size, _ in _files(place)]
+        but = "" if os.access(place, os.W_OK | os.X_OK) else ", which cannot be written"
+    except FileNotFoundError:
+        pass  # nothing has been kept yet
     except OSError as error:
         return f"none, as {place}: {error.strerror}"
-    but = "" if writable else ", which cannot be written"
     return f"{place}{but}, {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB"
 
 
