@@ -171,7 +171,7 @@ class Program(Keeper):
         with no_collection():
             source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
             library = run_source(source, xp)
-        if not target_of(xp).on_host or self.donated or self.effect or compilation.get() == "off":
+        if not target_of(xp).on_host or self.effect or compilation.get() == "off":
             return library
         self._tier = Tier(library, weakly(self))
         return self._tier.function()
@@ -188,7 +188,7 @@ class Program(Keeper):
             from fungrad.compile.native import source_with_kernels
 
         # The collector stays on: this goes on while other threads run what is the user's.
-        source = source_with_kernels(self.expr, self.borrowed)
+        source = source_with_kernels(self.expr, self.borrowed, self.donated)
         return None if source is None else run_source(source, np, calls=False)
 
 

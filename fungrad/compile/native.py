@@ -12,10 +12,14 @@ from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.units import without_units
+from fungrad.compile.peak import peak
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Call, Control, Schedule, within
 from fungrad.compile.targets import host
 from fungrad.core.expr import Expr
+
+LITTLE = 1 << 22
+"""Bytes that a program with kernels may take for itself, whatever it is donated."""
 
 
 def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Schedule, list[Fused]]:
@@ -47,12 +51,24 @@ def _kernels_of(steps: Schedule) -> list[Fused]:
     return [*found]
 
 
-def source_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> PythonSource | None:
-    """Return `expr` as Python source that calls compiled kernels; None if there are none to be had."""
+def source_with_kernels(
+    expr: Expr, borrowed: Sequence[int] = (), donated: Sequence[int] = ()
+) -> PythonSource | None:
+    """Return `expr` as Python source that calls compiled kernels; None if there are none to be had.
+
+    It leaves inputs at the positions `donated` as they are too: NumPy's functions may have to compute all of it again. So there is
+    none if it takes more memory than they do, which overwrite them.
+    """
     if not host.available():
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed)
     if not kernels:
+        return None
+    if (
+        donated
+        and (taken := peak(steps)) > LITTLE
+        and taken > peak(schedule(expr, donated, borrowed))
+    ):
         return None
     functions = host.compile_kernels([fused.kernel for fused in kernels])
     for fused, function in zip(kernels, functions, strict=True):

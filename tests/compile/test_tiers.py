@@ -73,17 +73,54 @@ def test_calls_where_it_is_off_do_not_count(mode, made):
 
 
 @in_mode("eager")
-@pytest.mark.parametrize("kind", ["donated", "an effect", "nothing to fuse"])
+@pytest.mark.parametrize("kind", ["an effect", "nothing to fuse"])
 def test_programs_without_kernels(mode, made, kind):
     def h(x):
         if kind == "an effect":
             fg.debug.callback(lambda a: None, x)
         return x @ x if kind == "nothing to fuse" else f(x)
 
-    g = fg.jit(h, donate_argnums=0 if kind == "donated" else ())
+    g = fg.jit(h)
     for _ in range(3):
         g(X.copy())
     assert all(t.native is None for t in made)
+
+
+def sines(x, n):
+    for _ in range(n):
+        x = fnp.sin(x) * 2
+    return x
+
+
+@in_mode("eager")
+@pytest.mark.parametrize(
+    ("size", "function", "with_kernels"),
+    [
+        (100, lambda x: sines(x, 3), True),  # little memory
+        (10**6, lambda x: sines(x, 3), False),  # NumPy's functions need none
+        (10**6, fg.grad(lambda x: fnp.sum(sines(x, 5))), True),  # they need more
+    ],
+)
+def test_programs_with_donated_arguments(mode, made, size, function, with_kernels):
+    """Kernels leave them as they are, and are not used where that takes more memory than NumPy's functions do."""
+    g = fg.jit(function, donate_argnums=0)
+    x = np.linspace(1, 2, size)
+    expected = fg.jit(function)(x)
+    found = g(given := x.copy())
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (made[-1].native is not None) == with_kernels
+    assert np.shares_memory(found, given) != with_kernels
+    if with_kernels:
+        np.testing.assert_array_equal(given, x)
+
+
+@in_mode("eager")
+def test_a_program_that_falls_back_has_its_donated_arguments(mode, made):
+    g = fg.jit(lambda x: fnp.exp(1 / x) * 2, donate_argnums=0)
+    x = np.linspace(-1, 1, 101) * np.float64(2) ** 6
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(g(x.copy()), np.exp(1 / x) * 2)
+    assert made[-1].failures
 
 
 # Failures to compile
