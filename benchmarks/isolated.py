@@ -65,7 +65,8 @@ def measured_here(call: Call) -> Isolated:
 
 def until_native(call: Call) -> float | None:
     """Return the seconds from the first call until its kernels are there."""
-    from fungrad.compile.tiers import BACKGROUND, CALLS, Tier
+    from fungrad.compile.background import BACKGROUND
+    from fungrad.compile.tiers import CALLS, Tier
 
     start = time.perf_counter()
     for _ in range(CALLS):

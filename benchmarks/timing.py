@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.workload import Call
-from fungrad.compile.tiers import BACKGROUND, CALLS
+from fungrad.compile.background import BACKGROUND
+from fungrad.compile.tiers import CALLS
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ import inspect
 import itertools
 import os
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from fungrad.compile.background import importing
+from fungrad.compile.emit.loops import ROUNDS
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, place_of
@@ -20,7 +22,7 @@ from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
-from fungrad.compile.tiers import Tier, importing
+from fungrad.compile.tiers import Native, Tier, rounds
 from fungrad.core.backend import as_result, namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
@@ -170,11 +172,11 @@ class Program(Keeper):
             return lambda *arguments: evaluate(self.expr, arguments)
         with no_collection():
             source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
-            library = run_source(source, xp)
         if not target_of(xp).on_host or self.effect or compilation.get() == "off":
-            return library
-        self._tier = Tier(library, weakly(self))
-        return self._tier.function()
+            return run_source(source, xp)
+        self._tier = tier = Tier(weakly(self))
+        # What has overwritten its arguments cannot begin anew.
+        return tier.function(run_source(source, xp, rounds if self.donated else tier.rounds))
 
     def compile_kernels(self) -> None:
         """Wait until what runs has its kernels, if there are any to be had."""
@@ -182,21 +184,21 @@ class Program(Keeper):
         if self._tier is not None and compilation.get() != "off":
             self._tier.compile(wait=True)
 
-    def with_kernels(self) -> Callable[..., list[Any]] | None:
-        """Return the function of NumPy's arrays that calls kernels; None if there are none."""
+    def with_kernels(self) -> Native | None:
+        """Return what calls kernels on NumPy's arrays; None if there are none."""
         with importing:  # what few programs come to need
             from fungrad.compile.native import source_with_kernels
 
         # The collector stays on: this goes on while other threads run what is the user's.
         source = source_with_kernels(self.expr, self.borrowed, self.donated)
-        return None if source is None else run_source(source, np, calls=False)
+        return source and Native(run_source(source, np, calls=False), source.loops)
 
 
-def weakly(program: Program) -> Callable[[], Callable[..., list[Any]] | None]:
-    """Return what makes the function with kernels, for as long as somebody holds the program."""
+def weakly(program: Program) -> Callable[[], Native | None]:
+    """Return what makes the program with kernels, for as long as somebody holds the program."""
     held = weakref.ref(program)
 
-    def make() -> Callable[..., list[Any]] | None:
+    def make() -> Native | None:
         found = held()
         return None if found is None else found.with_kernels()
 
@@ -215,16 +217,20 @@ def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
 
 
 def run_source(
-    source: PythonSource, xp: ModuleType, calls: bool = True
+    source: PythonSource,
+    xp: ModuleType,
+    rounds: Callable[..., Iterable[Any]] = rounds,
+    calls: bool = True,
 ) -> Callable[..., list[Any]]:
     """Return the function that `source` defines, for arrays of the library `xp`.
 
-    With `calls` it has NumPy call where it would warn, to warn of the user's lines.
+    Its loops go over what `rounds` gives. With `calls` it has NumPy call where it would warn, to warn of the user's lines.
     """
     origins = Origins()
     bindings = {
         "__builtins__": builtins,
         "np": xp,
+        ROUNDS: rounds,
         ORIGINS: origins,
         **source.bindings,
     }

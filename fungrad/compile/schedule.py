@@ -57,12 +57,6 @@ def schedule(
     return _Scheduler(expr, donated, borrowed, target, {}, prepare, over).schedule()
 
 
-def schedule_of_loop(expr: Expr, constants: int, carries: int, target: Target = NUMPY) -> Schedule:
-    """Return the steps of the body of a loop that takes as many constants and carries."""
-    carried, results = range(constants, constants + carries), range(carries, len(expr.outputs))
-    return schedule(expr, carried, results, target)
-
-
 _Bodies: TypeAlias = dict[tuple[int, int, int], tuple[Expr, Schedule]]
 """By the identity of a program, and where its donated inputs begin and end; with the program, so that it stays."""
 

@@ -1,31 +1,29 @@
-"""Programs with kernels: made after a few calls, by a thread of their own, and put in the place of NumPy's functions.
+"""Programs with kernels: made once a program has run for a while, by a thread of their own, and put in the place of NumPy's functions.
 
-A program runs by calls of NumPy's functions at first. Once it has been called a few times, its kernels are compiled, in the background
-or at once (`core.config.compilation`). A program with kernels computes nothing but its results, so when one cannot go on (an argument is not as
-it was, a floating-point error has come up), all of it is computed again by NumPy's functions.
+A program runs by calls of NumPy's functions at first. Once it has been called a few times, or has run for long, its kernels are compiled, in the
+background or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
+not as it was, a floating-point error has come up), all of it is computed again by NumPy's functions; and a loop that Python is still running
+when its machine code is there is left, for that to begin anew.
 """
 
 from __future__ import annotations
 
-import atexit
-import collections
-import contextlib
-import os
-import sys
+import itertools
 import threading
 import time
-import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.background import BACKGROUND
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import (
     calling_modes,
     float_modes,
     modes_that_call,
     usual_modes,
+    warnings_given,
 )
 from fungrad.core.state import borrow
 
@@ -33,12 +31,16 @@ Function = Callable[..., list[Any]]
 
 CALLS = 4
 """After how many calls kernels are made."""
+LONG = 0.02
+"""Or after how many seconds in them: about what compiling takes."""
+GLANCE = 1e-3
+"""After about how many seconds a loop looks whether there is machine code of it."""
+BREAK = 1e-4
+"""For how many seconds it then stands back, for the thread that compiles: Python has it wait 5 ms otherwise, each time it has read a file."""
+FEW = 8
+"""Loops of fewer rounds do not look."""
 GIVEN_UP = 16
 """How much more often a program may fall back than it does not, before it stays with NumPy's functions."""
-
-
-NICE = 5
-"""How far whoever makes kernels stands back where processors are short."""
 
 
 class Rerun(BaseException):
@@ -46,6 +48,30 @@ class Rerun(BaseException):
 
     No `Exception`, so that nobody notes on it where it came from.
     """
+
+
+class Switch(BaseException):
+    """A loop that is running is to begin anew, as machine code. No `Exception`, like `Rerun`."""
+
+
+class Native(NamedTuple):
+    """A program that calls kernels.
+
+    Attributes
+    ----------
+    function
+        What runs it.
+    loops
+        Whether Python runs loops of it.
+    """
+
+    function: Function
+    loops: bool
+
+
+def rounds(n: int | None = None) -> Iterable[Any]:
+    """Return what a loop of `n` rounds goes over, or one without end."""
+    return itertools.repeat(None) if n is None else range(n)
 
 
 def _rerun(kind: str, flag: int) -> None:
@@ -65,32 +91,40 @@ def _ignores_underflow() -> bool:
 class Tier:
     """What is called for a program: NumPy's functions, later kernels.
 
-    `make` returns the function with kernels, or None if there are none in the program.
+    `make` returns the program with kernels, or None if there are none in it.
     """
 
-    def __init__(self, library: Function, make: Callable[[], Function | None]) -> None:
-        self.library = library
-        self.make: Callable[[], Function | None] | None = make
-        self.native: Function | None = None
+    def __init__(self, make: Callable[[], Native | None]) -> None:
+        self.make: Callable[[], Native | None] | None = make
+        self.native: Native | None = None
         self.calls = 0
+        self.seconds = 0.0
         self.failures = 0
+        self._asked = False
         self._making = threading.Lock()
+        self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
-    def function(self) -> Function:
-        """Return what callers keep."""
-        library = self.library
+    def function(self, library: Function) -> Function:
+        """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`."""
 
         def run(*arguments: Any) -> list[Any]:
+            before = float_modes.get()
+            usual = before is usual_modes or before is calling_modes
             if self.make is not None:
-                self._count()
-            native, before = self.native, float_modes.get()
-            if native is None or not (
-                before is usual_modes or before is calling_modes or _ignores_underflow()
-            ):
-                return library(*arguments)
+                mode = compilation.get()
+                if mode == "eager":
+                    self.compile()
+                elif mode == "background":
+                    try:
+                        return self._observed(library, arguments, usual)
+                    except Switch:
+                        pass
+            native = self.native
+            if native is None or not (usual or _ignores_underflow()):
+                return self._unobserved(library, arguments)
             float_modes.set(RERUN_MODES)
             try:
-                results = native(*arguments)
+                results = native.function(*arguments)
                 if self.failures:
                     self.failures -= 1
                 return results
@@ -99,18 +133,56 @@ class Tier:
             finally:
                 float_modes.set(before)
             # Not in the block above: its errors are not the context of others.
-            return library(*arguments)
+            return self._unobserved(library, arguments)
 
         return run
 
-    def _count(self) -> None:
-        mode = compilation.get()
-        if mode == "eager":
-            self.compile()
-        elif mode == "background":
-            self.calls = calls = self.calls + 1  # other threads may count meanwhile
-            if calls == CALLS:
-                BACKGROUND.add(self)
+    def _observed(self, library: Function, arguments: Sequence[Any], may_switch: bool) -> list[Any]:
+        """Run the program before there are kernels of it; raise `Switch` where a loop is to begin anew."""
+        thread, begun = threading.get_ident(), _Begun(time.perf_counter(), warnings_given())
+        if may_switch:
+            self._begun[thread] = begun
+        try:
+            return library(*arguments)
+        finally:
+            self._begun.pop(thread, None)
+            self.calls += 1  # other threads may count meanwhile
+            self.seconds += time.perf_counter() - begun.time
+            if self.calls >= CALLS or self.seconds >= LONG:
+                self._ask()
+
+    def _unobserved(self, library: Function, arguments: Sequence[Any]) -> list[Any]:
+        self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left
+        return library(*arguments)
+
+    def _ask(self) -> None:
+        """Have kernels made by the thread that does, if nobody has yet."""
+        if not self._asked:
+            BACKGROUND.add(self)  # by two threads at once, it does no harm
+            self._asked = True
+
+    def rounds(self, n: int | None = None) -> Iterable[Any]:
+        """Return what a loop of the program goes over; see `rounds`."""
+        begun = self._begun.get(threading.get_ident())
+        if begun is None or (n is not None and n < FEW):
+            return rounds(n)
+        return itertools.chain.from_iterable(self._spans(n, begun))
+
+    def _spans(self, n: int | None, begun: _Begun) -> Iterator[range]:
+        """Go over the rounds of a loop in spans, and look after each."""
+        start, size = 0, 1
+        while n is None or start < n:
+            stop = start + size if n is None else min(start + size, n)
+            before = time.perf_counter()
+            yield range(start, stop)
+            now = time.perf_counter()
+            if self.make is None:
+                if begun.may_switch(self.native):
+                    raise Switch
+            elif now - begun.time > LONG:
+                self._ask()
+                time.sleep(BREAK)
+            start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)
 
     def compile(self, wait: bool = False) -> None:
         """Make the function with kernels; if another thread does, `wait` for it or let it."""
@@ -131,108 +203,12 @@ class Tier:
             self.native = None
 
 
-importing = threading.RLock()
-"""Held while what makes kernels is imported. Forks wait for it: in the child, modules would stay half made."""
+class _Begun(NamedTuple):
+    """When a call of a program has begun, and how many warnings its thread had given by then."""
 
+    time: float
+    warnings: int
 
-def _lock() -> Any:
-    """Return the lock that llvmlite holds within LLVM; None as long as it has not been imported."""
-    lib = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
-    return None if lib is None else lib._lock
-
-
-_held: list[Any] = []
-
-
-def _hold() -> None:
-    """Keep all other threads out of LLVM."""
-    if (lock := _lock()) is not None:
-        lock.__enter__()
-        _held.append(lock)
-
-
-def _release() -> None:
-    """Let them in again."""
-    if _held:
-        _held.pop().__exit__(None, None, None)
-
-
-class Background:
-    """A thread that makes kernels, for as long as there are any to make."""
-
-    def __init__(self) -> None:
-        self._waiting: collections.deque[weakref.ref[Tier]] = collections.deque()
-        self._lock = threading.Lock()
-        self._running = False
-        if hasattr(os, "register_at_fork"):
-            # No thread is within LLVM or here when a process forks: its locks would stay locked in the child.
-            os.register_at_fork(
-                before=self._stop, after_in_parent=self._go_on, after_in_child=self._start_anew
-            )
-
-        atexit.register(self._end)
-
-    def _end(self) -> None:
-        """Keep everybody out of LLVM from now on: it would run while what it needs is taken down."""
-        with self._lock:
-            self._waiting.clear()
-        _hold()
-
-    def _stop(self) -> None:
-        importing.acquire()
-        self._lock.acquire()
-        _hold()
-
-    def _go_on(self) -> None:
-        _release()
-        self._lock.release()
-        importing.release()
-
-    def _start_anew(self) -> None:
-        self._waiting.clear()
-        self._running = False
-        self._go_on()
-
-    def add(self, tier: Tier) -> None:
-        """Have the kernels of a program made."""
-        with self._lock:
-            self._waiting.append(weakref.ref(tier))
-            if self._running:
-                return
-            self._running = True
-        try:
-            threading.Thread(target=self._work, name="fungrad kernels", daemon=True).start()
-        except RuntimeError:  # there are too many threads, or Python is about to end
-            with self._lock:
-                self._waiting.clear()
-                self._running = False
-
-    def _work(self) -> None:
-        if sys.platform == "linux":  # where a thread has a priority of its own
-            with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._running = False
-                    return
-                tier = self._waiting.popleft()()
-            if tier is not None:
-                try:
-                    tier.compile()
-                except Exception:  # the program stays with NumPy's functions
-                    thread = threading.current_thread()
-                    threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
-
-    @property
-    def busy(self) -> bool:
-        """Whether kernels are being made."""
-        return self._running
-
-    def wait(self) -> None:
-        """Return when nothing is left to be made; for tests."""
-        while self._running:
-            time.sleep(0.001)
-
-
-BACKGROUND = Background()
+    def may_switch(self, native: Native | None) -> bool:
+        """Whether to begin anew: not if Python went on running loops, nor if the user has had a warning."""
+        return native is not None and not native.loops and self.warnings == warnings_given()

@@ -79,6 +79,16 @@ class Expr:
     captured: int = 0
     sources: Sequence[Source | None] = ()
 
+    @classmethod
+    def of(
+        cls, primitive: Primitive, types: Sequence[ArrayType], source: Source | None = None
+    ) -> Expr:
+        """Return the program of one equation, on operands of `types`."""
+        variables = [*types, *primitive.infer(tuple(types))]
+        inputs, outputs = tuple(range(len(types))), tuple(range(len(types), len(variables)))
+        equation = Equation(primitive, inputs, outputs)
+        return cls(inputs, (equation,), outputs, variables, sources=(source,))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the places in the user's code, which are of this process."""
         unknown = (None,) * len(self.equations)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import sys
+import threading
 import warnings
 from types import FrameType
 from typing import Any
@@ -50,7 +51,16 @@ def _warn(kind: str, flag: int) -> None:
     _warn_of(kind, name, where, None if frame is None else _place(frame))
 
 
+_local = threading.local()
+
+
+def warnings_given() -> int:
+    """Return how many of these warnings this thread has given."""
+    return getattr(_local, "given", 0)
+
+
 def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
+    _local.given = warnings_given() + 1
     message = f"{kind} encountered{f' in {name}' if name else ''}{where}"
     if place is None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)

@@ -242,10 +242,7 @@ def _linearized(
     results: Sequence[Any] | None,
 ) -> tuple[Sequence[Any], Derivative]:
     """Return the results of an equation, and its derivative by the operands in `flags`."""
-    types = [type_of(x) for x in operands]
-    types += primitive.infer(tuple(types))
-    inputs, outputs = tuple(range(len(operands))), tuple(range(len(operands), len(types)))
-    alone = Expr(inputs, (Equation(primitive, inputs, outputs),), outputs, types, sources=(source,))
+    alone = Expr.of(primitive, [type_of(x) for x in operands], source)
     by = [i for i, moves in enumerate(flags) if moves]
     known = {} if results is None else {0: results}
     outs, residuals, linear, moving = split(alone, by, operands, known)

@@ -24,7 +24,7 @@ def of_a_rank_less(rng, n):
 def test_singular_matrices(n, draw, mode, made):
     g = fg.jit(lambda a: fg.lax.fori_loop(0, 1, lambda i, c: fnp.linalg.inv(c), a))
     g(np.eye(n) + 0.1)
-    native, rng, counts = made[-1].native, np.random.default_rng(n), {}
+    native, rng, counts = made[-1].native.function, np.random.default_rng(n), {}
     for _ in range(300):
         a = draw(rng, n)
         try:
@@ -52,7 +52,7 @@ def test_singular_matrices(n, draw, mode, made):
 def test_cholesky_factors_of_what_is_nearly_not_positive(n, mode, made):
     g = fg.jit(lambda a: fg.lax.fori_loop(0, 1, lambda i, c: fnp.linalg.cholesky(c), a))
     g(np.eye(n) + 0.1)
-    native, rng = made[-1].native, np.random.default_rng(n)
+    native, rng = made[-1].native.function, np.random.default_rng(n)
     for k in range(300):
         b = rng.normal(size=(n, n - 1))
         a = b @ b.T + (k % 5 - 2) * 1e-16 * np.eye(n)

@@ -339,7 +339,8 @@ FORKS = """
 import os, sys, signal, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
 import numpy as np, fungrad as fg, fungrad.numpy as fnp
-from fungrad.compile.tiers import BACKGROUND, CALLS
+from fungrad.compile.background import BACKGROUND
+from fungrad.compile.tiers import CALLS
 X = np.linspace(0.0, 1.0, 100)
 def many(n):
     def f(x):

@@ -1,6 +1,7 @@
 """When kernels replace NumPy's functions, and when NumPy's functions replace kernels."""
 
 import gc
+import math
 import os
 import pickle
 import signal
@@ -16,9 +17,10 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import tiers
+from fungrad.compile import background, tiers
+from fungrad.compile.background import BACKGROUND
 from fungrad.compile.targets import host
-from fungrad.compile.tiers import BACKGROUND, CALLS
+from fungrad.compile.tiers import CALLS
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import float_modes, usual_modes
 from tests.compile.compiling import X, f, in_mode, needs_compiler
@@ -28,7 +30,8 @@ pytestmark = needs_compiler
 
 
 @in_mode("background")
-def test_in_the_background_after_some_calls(mode, made):
+def test_in_the_background_after_some_calls(mode, made, monkeypatch):
+    monkeypatch.setattr(tiers, "LONG", math.inf)
     g = fg.jit(lambda x: f(x))
     for n in range(CALLS):
         expected = g(X)
@@ -245,7 +248,8 @@ def child(code):
 import os, signal, time, threading, warnings
 import numpy as np, fungrad as fg, fungrad.numpy as fnp
 from fungrad.core.config import compilation
-from fungrad.compile.tiers import BACKGROUND, CALLS
+from fungrad.compile.background import BACKGROUND
+from fungrad.compile.tiers import CALLS
 warnings.simplefilter("ignore", DeprecationWarning)
 compilation.set("background")
 X = np.linspace(0.0, 1.0, 1000)
@@ -388,7 +392,7 @@ def test_nobody_waits_to_let_go_of_machine_code():
 
     BACKGROUND._running = True
     try:
-        with tiers._lock():
+        with background._lock():
             threading.Thread(target=let_go).start()
             assert released.wait(20)
     finally:

@@ -12,6 +12,7 @@ import collections
 import faulthandler
 import importlib
 import importlib.util
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -107,7 +108,7 @@ def work(name: str, start: int, stop: int, until: float, at: Any, send: Connecti
     warnings.simplefilter("error")
     campaign = importlib.import_module(f"tests.fuzz.{name}")
     if getattr(campaign, "BITS", False):  # kernels come at any time, and round otherwise
-        tiers.CALLS = sys.maxsize
+        tiers.CALLS, tiers.LONG = sys.maxsize, math.inf
     tally: Tally = getattr(campaign, "tally", collections.Counter())
     tally.clear()
     kinds: collections.Counter[str] = collections.Counter()

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from types import ModuleType
 
+from fungrad.compile.background import importing
 from fungrad.compile.emit.assembly import combining, identity
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
@@ -15,7 +16,6 @@ from fungrad.compile.kernels.fuse import REDUCERS
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES, Node
-from fungrad.compile.tiers import importing
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.contraction import DotGeneral

@@ -11,6 +11,9 @@ from typing import TypeAlias
 from fungrad.compile.emit.pieces import Definition, Line, define, safe_names, targets
 from fungrad.compile.steps import Schedule, While
 
+ROUNDS = "_rounds"
+"""The global that a loop calls for what it goes over (`compile.tiers.rounds`)."""
+
 Inline: TypeAlias = Callable[[Schedule, Sequence[str], Iterator[str]], tuple[list[Line], list[str]]]
 """Gives the lines that run a schedule on what has these names, and expressions of the results; other names are fresh."""
 
@@ -28,7 +31,7 @@ def loop_function(
     step, returned = inline(body, names, fresh)
     step += [Line(f"{a}[_step] = {y}") for a, y in zip(stored, returned[carries:], strict=True)]
     step += _handing_on(carried, returned[:carries])
-    lines.append(Line(f"for {targets(['_step', *rows])} in zip(range(_n), *_rows):"))
+    lines.append(Line(f"for {targets(['_step', *rows])} in zip({ROUNDS}(_n), *_rows):"))
     lines += _indented(step)
     lines.append(Line(f"return [{', '.join(carried)}]"))
     return define(name, ("_constants", "_carries", "_rows", "_results", "_n"), lines)
@@ -50,7 +53,7 @@ def while_function(name: str, step: While, inline: Inline) -> Definition:
     body, returned = inline(step.body, [*constants, *more, *carried], fresh)
     body += [*_handing_on(carried, returned), *test]
     lines += [*test, Line(f"if not {going}:"), Line(f"    {ending}"), *before]
-    lines += [Line("while True:"), *_indented(body)]
+    lines += [Line(f"for _ in {ROUNDS}():"), *_indented(body)]
     lines += [Line(f"    if not {going}:"), Line(f"        {ending}")]
     return define(name, ("_tested", "_constants", "_carries"), lines)
 

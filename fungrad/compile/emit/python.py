@@ -53,10 +53,13 @@ class PythonSource(NamedTuple):
         The definition of a function ``program``, and before it of those that it calls.
     bindings
         The constants and primitives that they refer to, by name.
+    loops
+        Whether there are loops in it.
     """
 
     functions: tuple[Definition, ...]
     bindings: dict[str, Any]
+    loops: bool = False
 
     @property
     def text(self) -> str:
@@ -76,17 +79,6 @@ def python_lines(schedule: Schedule) -> Listing:
     return _Printer(schedule, _Module()).listing()
 
 
-def loop_source(body: Schedule, constants: int, carries: int) -> PythonSource:
-    """Return the function that runs a program for each row of arrays, handing on carries.
-
-    The first parameters of the program are `constants`, then come `carries`, then rows; its first results are the
-    carries.
-    """
-    module = _Module()
-    module.define((loop_function("program", body, constants, carries, module.inline),))
-    return module.source()
-
-
 class _Module:
     """The functions printed so far, and what they refer to."""
 
@@ -101,7 +93,8 @@ class _Module:
         self.functions += functions
 
     def source(self) -> PythonSource:
-        return PythonSource(tuple(self.functions), self.bindings)
+        loops = any(kind in ("loop", "while") for kind, *_ in self.named)
+        return PythonSource(tuple(self.functions), self.bindings, loops)
 
     def function(self, schedule: Schedule) -> str:
         """Return the name of the function of a schedule."""

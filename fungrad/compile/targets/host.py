@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
 from fungrad.compile.emit.routine import routine_assembly
@@ -24,7 +25,7 @@ from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.targets import store
-from fungrad.compile.tiers import BACKGROUND, Rerun, importing
+from fungrad.compile.tiers import Rerun
 
 
 class Code:

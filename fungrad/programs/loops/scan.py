@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fungrad.compile.flow import Repeat, hoisted
-from fungrad.compile.loops.body import Loop
 from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
 from fungrad.compile.steps import Rows
@@ -29,6 +28,7 @@ from fungrad.programs.analysis import (
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
+from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.steps import Kinds, Parts, split_step, transposed_step
 from fungrad.programs.pushing import (
     Moved,
@@ -40,6 +40,11 @@ from fungrad.programs.pushing import (
     with_series,
 )
 from fungrad.rewrite.linearize import or_zeros
+
+SHORT = 128
+"""Equations of all steps up to which a loop that may run only once is evaluated, with `PER_STEP` for each step: compiling it
+would take longer."""
+PER_STEP = 4
 
 
 @primitive
@@ -63,8 +68,11 @@ class Scan(Pushing):
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         of_step = [tangent_type(t) for t in self.body.expr.output_types]
         k = self.counts[1]
-        rows = [t.update(shape=(self.length, *t.shape)) for t in of_step[k:]]
-        return (*of_step[:k], *rows)
+        return (*of_step[:k], *map(self._stacked, of_step[k:]))
+
+    def _stacked(self, row: ArrayType) -> ArrayType:
+        """Return the type of an array of rows."""
+        return row.update(shape=(self.length, *row.shape))
 
     def __repr__(self) -> str:
         """Show the number of steps."""
@@ -101,17 +109,22 @@ class Scan(Pushing):
         )
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        consts, carries, xs = self.split(to_device(xp, operands))
-        # The carries are the loop's own: copied once, then each step may write into them.
+        operands = tuple(to_device(xp, operands))
+        expr, (c, k) = self.body.expr, self.counts
+        types = [*expr.input_types[: c + k], *map(self._stacked, expr.input_types[c + k :])]
+        short = self.length * (PER_STEP + len(expr.equations)) <= SHORT
+        run = compiled_loop(self, types, xp, self.axis_names, short)
+        if run is not None:
+            return tuple(run(*operands))
+        consts, carries, xs = self.split(operands)
         carries = [as_result(xp.array(x)) for x in carries]
-        stacked = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[self.counts[1] :]]
-        before, spans = self._plan
-        if before is not None:
-            consts = [*consts, *before(*consts)]
-        for rows, body in spans:
-            taken, filled = [[rows.of(x) for x in arrays] for arrays in (xs, stacked)]
-            loop = shared(Loop, body, len(consts), len(carries))
-            carries = loop.steps(xp, rows.rounds)(consts, carries, taken, filled, rows.rounds)
+        stacked = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
+        step = step_of(self.body)
+        for i in reversed(range(self.length)) if self.reverse else range(self.length):
+            found = step(*consts, *carries, *[x[i] for x in xs])
+            carries = found[:k]
+            for array, y in zip(stacked, found[k:], strict=True):
+                array[i] = y
         return (*carries, *stacked)
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.compile.flow import Until, hoisted
+from fungrad.compile.flow import Until
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -39,6 +39,7 @@ from fungrad.programs.closing import (
     shared,
 )
 from fungrad.programs.effects import quiet
+from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.by_python import check_condition, while_by_python
 from fungrad.programs.loops.carry import (
     NeedsTracing,
@@ -84,18 +85,16 @@ class While(Pushing):
         return Until(self.counts, self.cond.expr, self.body.expr)
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        of_cond, of_body, carries = self.split(to_device(xp, operands))
-        # The carries are the loop's own: copied once, then each step may write into them.
+        operands = tuple(to_device(xp, operands))
+        types = [*self.cond.expr.input_types[: self.counts[0]], *self.body.expr.input_types]
+        run = compiled_loop(self, types, xp, self.axis_names)
+        if run is not None:
+            return tuple(run(*operands))
+        of_cond, of_body, carries = self.split(operands)
         carries = [as_result(xp.array(x)) for x in carries]
-        test = _at_once(self.cond, 0, 0).compiled(xp)
-        before, body = _hoisted(self.body, len(of_body))
-        going = test(*of_cond, *carries)[0]
-        if going:  # else nothing of the body may be computed
-            of_body = [*of_body, *before.compiled(xp)(*of_body)]
-            step = _at_once(body, len(of_body), len(carries)).compiled(xp)
-        while going:
+        test, step = step_of(self.cond), step_of(self.body)
+        while test(*of_cond, *carries)[0]:
             carries = step(*of_body, *carries)
-            going = test(*of_cond, *carries)[0]
         return tuple(carries)
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:
@@ -186,19 +185,6 @@ class While(Pushing):
             return loop(*of_cond, *of_body, running, *start)[1:]  # type: ignore[no-any-return]
         loop = shared(While, cond, body, self.counts)
         return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
-
-
-@memoized
-def _hoisted(body: Program, constants: int) -> tuple[Program, Program]:
-    """Return what the body computes of its constants alone, and the rest, which takes that after the constants."""
-    before, step = hoisted(body.expr, constants)
-    return Program(before), Program(step)
-
-
-@memoized
-def _at_once(program: Program, constants: int, carries: int) -> Program:
-    """Return the program as it is run in a loop: it may overwrite the carries."""
-    return Program(program.expr, range(constants, constants + carries), at_once=True)
 
 
 @memoized

@@ -1,0 +1,130 @@
+"""The thread that makes kernels, and what keeps others out of the compiler's way: forks, the end of the process."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import contextlib
+import os
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Protocol
+
+NICE = 5
+"""How far whoever makes kernels stands back where processors are short."""
+
+
+class Compilable(Protocol):
+    """What has kernels made."""
+
+    def compile(self) -> None:
+        """Make them."""
+
+
+importing = threading.RLock()
+"""Held while what makes kernels is imported. Forks wait for it: in the child, modules would stay half made."""
+
+
+def _lock() -> Any:
+    """Return the lock that llvmlite holds within LLVM; None as long as it has not been imported."""
+    lib = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    return None if lib is None else lib._lock
+
+
+_held: list[Any] = []
+
+
+def _hold() -> None:
+    """Keep all other threads out of LLVM."""
+    if (lock := _lock()) is not None:
+        lock.__enter__()
+        _held.append(lock)
+
+
+def _release() -> None:
+    """Let them in again."""
+    if _held:
+        _held.pop().__exit__(None, None, None)
+
+
+class Background:
+    """A thread that makes kernels, for as long as there are any to make."""
+
+    def __init__(self) -> None:
+        self._waiting: collections.deque[weakref.ref[Compilable]] = collections.deque()
+        self._lock = threading.Lock()
+        self._running = False
+        if hasattr(os, "register_at_fork"):
+            # No thread is within LLVM or here when a process forks: its locks would stay locked in the child.
+            os.register_at_fork(
+                before=self._stop, after_in_parent=self._go_on, after_in_child=self._start_anew
+            )
+
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        """Keep everybody out of LLVM from now on: it would run while what it needs is taken down."""
+        with self._lock:
+            self._waiting.clear()
+        _hold()
+
+    def _stop(self) -> None:
+        importing.acquire()
+        self._lock.acquire()
+        _hold()
+
+    def _go_on(self) -> None:
+        _release()
+        self._lock.release()
+        importing.release()
+
+    def _start_anew(self) -> None:
+        self._waiting.clear()
+        self._running = False
+        self._go_on()
+
+    def add(self, program: Compilable) -> None:
+        """Have the kernels of a program made."""
+        with self._lock:
+            self._waiting.append(weakref.ref(program))
+            if self._running:
+                return
+            self._running = True
+        try:
+            threading.Thread(target=self._work, name="fungrad kernels", daemon=True).start()
+        except RuntimeError:  # there are too many threads, or Python is about to end
+            with self._lock:
+                self._waiting.clear()
+                self._running = False
+
+    def _work(self) -> None:
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running = False
+                    return
+                program = self._waiting.popleft()()
+            if program is not None:
+                try:
+                    program.compile()
+                except Exception:  # the program stays with NumPy's functions
+                    thread = threading.current_thread()
+                    threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
+
+    @property
+    def busy(self) -> bool:
+        """Whether kernels are being made."""
+        return self._running
+
+    def wait(self) -> None:
+        """Return when nothing is left to be made; for tests."""
+        while self._running:
+            time.sleep(0.001)
+
+
+BACKGROUND = Background()
