@@ -19,6 +19,10 @@ from typing import Generic, NamedTuple, TypeVar
 V = TypeVar("V")
 
 
+LARGE = 256
+"""From how many entries on a cache is not looked through whenever one is added. Threads that add at once may then exceed its bounds by what they add."""
+
+
 class CacheInfo(NamedTuple):
     """Counts of a cache, as `functools.lru_cache` reports them."""
 
@@ -102,6 +106,7 @@ class LRUCache(Generic[V]):
         self._building: dict[Hashable, _Build] = {}
         self._clock = itertools.count()
         self._misses = itertools.count()
+        self._room = (-1.0, -1.0)
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of `key`, or None."""
@@ -146,25 +151,29 @@ class LRUCache(Generic[V]):
 
     def _keep(self, key: Hashable, value: V, weigh: Callable[[V], float]) -> V:
         """Add an entry, and forget those used least recently if there are too many."""
-        self._entries[key] = _Entry(value, weigh(value), next(self._clock))
+        self._entries[key] = entry = _Entry(value, weigh(value), next(self._clock))
         next(self._misses)
-        if len(self._entries) > self.maxsize or self.maxweight < float("inf"):
+        places, weight = self._room
+        self._room = (places - 1, weight - entry.weight)
+        if min(self._room) < 0 or self.maxsize < LARGE:
             for oldest in self._superfluous():
                 self._entries.pop(oldest, None)
         return value
 
     def _superfluous(self) -> Iterator[Hashable]:
+        """Yield the keys to forget; then it is known how much may be added until one has to look again."""
         entries = self._entries.copy()
         number, weight = len(entries), sum([entry.weight for entry in entries.values()])
-        if number <= self.maxsize and weight <= self.maxweight:
-            return
-        # A large cache drops several at once, since finding them takes a look at all.
-        target = self.maxsize - self.maxsize // 16 if number > self.maxsize else self.maxsize
-        for key, entry in sorted(entries.items(), key=lambda item: item[1].used):
-            if number == 1 or (number <= target and weight <= self.maxweight):
-                return
-            number, weight = number - 1, weight - entry.weight
-            yield key
+        if number > self.maxsize or weight > self.maxweight:
+            # A large cache drops several at once, since finding them takes a look at all.
+            spare = 1 / 16 if self.maxsize >= LARGE else 0
+            target, lightest = self.maxsize * (1 - spare), self.maxweight * (1 - spare)
+            for key, entry in sorted(entries.items(), key=lambda item: item[1].used):
+                if number == 1 or (number <= target and weight <= lightest):
+                    break
+                number, weight = number - 1, weight - entry.weight
+                yield key
+        self._room = (self.maxsize - number, self.maxweight - weight)
 
     def values(self) -> list[V]:
         """Return the entries, without counting this as a use of them."""

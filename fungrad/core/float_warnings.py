@@ -166,6 +166,9 @@ def modes_with_calls() -> Any:
     return calling_modes if now is usual_modes or now is calling_modes else _changed(now)
 
 
+@functools.lru_cache(
+    maxsize=1 << 6
+)  # modes do not change: who changes them puts others in their place
 def _changed(now: Any) -> Any:
     """Return other modes than the usual with calls in place of warnings; as they are if there are calls in them."""
     modes = np.geterr()

@@ -14,12 +14,12 @@ import numpy as np
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Calling, Cut, Equation, Expr
 from fungrad.core.primitive import note_place
-from fungrad.core.types import tangent_type
+from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.rewrite.reverse import pull_linearized, reached
+from fungrad.rewrite.reverse import reached
 
-Step = tuple[Equation, Source | None, list[bool], "Whole | None"]
+Step = tuple[Equation, Source | None, tuple[bool, ...], "Whole | None"]
 """An equation that cotangents are pulled back through, where it was recorded, and to which of its operands.
 
 Of a call that is differentiated as a whole, what that takes.
@@ -40,21 +40,21 @@ class Whole(NamedTuple):
 
 
 Pull = Callable[..., Sequence[Any]]
-"""What is called as `pull_linearized` is."""
+"""What is called as `reverse.pulled` is, but for the types of the operands and results in place of a derivative."""
 
 
 def gradient_at_once(
     expr: Expr,
     wrt: Sequence[int],
     arguments: Sequence[Any],
-    done: int = 0,
-    skip: int = 0,
-    linearized: Pull = pull_linearized,
+    done: int,
+    skip: int,
+    pull: Pull,
 ) -> list[Any]:
     """Return the outputs of `expr` for NumPy arrays, but the first `skip`, and then the gradient of the first output.
 
     The arguments are the inputs and the results of the first `done` equations. No equation may have a derivative that is
-    made together with its results (`Primitive.pushes`). What has no rule that pulls is left to `linearized`.
+    made together with its results (`Primitive.pushes`). How cotangents are pulled back is left to `pull`.
     """
     types, first = expr.types, expr.outputs[0]
     by = [expr.inputs[i] for i in wrt]
@@ -69,7 +69,7 @@ def gradient_at_once(
     cts: list[Any] = [None] * len(types)
     if moving[first]:
         cts[first] = full(tangent_type(types[first]), 1)
-    _backward(values, steps, cts, linearized)
+    _backward(values, types, steps, cts, pull)
     gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
     return [values[v] for v in expr.outputs[skip:]] + gradient
 
@@ -80,7 +80,7 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
     types = expr.types
     for number, (equation, source) in enumerate(expr.located()):
         primitive, inputs, outputs = equation
-        flags = [moving[v] for v in inputs]
+        flags = tuple([moving[v] for v in inputs])
         whole = None
         if number >= done:
             operands = [values[v] for v in inputs]
@@ -107,38 +107,33 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
 
 
 def _backward(
-    values: Sequence[Any], steps: Sequence[Step], cts: list[Any], linearized: Pull
+    values: Sequence[Any],
+    types: Sequence[ArrayType],
+    steps: Sequence[Step],
+    cts: list[Any],
+    pull: Pull,
 ) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     own: set[int] = set()  # the variables of which the cotangent is an array made here
     for (primitive, inputs, outputs), recorded, flags, whole in reversed(steps):
-        v = outputs[0]
-        ct: Any = cts[v]
-        if primitive.multiple_results:
-            ct = [cts[v] for v in outputs]
-            if all(x is None for x in ct):
-                continue
-        elif ct is None:
+        given = [cts[v] for v in outputs]
+        if all(ct is None for ct in given):
             continue
         for v in outputs:
             cts[v] = None
         operands = [values[v] for v in inputs]
         if primitive.picks and flags[0]:
-            primitive.add_picked(_own(cts, inputs[0], operands[0], own), ct, *operands[1:])
+            primitive.add_picked(_own(cts, inputs[0], operands[0], own), given[0], *operands[1:])
             continue
-        source = in_derivative(recorded, backward=True)
         try:
-            in_cts: Any = None
             if whole is not None:
-                in_cts = whole.pull(ct)
-            elif not primitive.multiple_results:
-                in_cts = primitive.pull(ct, flags, values[v], operands)
-                ct = [ct]
-            if in_cts is None:
+                in_cts: Sequence[Any] = whole.pull(given[0])
+            else:
                 results = [values[v] for v in outputs]
-                in_cts = linearized(primitive, source, ct, flags, results, operands)
+                of = tuple([types[v] for v in (*inputs, *outputs)])
+                in_cts = pull(primitive, recorded, given, flags, results, operands, of)
         except Exception as error:
-            note_place(error, primitive, source)
+            note_place(error, primitive, in_derivative(recorded, backward=True))
             raise
         # From the last operand to the first, as a sum of tangents is transposed.
         for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):

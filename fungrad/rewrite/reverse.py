@@ -139,11 +139,7 @@ def _backward(
         trace.source = place
         flags = [v in moving for v in inputs]
         operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
-        in_cts = None
-        if derivative is None and not primitive.multiple_results:
-            in_cts = primitive.pull(given[0], flags, results[0], operands)
-        if in_cts is None:
-            in_cts = pull_linearized(primitive, source, given, flags, results, operands, derivative)
+        in_cts = pulled(primitive, source, given, flags, results, operands, derivative)
         # From the last operand to the first, as a sum of tangents is transposed.
         for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
             if ct is not None and moves:
@@ -151,7 +147,7 @@ def _backward(
                 cts[v] = ct if known is None else bind(add, (known, ct))
 
 
-def pull_linearized(
+def pulled(
     primitive: Primitive,
     source: Source | None,
     given: Sequence[Any],
@@ -160,13 +156,20 @@ def pull_linearized(
     operands: Sequence[Any],
     derivative: Derivative | None = None,
 ) -> Sequence[Any]:
-    """Return the cotangents of the operands in `flags` by the transpose of a derivative; that of an equation by itself."""
+    """Return the cotangents of the operands in `flags`: by the rule of the primitive, or else by the transpose of a derivative.
+
+    That is the one that has been made with the results, or that of the equation by itself.
+    """
     if derivative is None:
+        if not primitive.multiple_results:
+            found = primitive.pull(given[0], flags, results[0], operands)
+            if found is not None:
+                return found
         _, derivative = _linearized(primitive, source, flags, operands, results)
     linear, residuals, moving = derivative
     arguments = [*residuals, *[None] * sum(flags)]
-    found = iter(pull_back(linear, arguments, [given[i] for i in moving]))
-    return [next(found) if moves else None for moves in flags]
+    linears = iter(pull_back(linear, arguments, [given[i] for i in moving]))
+    return [next(linears) if moves else None for moves in flags]
 
 
 class CutExpr(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.compile.cache import LRUCache
-from fungrad.compile.lower import Program, unshared
+from fungrad.compile.lower import Program, run_source, unshared
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import target_of
 from fungrad.core.collection import no_collection
@@ -21,9 +21,9 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import is_added, tangent_type, type_of
+from fungrad.core.types import ArrayType, is_added, tangent_type
 from fungrad.rewrite.at_once import gradient_at_once
-from fungrad.rewrite.reverse import grad_expr, pull_linearized
+from fungrad.rewrite.reverse import grad_expr, pulled
 from fungrad.transforms.call import at_places, recorded, rewritten, run_on_values, values_of
 
 MEMORY = 1 << 25
@@ -87,9 +87,7 @@ class Gradient:
             wrt = range(expr.captured, len(expr.inputs))
             try:
                 with np.errstate(**_raising()):
-                    results = gradient_at_once(
-                        expr, wrt, arguments, done, self.skip, _pulled_by_program
-                    )
+                    results = gradient_at_once(expr, wrt, arguments, done, self.skip, _pulled)
             except MissingRuleError:  # which names a line where there is a trace
                 return None
             except FloatingPointError:  # maybe of a value that a program does not compute
@@ -125,43 +123,73 @@ def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
     return sum([t.nbytes * n for t, n in types.items()]) <= MEMORY
 
 
-_pulls: LRUCache[tuple[Program, list[bool]]] = LRUCache(maxsize=512, maxweight=1 << 14)
-"""How cotangents are pulled back through one equation that has no rule for it, such as a factorization."""
+OFTEN = 32
+"""How often cotangents are pulled back by rules before a program is made of that, which takes as much time."""
 
 
-def _pulled_by_program(
-    primitive: Primitive,
-    source: Source | None,
-    given: Sequence[Any],
-    flags: Sequence[bool],
-    results: Sequence[Any],
-    operands: Sequence[Any],
-) -> Sequence[Any]:
-    """Return what `pull_linearized` does, by a program that is made once for such an equation."""
-    if not (type(primitive).remembered and type(primitive).interned):
-        return pull_linearized(primitive, source, given, flags, results, operands)
-    types = tuple(map(type_of, (*operands, *results)))
-    present = tuple([ct is not None for ct in given])
+class Pull:
+    """How cotangents are pulled back through the equations of one primitive that are alike in all types."""
 
-    def make() -> tuple[Program, list[bool]]:
-        reached: list[bool] = []
+    __slots__ = ("function", "met", "reached")
+
+    function: Callable[..., list[Any]]
+
+    def __init__(self) -> None:
+        self.met = 0
+        self.reached: list[bool] = []  # once there is the function, which is made when it is
+
+    def make(
+        self,
+        primitive: Primitive,
+        types: Sequence[ArrayType],
+        flags: Sequence[bool],
+        absent: Sequence[bool],
+    ) -> None:
+        """Compile the rules: for operands, results and the cotangents of those that have one."""
+        count, reached = len(flags), list[bool]()
 
         def pull(*values: Any) -> list[Any]:
             rest = iter(values)
-            xs = list(itertools.islice(rest, len(operands)))
-            ys = list(itertools.islice(rest, len(results)))
-            cts = [next(rest) if there else None for there in present]
-            found = pull_linearized(primitive, None, cts, flags, ys, xs)
+            operands = list(itertools.islice(rest, count))
+            results = list(itertools.islice(rest, len(absent)))
+            cts = [None if zero else next(rest) for zero in absent]
+            found = pulled(primitive, None, cts, flags, results, operands)
             reached.extend([ct is not None for ct in found])
             return [ct for ct in found if ct is not None]
 
-        of_cts = [tangent_type(t) for t in itertools.compress(types[len(operands) :], present)]
-        return Program(record_expr("grad", pull, [*types, *of_cts])), reached
+        of_cts = [
+            tangent_type(t) for t, zero in zip(types[count:], absent, strict=True) if not zero
+        ]
+        expr = record_expr("grad", pull, [*types, *of_cts])
+        program = Program(expr, borrowed=range(len(expr.outputs)))
+        self.function = run_source(program.source, np, calls=False)
+        self.reached = reached
 
-    key = (primitive, types, tuple(flags), present)
-    program, reached = _pulls.get_or_build(
-        key, make, lambda made: float(len(made[0].expr.equations))
-    )
+
+_pulls: LRUCache[Pull] = LRUCache(maxsize=4096)
+
+
+def _pulled(
+    primitive: Primitive,
+    source: Source | None,
+    given: Sequence[Any],
+    flags: tuple[bool, ...],
+    results: Sequence[Any],
+    operands: Sequence[Any],
+    types: tuple[ArrayType, ...],
+) -> Sequence[Any]:
+    """Return what `pulled` does, by a program if such equations have been met often."""
+    absent = tuple([ct is None for ct in given])
+    key = (primitive, types, flags, absent)
+    pull = _pulls.get(key)
+    if pull is None and type(primitive).remembered and type(primitive).interned:
+        _pulls.put(key, pull := Pull())
+    if pull is None or pull.met < OFTEN:
+        if pull is not None:
+            pull.met += 1
+        return pulled(primitive, source, given, flags, results, operands)
+    if not pull.reached:
+        pull.make(primitive, types, flags, absent)
     cts = [ct for ct in given if ct is not None]
-    found = iter(program(*operands, *results, *cts))
-    return [next(found) if there else None for there in reached]
+    found = iter(pull.function(*operands, *results, *cts))
+    return [next(found) if there else None for there in pull.reached]
