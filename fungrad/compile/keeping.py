@@ -101,7 +101,10 @@ def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
     pending = [*parts]
     while pending:
         part = pending.pop()
-        if type(part) in _COMMON or isinstance(part, _PLAIN):
+        cls = type(part)
+        if cls in _COMMON or (issubclass(cls, Primitive) and cls.remembered and cls.interned):
+            continue
+        if isinstance(part, _PLAIN):
             continue
         if isinstance(part, (tuple, list, frozenset)):
             pending += [x for x in part if type(x) not in _COMMON]
@@ -111,11 +114,10 @@ def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
         elif isinstance(part, optree.PyTreeSpec):
             pending += _static_data(part)
         elif isinstance(part, Primitive):
-            if not (type(part).remembered and type(part).interned):
-                found, keepable = _users_of(part)
-                keepers += found
-                if not keepable:
-                    return [], False
+            found, keepable = _users_of(part)
+            keepers += found
+            if not keepable:
+                return [], False
         elif _is_of_parts(part):
             pending += _fields(part)
         elif not _has_a_name(part):

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.layout import Layout, dense, fake, layout_of
-from fungrad.core.primitive import Primitive, bind
+from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, lies_in_order
+from fungrad.numpy.promotion import through
 from fungrad.numpy.steps import at_index
 from fungrad.numpy.views import (
     array_of,
@@ -28,13 +29,11 @@ from fungrad.numpy.views import (
 def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
     """Return the elements ``x[key]``, to which `steps` lead; None if it takes a look at what `x` is."""
     if type(key) is int and len(x.type.shape) == 1:  # a scalar, in any case
-        return bind(steps[0], (x,))  # type: ignore[no-any-return]
+        return through(steps, x)
     trace, memory = x.owner, x.memory
     if trace.rewriting or not x.type.shape or (type(memory) is View and memory.flat):
         return None
-    result = x
-    for step in steps:
-        result = bind(step, (result,))
+    result = through(steps, x)
     is_array = result.type.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)
     if result.owner is trace and is_array:
         shown = shown_by(x.type.shape, layout_of(x), steps)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import (
     as_tracer,
@@ -75,18 +77,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
         return reshaped(shifted, x.shape)
-    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    both = np.broadcast(as_shape(shift), axes)
-    if both.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    steps = dict.fromkeys(axes, 0)
-    for step, i in both:
-        steps[i] += int(step)
     near: dict[int, int] = {}
     result = x
-    for i, step in steps.items():
-        n = x.shape[i]
-        step = step % n if n else 0
+    for i, step in _shifts(x.type.shape, as_shape(shift), as_shape(axis)):
+        n = x.type.shape[i]
         if NEAR < step < n - NEAR:
             parts = (slice_axis(result, i, n - step, n), slice_axis(result, i, 0, n - step))
             result = Concatenate(i)(*parts)
@@ -95,6 +89,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if near:
         result = Roll(tuple(near.values()), tuple(near))(result)
     return same_array(x) if result is x else result
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _shifts(shape: Shape, shift: Shape, axis: Shape) -> tuple[tuple[int, int], ...]:
+    """Return the axes along which elements are shifted, and how far: less than their length."""
+    axes = normalize_axis_tuple(axis, len(shape), allow_duplicate=True)
+    both = np.broadcast(shift, axes)
+    if both.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    steps = dict.fromkeys(axes, 0)
+    for step, i in both:
+        steps[i] += int(step)
+    return tuple([(i, step % shape[i] if shape[i] else 0) for i, step in steps.items()])
 
 
 NEAR = 8

@@ -231,20 +231,26 @@ def _broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
     return tuple(steps)
 
 
+def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
+    """Apply primitives of one operand to a tracer, one after the other: such as cannot fail and have no effect."""
+    for step in steps:
+        if (trace := x.owner).into is None:
+            x = trace.extend(step, (x.variable,), step.infer((x.type,)))
+        else:
+            x = bind(step, (x,))
+    return x
+
+
 def broadcast_to(x: Any, shape: Shape) -> Any:
     """Return a tracer broadcast to `shape` by NumPy's rules."""
-    if x.type.shape == shape:
-        return x
-    for step in _broadcast_steps(x.type.shape, shape):
-        x = bind(step, (x,))
-    return x
+    return x if x.type.shape == shape else through(_broadcast_steps(x.type.shape, shape), x)
 
 
 def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     """Return a tracer with `dtype`."""
     if x.type.dtype == dtype and x.type.weak == weak:
         return x
-    return like(Cast(dtype, weak)(x), (x,))
+    return like(through((Cast(dtype, weak),), x), (x,))
 
 
 def check_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: Any) -> None:
@@ -274,7 +280,7 @@ def brought_to(
     """Return any operand as a tracer of `trace` with `dtype`, broadcast to `shape`."""
     if type(x) is not Tracer or x.type.dtype != dtype or x.type.weak != weak:
         x = convert(trace, x, dtype, weak)
-    return x if x.type.shape == shape else broadcast_to(x, shape)  # type: ignore[no-any-return]
+    return broadcast_to(x, shape)  # type: ignore[no-any-return]
 
 
 def _comparable(x: Any, y: Any) -> list[Any]:
@@ -311,14 +317,13 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     if trace.rewriting:
         operands = _of_rule(operands)
     plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
-    if plan is None:
-        return like(bind(primitive, operands), operands)
-    dtypes, shape, weak = plan
-    result = bind(
-        primitive,
-        [brought_to(trace, x, d, shape, weak) for x, d in zip(operands, dtypes, strict=True)],
-    )
-    return like(result, operands)
+    aligned = operands
+    if plan is not None:
+        dtypes, shape, weak = plan
+        aligned = [
+            brought_to(trace, x, d, shape, weak) for x, d in zip(operands, dtypes, strict=True)
+        ]
+    return like(trace.record(primitive, aligned), operands)
 
 
 def ufunc_operands(

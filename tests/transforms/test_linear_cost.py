@@ -87,7 +87,7 @@ def instructions(function):
 def check_linear(transform):
     """Check that the second doubling of a size adds twice the work that the first one adds."""
     counts = []
-    for call in [transform(5)] * 3:  # imports, and remembers, what is so once
+    for call in [transform(50)] * 3:  # imports, and remembers, what is so once
         call()
     for n in (20, 40, 80):
         programs.clear()
