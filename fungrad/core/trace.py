@@ -322,12 +322,7 @@ class Trace(Capturing):
         The array takes no memory: its strides are zero.
         """
         array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
-        with self.turn:
-            v = len(self.types)
-            self.types.append(type_)
-            self.captures[v] = array
-            self.values[v] = array  # type: ignore[index]
-        return new_tracer(self, v, type_)
+        return new_tracer(self, self.add_input(type_, array), type_)
 
     def constant(self, variable: int) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.core.backend import as_result
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Calling, Cut, Equation, Expr
 from fungrad.core.primitive import note_place
@@ -96,9 +97,10 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
                     note_place(error, primitive, source)
                 raise
             if not primitive.multiple_results:
-                results = (results,)
-            for v, x in zip(outputs, results, strict=True):
-                values[v] = x[()] if type(x) is np.ndarray and not x.ndim else x
+                values[outputs[0]] = as_result(results)
+            else:
+                for v, x in zip(outputs, results, strict=True):
+                    values[v] = as_result(x)
         if True in flags and primitive.differentiable:
             for v in reached(equation, flags, types):
                 moving[v] = True

@@ -167,6 +167,8 @@ class Pull:
 
 
 _pulls: LRUCache[Pull] = LRUCache(maxsize=4096)
+_ONE = (False,)
+"""Which cotangents are absent where there is one result."""
 
 
 def _pulled(
@@ -179,7 +181,7 @@ def _pulled(
     types: tuple[ArrayType, ...],
 ) -> Sequence[Any]:
     """Return what `pulled` does, by a program if such equations have been met often."""
-    absent = tuple([ct is None for ct in given])
+    absent = tuple([ct is None for ct in given]) if len(given) > 1 else _ONE
     key = (primitive, types, flags, absent)
     pull = _pulls.get(key)
     if pull is None and type(primitive).remembered and type(primitive).interned:
@@ -190,6 +192,10 @@ def _pulled(
         return pulled(primitive, source, given, flags, results, operands)
     if not pull.reached:
         pull.make(primitive, types, flags, absent)
-    cts = [ct for ct in given if ct is not None]
-    found = iter(pull.function(*operands, *results, *cts))
-    return [next(found) if there else None for there in pull.reached]
+    if absent is not _ONE:
+        given = [ct for ct in given if ct is not None]
+    found = pull.function(*operands, *results, *given)
+    if len(found) == len(flags):
+        return found
+    each = iter(found)
+    return [next(each) if there else None for there in pull.reached]

@@ -70,20 +70,12 @@ def make_operands(trace: Trace, outputs: Sequence[int], kind: Hashable) -> bool:
     for i in sorted(met.moving):
         number, primitive, _, operands = slices[i]
         _, inputs, results = equations[number]
-        trace.equations[number] = primitive, (*inputs, *_captured(trace, operands)), results
+        trace.equations[number] = (
+            primitive,
+            (*inputs, *[trace.add_input(type_of(x), x) for x in operands]),
+            results,
+        )
     return bool(met.moving)
-
-
-def _captured(trace: Trace, operands: Sequence[Any]) -> list[int]:
-    """Capture integers of NumPy, and return their variables."""
-    first = len(trace.types)
-    variables = list(range(first, first + len(operands)))
-    trace.types.extend(map(type_of, operands))
-    captured = dict(zip(variables, operands, strict=True))
-    trace.captures.update(captured)
-    if trace.values is not None:
-        trace.values.update(captured)
-    return variables
 
 
 def _is_baked(trace: Recorder | None) -> bool:

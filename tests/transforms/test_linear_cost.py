@@ -14,6 +14,7 @@ import fungrad.numpy as fnp
 from fungrad.compile.emit import pieces
 from fungrad.core import pending
 from fungrad.core.backend import on_host
+from fungrad.transforms import gradient, starts
 from fungrad.transforms.call import programs
 from tests.stepping import step_through, traced
 
@@ -90,7 +91,8 @@ def check_linear(transform):
     for call in [transform(50)] * 3:  # imports, and remembers, what is so once
         call()
     for n in (20, 40, 80):
-        programs.clear()
+        for cache in (programs, starts._met, gradient._pulls):  # looked through when they are full
+            cache.clear()
         call = transform(n)
         counts.append([instructions(call) for _ in range(3)])  # evaluated, compiled, run again
     for a, b, c in zip(*counts, strict=True):
