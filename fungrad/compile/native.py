@@ -11,6 +11,7 @@ from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined
+from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.peak import peak
 from fungrad.compile.schedule import schedule
@@ -26,7 +27,7 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
 
     def with_kernels(expr: Expr) -> Expr:
-        found = taken_apart(without_units(expr))
+        found = taken_apart(without_units(spelled_out(expr)))
         found, _ = outlined(found, can_be_written, has_form)
         return fuse(found)[0]
 

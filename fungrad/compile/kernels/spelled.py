@@ -1,0 +1,146 @@
+"""Primitives as programs of others, before kernels are looked for: triangles choose among elements, and systems of one matrix share its factors."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.tiers import Rerun
+from fungrad.core.evaluate import inline
+from fungrad.core.expr import Calling, Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.primitive import primitive as declared
+from fungrad.core.trace import record_expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import greater_equal, less_equal, select
+from fungrad.primitives.linalg import Solve
+from fungrad.primitives.shaping import Permute, iota, zeros_like
+from fungrad.primitives.stacks import Triangle
+
+LEAST = 16
+"""Of how many equations systems share the factors of their matrix: smaller ones are solved faster than the factors are handed on."""
+
+
+def spelled_out(expr: Expr) -> Expr:
+    """Return `expr` with programs in place of the primitives that are better spelled out."""
+    return _with_triangles_chosen(_with_shared_factors(expr))
+
+
+def _with_triangles_chosen(expr: Expr) -> Expr:
+    equations = []
+    for equation in expr.equations:
+        primitive, inputs, outputs = equation
+        if isinstance(primitive, Triangle) and (type_ := expr.types[inputs[0]]).dtype in DTYPES:
+            body = record_expr("triangle", _triangle(primitive), [type_])
+            equation = Equation(Spelled(body), inputs, outputs)
+        equations.append(equation)
+    if not any(isinstance(e.primitive, Spelled) for e in equations):
+        return expr
+    return inline(dataclasses.replace(expr, equations=tuple(equations)))
+
+
+@declared
+class Spelled(Calling):
+    """What the program `body` computes."""
+
+    body: Expr
+
+    @property
+    def callee(self) -> Expr:
+        return self.body
+
+
+def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:
+    keeps = less_equal if triangle.lower else greater_equal
+
+    def program(x: Any) -> list[Any]:
+        n = len(x.shape)
+        row, column = [iota(x.shape, np.int64, axis) for axis in (n - 2, n - 1)]
+        return [select(keeps(column, row + triangle.k), x, zeros_like(x))]
+
+    return program
+
+
+def _with_shared_factors(expr: Expr) -> Expr:
+    bases: dict[
+        int, tuple[int, bool]
+    ] = {}  # by variable: the matrix, and whether it is the transpose
+    systems: collections.Counter[int] = collections.Counter()
+    for primitive, inputs, outputs in expr.equations:
+        if isinstance(primitive, Permute) and primitive.axes == (1, 0):
+            base, turned = bases.get(inputs[0], (inputs[0], False))
+            bases[outputs[0]] = base, not turned
+        elif _is_large_system(primitive, expr.types[inputs[0]] if inputs else None):
+            base, _ = bases.setdefault(inputs[0], (inputs[0], False))
+            systems[base] += 1
+    if not any(n > 1 for n in systems.values()):
+        return expr
+    types, factors = list(expr.types), dict[int, tuple[int, int]]()
+    equations, sources = [], []
+    for equation, source in expr.located():
+        primitive, inputs, outputs = equation
+        if _is_large_system(primitive, types[inputs[0]] if inputs else None):
+            base, turned = bases[inputs[0]]
+            if systems[base] > 1:
+                if base not in factors:
+                    factors[base] = len(types), len(types) + 1
+                    types += Factorize().abstract_eval(types[base])
+                    equations.append(Equation(Factorize(), (base,), factors[base]))
+                    sources.append(source)
+                solve = SolveFactored(turned, types[outputs[0]].dtype)
+                equation = Equation(solve, (*factors[base], inputs[1]), outputs)
+        equations.append(equation)
+        sources.append(source)
+    return dataclasses.replace(
+        expr, equations=tuple(equations), sources=tuple(sources), types=types
+    )
+
+
+def _is_large_system(primitive: Primitive, matrix: ArrayType | None) -> bool:
+    if not isinstance(primitive, Solve) or matrix is None:
+        return False
+    return matrix.ndim == 2 and matrix.shape[0] >= LEAST and matrix.dtype.char in "fd"
+
+
+@declared
+class Factorize(Primitive):
+    """Factor a real matrix as L U with partial pivoting, as LAPACK's dgetrf leaves it, of the transpose; in double precision, as NumPy solves systems."""
+
+    multiple_results = True
+    can_fail = True
+    differentiable = False
+
+    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
+        return ArrayType(a.shape, np.dtype(float)), ArrayType(a.shape[:1], np.dtype(np.int32))
+
+    def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        columns = np.array(a, float, order="C").T
+        factors, pivots, failed = scipy.linalg.lapack.dgetrf(columns, overwrite_a=True)
+        if failed:
+            raise Rerun  # NumPy's error
+        return factors.T, pivots
+
+
+@declared
+class SolveFactored(Primitive):
+    """Solve a system, or that of the transpose, of the factors of its matrix."""
+
+    turned: bool
+    dtype: np.dtype[Any]
+
+    differentiable = False
+
+    def abstract_eval(self, factors: ArrayType, pivots: ArrayType, b: ArrayType) -> ArrayType:
+        return ArrayType(b.shape, self.dtype)
+
+    def impl(self, xp: Any, factors: Any, pivots: Any, b: Any) -> Any:
+        right = np.array(b, float, order="F")
+        trans = not self.turned  # the factors are those of the transpose
+        x, _ = scipy.linalg.lapack.dgetrs(factors.T, pivots, right, trans=trans, overwrite_b=True)
+        return np.asarray(x, self.dtype, order="C")
