@@ -147,11 +147,11 @@ for n in range(first, first + 400):
 
 def test_many_that_keep_little(place):
     """The first file that a process writes makes it look for what is too much."""
-    for n in range(20):
+    for n in range(100):
         kept(place, key(n))
-    program = "store.FILES = 16\nstore.put(key(20), code(20, 100))"
+    program = "store.FILES = 64\nstore.put(key(100), code(100, 100))"
     ended(started(STORE + program, FUNGRAD_CACHE_DIR=str(place)))
-    assert len(files(place)) == 12
+    assert len(files(place)) == 48
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -69,10 +69,10 @@ def test_what_is_no_folder_is_an_error(monkeypatch):
 @needs_compiler
 @in_mode("eager")
 def test_what_show_config_says(mode, place, monkeypatch, capsys):
-    assert config(capsys) == f"cache: {place}, 0 files, 0.0 MB"
+    assert config(capsys) == f"cache: {place}, 0 files, 0 kB"
     assert not place.exists()
     kept(place), kept(place, OTHER)
-    assert config(capsys) == f"cache: {place}, 2 files, 0.0 MB"
+    assert config(capsys) == f"cache: {place}, 2 files, 2 kB"
     monkeypatch.setenv("FUNGRAD_CACHE_DIR", "off")
     assert config(capsys) == "cache: none, as FUNGRAD_CACHE_DIR is off"
 
@@ -88,7 +88,7 @@ def test_what_show_config_says_of_a_folder_that_cannot_be_written(place, monkeyp
         assert store.describe() == f"none, as {place} cannot be made"
     kept(place)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert store.describe() == f"{place}, which cannot be written, 1 files, 0.0 MB"
+    assert store.describe() == f"{place}, which cannot be written, 1 files, 1 kB"
 
 
 # How much is kept

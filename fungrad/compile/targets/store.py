@@ -159,7 +159,7 @@ def describe() -> str:
         pass  # nothing has been kept yet
     except OSError as error:
         return f"none, as {place}: {error.strerror}"
-    return f"{place}{but}, {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB"
+    return f"{place}{but}, {len(sizes)} files, {sum(sizes) / 1e3:,.0f} kB"
 
 
 def _path(place: str, key: bytes) -> str:
