@@ -30,7 +30,16 @@ from typing import Any, NamedTuple
 from fungrad.compile import tiers
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 
-CAMPAIGNS = ["programs", "in_place", "transforms", "native", "special", "interrupts", "with_jax"]
+CAMPAIGNS = [
+    "programs",
+    "in_place",
+    "transforms",
+    "native",
+    "stress",
+    "special",
+    "interrupts",
+    "with_jax",
+]
 PEERS = Path(os.environ.get("PEERS_VENV") or ".venv-peers") / "bin" / "python"
 """The Python of a campaign that needs what this one lacks."""
 FOUND = Path(__file__).parent / "found"
@@ -67,7 +76,7 @@ def _too_slow(*_: Any) -> None:
 def attempt(campaign: Any, seed: int, known: Mapping[str, int] = {}) -> Failure | None:
     """Run the program of a seed; shrink it if its kind of mismatch is not known well."""
     signal.signal(signal.SIGPROF, _too_slow)
-    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, getattr(campaign, "CPU_SECONDS", CPU_SECONDS))
     program = None
     try:
         program = campaign.generate(seed)

@@ -227,7 +227,7 @@ def generate(seed: int) -> Native:
     tables = [ONES] * 3 + [TWOS] * 5 + [REDUCED] * 3 + [MOVED] + OTHERS
     if size in ("tiny", "small"):
         tables += SMALL * rng.choice([0, 1, 3]) + [MOVED] * rng.randrange(3)
-    for _ in range(rng.randrange(2, 8 if size == "large" else 14)):
+    for _ in range(rng.randrange(2, 6 if size == "large" else 9)):
         w.try_(rng.choice(tables))
     made = [name for name in w.arrays if name[0] == "v" and is_data(w.arrays[name])]
     results = made[-1:] + [name for name in made[:-1] if rng.random() < 0.35]
