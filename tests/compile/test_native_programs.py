@@ -299,6 +299,9 @@ FOLLOWING = {
     ),
     "an element that is set": lambda x: (fnp.swapaxes(x, 0, 1) * 2 * 1.5).at[2].set(0.75),
     "a conversion": lambda x: x.astype("f4") * 2 + 1,
+    "a conversion of what is repeated": lambda x: (
+        fnp.broadcast_to(x[:, :1], (2, len(x), 1)).astype("f4") + x * 0.5
+    ),
     "a loop": lambda x: fg.lax.fori_loop(0, 3, lambda i, c: fnp.sort(c * 2 + 1, axis=0), x * 2 + 1),
 }
 HOW = {

@@ -306,7 +306,7 @@ class _Fuser:
         kernel = builder.kernel(writes)
         if self.every:
             return kernel, builder.reads, writes
-        if not self.shown.isdisjoint(writes) and not self.turned.isdisjoint(builder.reads):
+        if not self.shown.intersection(writes).isdisjoint(self.turned):
             return None  # what is returned is to lie as it would without kernels
         along = merged(kernel, range(kernel.rows, len(kernel.space)))
         if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from fungrad.compile.flow import Choice, ControlFlow, Until
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.dynamic import DynamicUpdateSlice
+from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
-from fungrad.primitives.shaping import Permute
+from fungrad.primitives.shaping import Broadcast, Permute
 from fungrad.primitives.stacks import OfMatrices
 
 
@@ -19,7 +21,14 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
     types, copies = expr.types, _copies(expr)
     found = {v for v in given if types[v].ndim > 1}
+    spread: set[int] = (
+        set()
+    )  # along an axis before others: what is converted of that lies in another order
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
+        if primitive.rearranges and (_spreads(primitive) or not spread.isdisjoint(inputs)):
+            spread.update(outputs)
+        elif isinstance(primitive, Cast) and not spread.isdisjoint(inputs):
+            found.update(outputs)
         if isinstance(primitive, Permute):
             shape = types[inputs[0]].shape
             turns = [a for a in primitive.axes if shape[a] != 1]
@@ -32,6 +41,14 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             found.update(outputs)
         found.difference_update([v for v in outputs if types[v].ndim < 2])
     return found
+
+
+def _spreads(primitive: Primitive) -> bool:
+    """Whether elements are repeated along an axis before one where they are not."""
+    if not isinstance(primitive, Broadcast):
+        return False
+    axes = [a for a, n in enumerate(primitive.shape) if n > 1]
+    return any(a in primitive.axes and b not in primitive.axes for a, b in itertools.pairwise(axes))
 
 
 def shown(expr: Expr) -> set[int]:
