@@ -144,6 +144,10 @@ class Rounded:
         if name in EXACT or not isinstance(function, np.ufunc):
             return function
         ulps = OPERATION if name in CORRECT else FUNCTION
+        if name in ("logaddexp", "logaddexp2"):  # a sum, of which an operand is a summand
+            return lambda x, y: self.moved(
+                function(x, y), ulps, np.maximum(np.abs(x), np.abs(y)) + np.abs(function(x, y))
+            )
         return lambda *operands, **more: self.moved(function(*operands, **more), ulps)
 
     def moved(self, x: Any, ulps: float, size: Any = None) -> Any:
