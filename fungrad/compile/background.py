@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import collections
 import contextlib
@@ -50,14 +51,17 @@ def _release() -> None:
 
 
 class Background:
-    """A thread that makes kernels, for as long as there are any to make."""
+    """A thread that makes kernels, for as long as there are any to make.
+
+    Nobody takes a lock to ask for kernels: an exception at the wrong instruction, as of Ctrl-C, would leave it locked. Each step here is
+    one operation on a deque.
+    """
 
     def __init__(self) -> None:
         self._waiting: collections.deque[weakref.ref[Compilable]] = collections.deque()
-        self._lock = threading.Lock()
-        self._running = False
+        self._workers: collections.deque[object] = collections.deque()
         if hasattr(os, "register_at_fork"):
-            # No thread is within LLVM or here when a process forks: its locks would stay locked in the child.
+            # No thread is within LLVM when a process forks: its locks would stay locked in the child.
             os.register_at_fork(
                 before=self._stop, after_in_parent=self._go_on, after_in_child=self._start_anew
             )
@@ -66,49 +70,49 @@ class Background:
 
     def _end(self) -> None:
         """Keep everybody out of LLVM from now on: it would run while what it needs is taken down."""
-        with self._lock:
-            self._waiting.clear()
+        self._waiting.clear()
         _hold()
 
     def _stop(self) -> None:
         importing.acquire()
-        self._lock.acquire()
         _hold()
 
     def _go_on(self) -> None:
         _release()
-        self._lock.release()
         importing.release()
 
     def _start_anew(self) -> None:
         self._waiting.clear()
-        self._running = False
+        self._workers.clear()
         self._go_on()
 
     def add(self, program: Compilable) -> None:
         """Have the kernels of a program made."""
-        with self._lock:
-            self._waiting.append(weakref.ref(program))
-            if self._running:
-                return
-            self._running = True
+        self._waiting.append(weakref.ref(program))
+        if self._workers:
+            return
         try:
-            threading.Thread(target=self._work, name="fungrad kernels", daemon=True).start()
+            _thread.start_new_thread(self._work, ())  # one of `threading` takes locks
         except RuntimeError:  # there are too many threads, or Python is about to end
-            with self._lock:
-                self._waiting.clear()
-                self._running = False
+            self._waiting.clear()
 
     def _work(self) -> None:
         if sys.platform == "linux":  # where a thread has a priority of its own
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        this = object()
         while True:
-            with self._lock:
-                if not self._waiting:
-                    self._running = False
-                    return
-                program = self._waiting.popleft()()
+            self._workers.append(this)
+            if self._workers[0] is this:  # else another thread does it all
+                self._make_all()
+            self._workers.remove(this)
+            # Who is still among the workers has yet to look whether there is more to do.
+            if not self._waiting or self._workers:
+                return
+
+    def _make_all(self) -> None:
+        while self._waiting:
+            program = self._waiting.popleft()()
             if program is not None:
                 try:
                     program.compile()
@@ -119,11 +123,11 @@ class Background:
     @property
     def busy(self) -> bool:
         """Whether kernels are being made."""
-        return self._running
+        return bool(self._workers)
 
     def wait(self) -> None:
         """Return when nothing is left to be made; for tests."""
-        while self._running:
+        while self._waiting or self._workers:
             time.sleep(0.001)
 
 

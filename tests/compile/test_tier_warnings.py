@@ -28,6 +28,7 @@ CASES = {
         np.ones(9),
     ),
     "of float32": (lambda x: x * x + 1, np.full(20, 1e30, "f4")),
+    "a comparison with NaN": (lambda x: fnp.logaddexp(x, 1 - x) * 2, np.array([np.nan, 1.0] * 10)),
     "in a conversion": (lambda x: (x * x + 1).astype("f4") * 2, np.full(20, 1e30)),
 }
 

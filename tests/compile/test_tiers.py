@@ -1,5 +1,6 @@
 """When kernels replace NumPy's functions, and when NumPy's functions replace kernels."""
 
+import _thread
 import gc
 import math
 import os
@@ -149,12 +150,12 @@ def test_a_failure_stops_no_others(mode, made, monkeypatch):
 
 @in_mode("background")
 def test_no_thread_can_be_started(mode, made, monkeypatch):
-    def start(self):
+    def start(*_):
         raise RuntimeError("can't start new thread")
 
     g = fg.jit(lambda x: f(x))
     with monkeypatch.context() as m:
-        m.setattr(threading.Thread, "start", start)
+        m.setattr(_thread, "start_new_thread", start)
         for _ in range(CALLS + 1):
             assert g(X) == pytest.approx(f(X), rel=1e-14)
     BACKGROUND.wait()
@@ -375,6 +376,43 @@ def test_an_interrupt_at_any_instruction_leaves_numpys_modes():
     assert min(counts) > 20
 
 
+def asked_for(tier, n):
+    """Ask for kernels, with Ctrl-C at an instruction of that; return whether it came."""
+    left = [n]
+
+    def step(frame, event, _):
+        if event == "opcode":
+            left[0] -= 1
+            if left[0] == -1:
+                raise KeyboardInterrupt
+        return step
+
+    def trace(frame, event, _):
+        inside = frame.f_code is type(BACKGROUND).add.__code__
+        return step_through(frame, step) if inside else None
+
+    try:
+        traced(trace, lambda: BACKGROUND.add(tier))
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_kernels_are_made_after_an_interrupt_where_others_were_asked_for():
+    """A lock would stay locked if the interrupt came right after it was taken."""
+    count, going = 0, True
+    while going:
+        first, second = tiers.Tier(lambda: None), tiers.Tier(lambda: None)
+        going = asked_for(first, count)
+        count += going
+        BACKGROUND.add(second)
+        end = time.monotonic() + 20
+        while second.make is not None and time.monotonic() < end:
+            time.sleep(0.001)
+        assert second.make is None
+    assert count > 5
+
+
 def test_nobody_waits_to_let_go_of_machine_code():
     """LLVM has a lock that is held while it compiles."""
     released = threading.Event()
@@ -390,13 +428,13 @@ def test_nobody_waits_to_let_go_of_machine_code():
         gc.collect()
         released.set()
 
-    BACKGROUND._running = True
+    BACKGROUND._workers.append(None)
     try:
         with background._lock():
             threading.Thread(target=let_go).start()
             assert released.wait(20)
     finally:
-        BACKGROUND._running = False
+        BACKGROUND._workers.clear()
     assert found() is None
     host.compile_kernels([])
     assert not host._released

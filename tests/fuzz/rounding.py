@@ -110,7 +110,9 @@ def spread(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         center = Rounded(None).run(expr, given)
-        moved = [Rounded(np.random.default_rng((seed, i))).run(expr, given) for i in range(runs)]
+        # Equal numbers are rounded alike, and errors of functions can be of one sign.
+        rngs = [np.random.default_rng((seed, i)) for i in range(runs)]
+        moved = [Rounded(rng, i % 2 == 0).run(expr, given) for i, rng in enumerate(rngs)]
         found = []
         for k, (x, exact) in enumerate(center):
             distances = [_distance(x, values[k].array) for values in moved]
@@ -135,8 +137,9 @@ class Rounded:
 
     target = NUMPY  # to primitives this is a namespace of NumPy's functions
 
-    def __init__(self, rng: np.random.Generator | None) -> None:
+    def __init__(self, rng: np.random.Generator | None, alike: bool = False) -> None:
         self.rng = rng
+        self.alike = alike  # whether all elements of a result are moved in the same way
 
     def __getattr__(self, name: str) -> Any:
         """Return a function of NumPy's with results that are moved."""
@@ -166,7 +169,7 @@ class Rounded:
 
     def _signs(self, shape: tuple[int, ...]) -> Any:
         assert self.rng is not None
-        number = self.rng.uniform(-0.5, 0.5, shape)
+        number = self.rng.uniform(-0.5, 0.5, () if self.alike else shape)
         return number + np.copysign(0.5, number)
 
     def run(self, expr: Expr, arguments: Sequence[Value]) -> list[Value]:

@@ -21,12 +21,12 @@ from fungrad.compile.kernels.inverse import (
     arctanh,
 )
 from fungrad.compile.kernels.logarithms import log, log1p, log2, log10
-from fungrad.compile.kernels.powers import cbrt, hypot, logaddexp, logaddexp2, power
+from fungrad.compile.kernels.powers import cbrt, hypot, logaddexp, logaddexp2, neither_nan, power
 from fungrad.compile.kernels.special import erf, erfc, gammaln, positive
 from fungrad.compile.kernels.trigonometric import cos, moderate, sin, tan
 
 if TYPE_CHECKING:
-    from fungrad.compile.kernels.scalar import Scalar, Scalars
+    from fungrad.compile.kernels.scalar import Scalar
 
 __all__ = [
     "SAFE", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos",
@@ -34,9 +34,11 @@ __all__ = [
     "log10", "logaddexp", "logaddexp2", "power", "sin", "sinh", "tan", "tanh",
 ]  # fmt: skip
 
-SAFE: dict[str, Callable[[Scalars, Scalar], Scalar]] = {
+SAFE: dict[str, Callable[..., Scalar]] = {
     "cos": moderate,
     "gammaln": positive,
+    "logaddexp": neither_nan,
+    "logaddexp2": neither_nan,
     "sin": moderate,
     "tan": moderate,
 }

@@ -227,3 +227,8 @@ def logaddexp(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
 def logaddexp2(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
     """Return log2(2^x + 2^y). Error: 1.25, 1.20."""
     return log_of_powers(s, x, y, exponentials.exp2, 1 / math.log(2))
+
+
+def neither_nan(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
+    """Whether neither number is a NaN, of which NumPy warns in `logaddexp`."""
+    return ~(s.isnan(x) | s.isnan(y))
