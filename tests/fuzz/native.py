@@ -173,7 +173,9 @@ class Compiled:
                 mock.patch.object(host, "compile_kernels", compiling),
                 mock.patch.object(llvm_threads, "threads_for", cutting),
                 mock.patch.object(llvm_threads, "PART", 1 if self.cut else llvm_threads.PART),
-                mock.patch.dict(os.environ, FUNGRAD_NUM_THREADS=str(self.threads)),
+                mock.patch.dict(
+                    os.environ, FUNGRAD_NUM_THREADS=str(self.threads), FUNGRAD_CACHE_DIR="off"
+                ),
             ):
                 yield
         finally:

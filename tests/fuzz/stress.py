@@ -272,8 +272,9 @@ def surroundings() -> Iterator[None]:
     sys.unraisablehook = lambda ignored: None  # exceptions come in finalizers too
     try:
         with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
             mock.patch.object(llvm_threads, "PART", 1),
-            mock.patch.dict(os.environ, FUNGRAD_NUM_THREADS="3"),
+            mock.patch.dict(os.environ, FUNGRAD_NUM_THREADS="3", FUNGRAD_CACHE_DIR=folder),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")
