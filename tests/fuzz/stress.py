@@ -16,7 +16,6 @@ import faulthandler
 import gc
 import os
 import random
-import signal
 import sys
 import tempfile
 import threading
@@ -44,7 +43,7 @@ CPU_SECONDS = 100_000
 RATED = "calls"
 SECONDS = float(os.environ.get("STRESS_S") or 60)
 THREADS = 8
-STUCK_SECONDS = 120
+STUCK_SECONDS = 60
 """After what time without a call a thread is taken to wait for ever."""
 
 tally: collections.Counter[str] = collections.Counter()
@@ -160,6 +159,7 @@ class Bench:
         self.wrong: list[Mismatch] = []
         self.counts = [0] * stress.threads  # of calls, by thread
         self.interrupted = [0] * stress.threads
+        self.armed = [False] * stress.threads  # whether the next exception may come
         self.expected: dict[Any, set[Any]] = {}
         for mode in ("off", "eager"):
             token = compilation.set(mode)
@@ -203,7 +203,7 @@ class Bench:
 
     def child(self, seed: int) -> int:
         """Return the exit status of a process that has been forked."""
-        signal.alarm(STUCK_SECONDS)
+        faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True)
         rng = random.Random(seed)
         self.ends = time.monotonic() + 60
         for _ in range(8):
@@ -225,6 +225,7 @@ def work(bench: Bench, number: int, interruptible: bool) -> None:
         try:
             while bench.going:
                 try:
+                    bench.armed[number] = True
                     contextvars.copy_context().run(_guarded, bench, rng)
                     bench.counts[number] += 1
                 except Interrupt:
@@ -248,13 +249,15 @@ def _guarded(bench: Bench, rng: random.Random) -> None:
 
 
 def interrupt(threads: list[threading.Thread], bench: Bench, rng: random.Random) -> None:
-    """Raise exceptions in threads, now and then."""
+    """Raise exceptions in every other thread, now and then, each when the one before has been handled."""
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
     while bench.going:
         time.sleep(rng.choice([0.0005, 0.003, 0.02]))
-        for thread in threads:
-            if thread.ident is not None and rng.random() < 0.7:
-                raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
+        for number in range(1, len(threads), 2):
+            ident = threads[number].ident
+            if bench.armed[number] and ident is not None:
+                bench.armed[number] = False
+                raise_in(ctypes.c_ulong(ident), ctypes.py_object(Interrupt))
 
 
 def collect(bench: Bench) -> None:
@@ -295,7 +298,7 @@ def check(stress: Stress) -> Mismatch | None:
         ]
         rng = random.Random(stress.seed)
         others = [
-            threading.Thread(target=interrupt, args=(threads[1::2], bench, rng), daemon=True),
+            threading.Thread(target=interrupt, args=(threads, bench, rng), daemon=True),
             threading.Thread(target=collect, args=(bench,), daemon=True),
         ]
         for thread in (*threads, *others):
