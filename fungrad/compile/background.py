@@ -74,7 +74,11 @@ class Background:
         _hold()
 
     def _stop(self) -> None:
+        known = hasattr(sys.modules.get("logging"), "Handler")
         importing.acquire()
+        if not known and (logging := sys.modules.get("logging")) is not None:
+            # Imported meanwhile: its lock is released after the fork, and nobody has been asked to take it.
+            logging._lock.acquire()
         _hold()
 
     def _go_on(self) -> None:

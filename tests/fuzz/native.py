@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -252,9 +253,11 @@ def _compare_bits(found: Outcome, alone: Outcome) -> None:
 
 
 def _compare(found: Outcome, expected: Outcome, library: Compiled, call: Call) -> None:
+    if _is_of_order(found.error) or _is_of_order(expected.error):
+        return
     if found.error != expected.error:
         raise Wrong("error", f"{found.error}\nand not\n{expected.error}\n{call}")
-    if found.warned != expected.warned:
+    if _others(found.warned) != _others(expected.warned):
         raise Wrong("warnings", f"{found.warned}\nand not\n{expected.warned}\n{call}")
     if len(found.results) != len(expected.results):
         raise Wrong("number of results", f"{len(found.results)}")
@@ -267,6 +270,20 @@ def _compare(found: Outcome, expected: Outcome, library: Compiled, call: Call) -
             unsure.append(k)
     if unsure:
         _compare_rounded(found.results, expected.results, unsure, library, call)
+
+
+OF_ORDER = re.compile(
+    r"invalid value encountered in (add|reduce|reduce_sum|dot|dot_general|matmul|vecdot|einsum)\b"
+)
+"""What NumPy says of infinities and NaNs that are added in one order, and not in another; and BLAS of some that are not."""
+
+
+def _is_of_order(error: tuple[Any, ...] | None) -> bool:
+    return error is not None and OF_ORDER.search(str(error[1])) is not None
+
+
+def _others(warned: list[Any]) -> list[Any]:
+    return [w for w in warned if not OF_ORDER.search(w[1])]
 
 
 def _compare_kinds(k: int, x: Any, y: Any, call: Call) -> None:
