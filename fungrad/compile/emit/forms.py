@@ -13,11 +13,11 @@ from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.products import dot_general, is_small
 from fungrad.compile.kernels.fuse import REDUCERS
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES, Node
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType, Shape
+from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.shaping import Iota
 from fungrad.primitives.stacks import OfMatrices
@@ -64,7 +64,7 @@ def computed(
         return reduced(to, primitive, operands[0], targets)
     if isinstance(primitive, Iota):
         node = Node("iota", primitive.dtype, value=primitive.axis)
-        return to.kernel(whole([node], primitive.shape, ()), [], targets)
+        return to.kernel(over_all([node], primitive.shape, ()), [], targets)
     if primitive.rearranges:
         return [view(to, primitive, operands)]
     if type(primitive) in UPDATES:
@@ -107,16 +107,5 @@ def reduced(to: Function, primitive: Primitive, x: Place, targets: Targets) -> l
             to.move(target, rows, combining(node))
         return [target]
     nodes = [Node("load", dtype, value=0), Node(operation, dtype, (0,))]
-    kernel = whole(nodes, turned.type.shape, (turned.type,), len(kept))
+    kernel = over_all(nodes, turned.type.shape, (turned.type,), len(kept))
     return to.kernel(kernel, [turned], targets)
-
-
-def whole(
-    nodes: list[Node], space: Shape, operands: tuple[ArrayType, ...], rows: int | None = None
-) -> Kernel:
-    """Return a kernel of operands that lie along all axes, and that gives its last node."""
-    count = len(space) if rows is None else rows
-    type_ = ArrayType(space[:count], nodes[-1].dtype)
-    accesses = tuple([Access(t, tuple(range(len(space)))) for t in operands])
-    output = Output(len(nodes) - 1, type_, rows is None)
-    return Kernel(space, len(space) if rows is None else rows, accesses, tuple(nodes), (output,))

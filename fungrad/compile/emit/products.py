@@ -40,9 +40,10 @@ class Matrix(NamedTuple):
 
 
 def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
-    """Whether products are of numbers, and few."""
+    """Whether products are of numbers, and few for each index of the batch axes."""
     terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
-    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST
+    stack = math.prod([x.shape[a] for a in primitive.batch_axes[0]])
+    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST * stack
 
 
 def dot_general(

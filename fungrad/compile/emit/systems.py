@@ -15,7 +15,7 @@ from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, vector_type
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.kernel import Access, Kernel, Output, over_all
 from fungrad.compile.kernels.meaning import Namespace
 from fungrad.compile.kernels.operations import BOOL, DType, Node
 from fungrad.compile.kernels.scalar import Scalar
@@ -25,6 +25,7 @@ from fungrad.primitives.decompositions import Cholesky
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 
+DOUBLE = np.dtype(np.float64)
 LARGEST = 12
 """Equations up to which a system is solved here: what is written grows with their square."""
 
@@ -276,6 +277,8 @@ SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
     Slogdet: determinant,
 }
 """What computes the results for one matrix of a stack."""
+IN_DOUBLE = (Solve, Inv, Cholesky, Det, Slogdet)
+"""What NumPy computes in double precision whatever the matrices are of."""
 
 
 def is_small(primitive: Primitive, a: ArrayType) -> bool:
@@ -296,6 +299,27 @@ def of_stacks(
         for n in stack:
             i = entered.enter_context(to.loop(n))
             here, there = [to.row(x, i) for x in here], [to.row(x, i) for x in there]
-        inner = Targets(to, [x.type for x in there], there)
-        SYSTEMS[type(primitive)](to, primitive, here, inner)
+        _of_matrices(to, primitive, here, there)
     return found
+
+
+def _of_matrices(
+    to: Function, primitive: Primitive, operands: Sequence[Place], results: Sequence[Place]
+) -> None:
+    """Write the results for one matrix."""
+    rule, dtype = SYSTEMS[type(primitive)], operands[0].type.dtype
+    if not isinstance(primitive, IN_DOUBLE) or dtype == DOUBLE:
+        rule(to, primitive, operands, Targets(to, [x.type for x in results], results))
+        return
+    doubles = Targets(to, [x.type.update(dtype=DOUBLE) for x in results], [None] * len(results))
+    rule(to, primitive, [_cast(to, x, DOUBLE) for x in operands], doubles)
+    for k, x in enumerate(results):
+        _cast(to, doubles[k], dtype, x)
+
+
+def _cast(to: Function, x: Place, dtype: DType, target: Place | None = None) -> Place:
+    """Return an array in another dtype; in `target`, if that is given."""
+    nodes = [Node("load", x.type.dtype, value=0), Node("convert", dtype, (0,))]
+    kernel = over_all(nodes, x.type.shape, (x.type,))
+    targets = Targets(to, [x.type.update(dtype=dtype)], [target])
+    return to.kernel(kernel, [x], targets)[0]

@@ -317,3 +317,14 @@ def cone_of(kernel: Kernel, roots: Iterable[int], kept: Container[int]) -> list[
         if number in needed and number not in kept:
             needed.update([i for i in kernel.nodes[number].operands if kernel.of_elements[i]])
     return sorted(needed)
+
+
+def over_all(
+    nodes: list[Node], space: Shape, operands: tuple[ArrayType, ...], rows: int | None = None
+) -> Kernel:
+    """Return a kernel of operands that lie along all axes, and that gives its last node."""
+    count = len(space) if rows is None else rows
+    type_ = ArrayType(space[:count], nodes[-1].dtype)
+    accesses = tuple([Access(t, tuple(range(len(space)))) for t in operands])
+    output = Output(len(nodes) - 1, type_, rows is None)
+    return Kernel(space, len(space) if rows is None else rows, accesses, tuple(nodes), (output,))

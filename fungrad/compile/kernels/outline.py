@@ -16,7 +16,7 @@ from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.orders import shown, turned
-from fungrad.compile.kernels.routine import Routine, calls, routine_of
+from fungrad.compile.kernels.routine import Routine, calls, height, routine_of
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -24,6 +24,8 @@ from fungrad.core.types import ArrayType
 
 SMALL = 1 << 16
 """Bytes of an array up to which the equations that read it or compute it may be in a routine."""
+MATRIX = 1 << 11
+"""Bytes of a matrix up to which a routine computes with stacks of any size: it goes over them as a loop over its rows."""
 LARGE = 1 << 18
 """Bytes of an array up to which a step of a loop may compute it: beyond, NumPy's functions serve it as well."""
 LARGEST = 1 << 13
@@ -99,10 +101,12 @@ class _Outliner:
             if not (self.turned.isdisjoint(outputs) or self.turned.isdisjoint(self.returned)):
                 return False  # something is returned that may lie as this does
         if not isinstance(flow, (Repeat, Until)):
-            if any(types[v].nbytes > SMALL for v in (*inputs, *outputs)):
+            operands = [types[v] for v in inputs]
+            stack = height(primitive, operands)
+            most = max(SMALL, MATRIX * stack if stack > 1 else 0)
+            if any(types[v].nbytes > most for v in (*inputs, *outputs)):
                 return False
             if flow is None:
-                operands = [types[v] for v in inputs]
                 return self.has_form(primitive, operands, types[outputs[0]])
         part, _ = self._part([number])
         return part is not None and self.fits(routine_of(part, True))

@@ -26,10 +26,13 @@ from fungrad.compile.steps import (
 )
 from fungrad.core.cached import cached_property
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.stacks import OfMatrices
 
+STACK = 4
+"""From how many matrices on a call of NumPy's for stacks counts as two."""
 ENDLESS = 1 << 30
 """How many operations a loop is taken for of which nobody knows how long it runs."""
 
@@ -136,8 +139,24 @@ def _work_of(step: Call, types: Sequence[ArrayType]) -> int:
 
 
 def calls(steps: Schedule) -> int:
-    """Return how many functions a schedule calls; many, if it has loops."""
-    if any(isinstance(step, (Loop, While)) for step in steps.steps):
-        return ENDLESS
-    computing = [step for step in steps.steps if isinstance(step, (Call, Into, Assign, Branch))]
-    return sum(not step.primitive.rearranges for step in computing)
+    """Return how many functions a schedule calls; one more for stacks of matrices, many if it has loops."""
+    types = steps.types
+    found = 0
+    for step in steps.steps:
+        if isinstance(step, (Loop, While)):
+            return ENDLESS
+        if isinstance(step, (Call, Into, Assign, Branch)) and not step.primitive.rearranges:
+            found += 1
+            if isinstance(step, Call):
+                operands = [types[v] for v, _ in step.operands]
+                found += height(step.primitive, operands) > STACK
+    return found
+
+
+def height(primitive: Primitive, operands: Sequence[ArrayType]) -> int:
+    """Return how many matrices the stacks hold that an equation computes with; 1 of any other."""
+    if isinstance(primitive, OfMatrices):
+        return math.prod(operands[0].shape[:-2])
+    if isinstance(primitive, DotGeneral):
+        return math.prod([operands[0].shape[a] for a in primitive.batch_axes[0]])
+    return 1
