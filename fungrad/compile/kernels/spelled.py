@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from fungrad.compile.background import importing
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.tiers import Rerun
 from fungrad.core.evaluate import inline
@@ -19,9 +19,8 @@ from fungrad.core.primitive import primitive as declared
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import greater_equal, less_equal, select
-from fungrad.primitives.linalg import Solve
 from fungrad.primitives.shaping import Permute, iota, zeros_like
-from fungrad.primitives.stacks import Triangle
+from fungrad.primitives.stacks import OfMatrices, Triangle
 
 LEAST = 16
 """Of how many equations systems share the factors of their matrix: smaller ones are solved faster than the factors are handed on."""
@@ -103,7 +102,11 @@ def _with_shared_factors(expr: Expr) -> Expr:
 
 
 def _is_large_system(primitive: Primitive, matrix: ArrayType | None) -> bool:
-    if not isinstance(primitive, Solve) or matrix is None:
+    if not isinstance(primitive, OfMatrices) or matrix is None:
+        return False
+    with importing:  # SciPy, which programs without systems do not need
+        from fungrad.primitives.linalg import Solve
+    if not isinstance(primitive, Solve):
         return False
     return matrix.ndim == 2 and matrix.shape[0] >= LEAST and matrix.dtype.char in "fd"
 
@@ -120,6 +123,8 @@ class Factorize(Primitive):
         return ArrayType(a.shape, np.dtype(float)), ArrayType(a.shape[:1], np.dtype(np.int32))
 
     def impl(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        import scipy.linalg
+
         columns = np.array(a, float, order="C").T
         factors, pivots, failed = scipy.linalg.lapack.dgetrf(columns, overwrite_a=True)
         if failed:
@@ -140,6 +145,8 @@ class SolveFactored(Primitive):
         return ArrayType(b.shape, self.dtype)
 
     def impl(self, xp: Any, factors: Any, pivots: Any, b: Any) -> Any:
+        import scipy.linalg
+
         right = np.array(b, float, order="F")
         trans = not self.turned  # the factors are those of the transpose
         x, _ = scipy.linalg.lapack.dgetrs(factors.T, pivots, right, trans=trans, overwrite_b=True)
