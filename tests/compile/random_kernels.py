@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.access import Access, Box
+from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, DTYPES, Node
 from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType
@@ -114,6 +115,7 @@ class Drawer:
         self.nodes: list[Node] = []
         self.drawn: list[Drawn] = []
         self.operands: list[Access] = []
+        self.hidden: set[int] = set()
 
     def add(
         self, operation: str, dtype: Any, *operands: Drawn, value: Any = None, **more: Any
@@ -131,8 +133,69 @@ class Drawer:
     def load(self, dtype: Any) -> Drawn:
         axes = [a for a in range(len(self.space)) if self.rng.random() < 0.75]
         shape = tuple(self.space[a] for a in axes)
+        if self.rng.random() < 0.4:
+            return self.load_of_part(np.dtype(dtype), axes)
         self.operands.append(Access(ArrayType(shape, np.dtype(dtype)), tuple(axes)))
         return self.add("load", dtype, value=len(self.operands) - 1, bound=4.0, grid=True)
+
+    def box(self) -> Box:
+        """Return a part of the index space; rarely all of it."""
+        found = []
+        for axis, n in enumerate(self.space):
+            if self.rng.random() < 0.5:
+                low, high = sorted(self.rng.integers(0, n + 1, 2).tolist())
+                found.append((axis, low, high) if low < high else (axis, 0, n))
+        return tuple(found)
+
+    def load_of_part(self, dtype: Any, axes: list[int]) -> Drawn:
+        """Add a load of a slice, transposed and reversed; maybe within a box, and beside it another number."""
+        box = self.box() if self.rng.random() < 0.6 else ()
+        bounds = {a: (low, high - 1) for a, low, high in box}
+        given: list[int | None] = [*self.rng.permutation(axes).tolist()]
+        given.insert(int(self.rng.integers(len(given) + 1)), None)
+        indices = self.indices(0 if box else int(self.rng.integers(3)))
+        for k in range(len(indices)):
+            given.insert(int(self.rng.integers(len(given) + 1)), -1 - k)
+        shape, starts, steps = [], [], []
+        for axis in given:
+            step = int(self.rng.choice([1, 1, 1, 2, 3, 7, -1, -2, -5]))
+            low, high = (0, 0) if axis is None else bounds.get(axis, (0, 0))
+            if axis is not None and axis not in bounds:
+                high = 3 if axis < 0 else self.space[axis] - 1
+            start = int(self.rng.integers(0, 3)) - min(step * low, step * high)
+            shape.append(
+                max(start + step * low, start + step * high) + int(self.rng.integers(1, 4))
+            )
+            starts.append(start)
+            steps.append(step)
+        type_ = ArrayType(tuple(shape), dtype)
+        access = Access(type_, tuple(given), None, tuple(starts), tuple(steps), box)
+        self.operands.append(access)
+        place = len(self.operands) - 1
+        found = self.add("load", dtype, *indices, value=place, bound=4.0, grid=True)
+        if not box:
+            return found
+        self.drawn.remove(found)  # what it is beside the box is for nobody to see
+        self.hidden.add(found.index)
+        inside = self.add("inside", BOOL, value=box)
+        other = self.constant(3, dtype)
+        return self.add("select", dtype, inside, found, other, bound=4.0, grid=True)
+
+    def indices(self, count: int) -> list[Drawn]:
+        """Return nodes that are integers from 0 to 3."""
+        found = []
+        for _ in range(count):
+            whole = [x for x in self.drawn if x.dtype.kind in "iu" and x.dtype.itemsize > 1]
+            if whole and self.rng.random() < 0.7:
+                x = whole[int(self.rng.integers(len(whole)))]
+            else:
+                x = self.add("load", I8, value=len(self.operands))
+                axes = [a for a in range(len(self.space)) if self.rng.random() < 0.6]
+                shape = tuple(self.space[a] for a in axes)
+                self.operands.append(Access(ArrayType(shape, I8), tuple(axes)))
+            x = self.add("and", x.dtype, x, self.constant(3, x.dtype))
+            found.append(x if x.dtype == I8 else self.add("convert", I8, x))
+        return found
 
     def leaves(self, dtypes: Sequence[Any]) -> None:
         for _ in range(int(self.rng.integers(1, 6))):
@@ -263,6 +326,8 @@ class Drawer:
         some = self.rng.choice(len(self.nodes), min(count, len(self.nodes)), replace=False)
         outputs = []
         for k in dict.fromkeys([len(self.nodes) - 1, *map(int, some)]):
+            if k in self.hidden:
+                continue
             elements = draft.of_elements[k] or bool(self.rng.random() < 0.3)
             shape = self.space if elements else self.space[: self.rows]
             outputs.append(Output(k, ArrayType(shape, self.nodes[k].dtype), elements))

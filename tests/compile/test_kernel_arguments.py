@@ -12,7 +12,8 @@ import weakref
 import numpy as np
 import pytest
 
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.access import Access
+from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import Node
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun

@@ -9,7 +9,8 @@ import itertools
 import numpy as np
 import pytest
 
-from fungrad.compile.kernels.kernel import Access, Kernel, Output
+from fungrad.compile.kernels.access import Access
+from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, Node
 from fungrad.compile.targets import host
 from fungrad.core.types import ArrayType

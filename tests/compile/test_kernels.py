@@ -8,7 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from fungrad.compile.kernels.kernel import REDUCTIONS, Access, Kernel, Output
+from fungrad.compile.kernels.access import Access
+from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, OPERATIONS, Node
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun
@@ -65,7 +66,16 @@ def test_random_kernels_have_every_operation():
         for _ in range(8):
             kernel, _ = rk.random_kernel(rng)
             seen |= {(n.operation, n.dtype.kind) for n in kernel.nodes}
-    operations = {*OPERATIONS, *REDUCTIONS, "load", "iota", "constant", "convert", "bitcast"}
+    operations = {
+        *OPERATIONS,
+        *REDUCTIONS,
+        "load",
+        "inside",
+        "iota",
+        "constant",
+        "convert",
+        "bitcast",
+    }
     of_their_own = {"fma", "quot", "rem"}  # tests
     assert {operation for operation, _ in seen} == operations - of_their_own
     assert {("max", k) for k in "iuf"} | {("shr", "i"), ("shr", "u"), ("abs", "i")} <= seen

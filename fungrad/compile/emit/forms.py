@@ -12,7 +12,7 @@ from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.products import dot_general, is_small
-from fungrad.compile.kernels.fuse import REDUCERS
+from fungrad.compile.kernels.build import REDUCERS
 from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES, Node

@@ -6,16 +6,13 @@ import contextlib
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fungrad.compile.emit.assembly import (
     VECTOR_BYTES,
     literal,
     scalar_type,
     splat,
-    vector_type,
 )
-from fungrad.compile.emit.reductions import Reductions
+from fungrad.compile.emit.reading import Piece, Reading
 from fungrad.compile.kernels.kernel import (
     REDUCTIONS,
     Axis,
@@ -79,7 +76,7 @@ def kernel_assembly(
     return KernelText(text, writer.declarations, writer.parts, writer.spilled_bytes)
 
 
-class _Writer(Reductions):
+class _Writer(Reading):
     def __init__(self, kernel: Kernel, inline: bool, room: int) -> None:
         super().__init__(kernel)
         self.inline = inline
@@ -87,24 +84,27 @@ class _Writer(Reductions):
         self.rows = merged(kernel, range(kernel.rows))
         self.inner = merged(kernel, range(kernel.rows, len(kernel.space)))
         self.by_blocks = False
-        reduces = any(node.operation in REDUCTIONS for node in kernel.nodes)
+        # Each row, or block, may say by itself whether what has to be true is.
+        reduces = any(
+            node.operation in REDUCTIONS and number not in kernel.safe
+            for number, node in enumerate(kernel.nodes)
+        )
         if not reduces and all(output.of_elements for output in kernel.outputs):
             self.rows, self.inner = [*self.rows, *self.inner[:-1]], self.inner[-1:]
             self.by_blocks = not self.rows
         self.parts = self.rows[0].length if self.rows else 1
-        self.strides = [strides(x) for x in kernel.operands]
         self.written = [strides(x) for x in kernel.outputs]
         self.row: dict[int, str] = {}  # values of nodes of the rows
         self.spilled: dict[int, str] = {}  # by node: where its elements are kept
         self.spilled_bytes = 0
         self.unrolled = UNROLLED
-        self.early: dict[
-            int, str
-        ] = {}  # by operand: elements read before anything is written there
+        self.early: dict[int, str] = {}  # loads of elements before anything is written there
+        self.cone: list[int] = []  # what is computed of the piece of a row at hand
+        self.alike: dict[int, int] = {}
 
     def function(self, name: str) -> str:
         kernel = self.kernel
-        self.operands = self._addresses("%operands", len(kernel.operands))
+        self.operands = self._addresses("%operands", len(kernel.operand_types))
         self.outputs = self._addresses("%outputs", len(kernel.outputs))
         unsafe = self.allocate("i32")
         self.do(f"store i32 0, ptr {unsafe}")
@@ -180,43 +180,15 @@ class _Writer(Reductions):
         if node.operation == "constant":
             return literal(node.value, node.dtype)
         if node.operation == "iota":
-            return self._counted(node, index, 1)
+            return self.counted(node, index, 1)
+        if node.operation == "inside":
+            return self.inside(node, index, 1)
         if node.operation == "load":
-            return self._load(node.value, index, 1)
+            return self.load(node, index, 1, [self.row[i] for i in node.operands])
         return self._computed(node, [self.row[i] for i in node.operands], 1)
 
     def _computed(self, node: Node, operands: list[str], lanes: int) -> str:
         return self.operation(node, self.kernel.nodes[node.operands[0]].dtype, operands, lanes)
-
-    def _load(self, operand: int, index: list[tuple[Axis, str]], lanes: int) -> str:
-        """Return elements of an operand, that in all lanes if it does not lie along the last axis."""
-        step = self.strides[operand]
-        terms = [(i, step.get(axis.axes[-1], 0)) for axis, i in index]
-        dtype = self.kernel.operands[operand].type.dtype
-        base, place = self.operands[operand], self.offset(terms)
-        apart = step.get(index[-1][0].axes[-1], 0) if lanes > 1 else 0
-        if apart == 1:
-            return self.read(base, place, dtype, lanes)
-        if not apart:
-            return self.spread(self.read(base, place, dtype, 1), dtype, lanes)
-        found, type_ = "poison", vector_type(dtype, lanes)
-        for lane in range(lanes):
-            value = self.read(base, self._plus(place, lane * apart), dtype, 1)
-            one = f"{scalar_type(dtype)} {value}"
-            found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
-        return found
-
-    def _counted(self, node: Node, index: list[tuple[Axis, str]], lanes: int) -> str:
-        """Return the place along an axis."""
-        i = next((i for axis, i in index if axis.axes[-1] == node.value), "0")
-        i64 = np.dtype(np.int64)
-        value = self.spread(self.emit(f"add i64 {i}, 0"), i64, lanes)
-        if lanes > 1 and index[-1][0].axes[-1] == node.value:
-            numbers = ", ".join([f"i64 {lane}" for lane in range(lanes)])
-            value = self.emit(f"add <{lanes} x i64> {value}, <{numbers}>")
-        if node.dtype == i64:
-            return value
-        return self.convert(value, i64, node.dtype, lanes)
 
     # One pass over the elements of a row
 
@@ -227,25 +199,32 @@ class _Writer(Reductions):
         roots = [kernel.nodes[number].operands[0] for number in sums]
         roots += [kernel.outputs[k].node for k in writes]
         keeps = {v: self._row_buffer(v) for v in self._kept_in(stage)}
-        cone = cone_of(kernel, [*roots, *keeps], self.spilled)
+        roots += keeps
         last = self.inner[-1] if self.inner else Axis(1, (-1,))
-        lanes = self._lanes(cone, last.length)
-        self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * len(cone) <= UNROLLED_NODES)
-        pushes = math.prod(a.length for a in self.inner[:-1])
+        pieces = self.pieces(last)
+        self._go_over(pieces[0], roots)
+        lanes = self._lanes(self.cone, pieces[0].length)
+        size = len(self.cone)
+        self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= UNROLLED_NODES)
+        pushes = math.prod(a.length for a in self.inner[:-1]) * len(pieces)
         for number in sums:
             self.begin(number, lanes, pushes == 1 and last.length <= self._block(lanes))
         with contextlib.ExitStack() as stack:
             outer = [(a, stack.enter_context(self.loop(a.length))) for a in self.inner[:-1]]
             whole = [*index, *outer]
 
-            def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
-                self._vector([*whole, (last, i)], cone, sums, writes, keeps, lanes, skipped)
+            over = {kernel.over[k] for k in writes if k in kernel.over}
 
-            if last.length % lanes:
-                end = [*whole, (last, str(last.length - lanes))]
-                over = [kernel.over[k] for k in writes if k in kernel.over]
-                self.early = {j: self._load(j, end, lanes) for j in over}
-            self._run(last.length, lanes, bool(sums), place, lambda: self.push(sums, lanes))
+            def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
+                self._vector([*whole, (last, i)], sums, writes, keeps, lanes, skipped)
+
+            def begin(piece: Piece, lanes: int) -> None:
+                self._go_over(piece, roots)
+                end = [*whole, (last, str(piece.first + piece.length - lanes))]
+                self._read_early(over if piece.length % lanes else set(), end, lanes)
+
+            self._run(pieces, lanes, bool(sums), begin, place, lambda: self.push(sums, lanes))
+        self._go_over(None, [])
         self.spilled |= keeps
 
     def _lanes(self, cone: list[int], length: int) -> int:
@@ -256,46 +235,79 @@ class _Writer(Reductions):
             lanes //= 2
         return lanes
 
-    def _run(self, length: int, lanes: int, sums: bool, place: Any, push: Any) -> None:
-        """Go over a row: blocks, in them rounds of several vectors, then single vectors, then one that overlaps."""
-        rounds, block = lanes * self.unrolled, self._block(lanes)
-
-        def several(first: str, count: int) -> None:
-            with self.loop(count // rounds) as i:
-                start = self.offset([(first, 1), (i, rounds)])
-                for k in range(self.unrolled):
-                    place(self._plus(start, k * lanes))
-
-        blocks = length // block
+    def _run(
+        self, pieces: list[Piece], lanes: int, sums: bool, begin: Any, place: Any, push: Any
+    ) -> None:
+        """Go over a row, a piece after the other."""
         rest = ""
-        if blocks and self.by_blocks:
-            self.parts = blocks
-            with self.loop("%last", "%first") as b:
-                several(self.offset([(b, block)]), block)
-            rest = self._if_last(blocks)
-        elif blocks:
-            with self.loop(blocks) as b:
-                several(self.offset([(b, block)]), block)
-                push()
-        done = blocks * block
+        for piece in pieces:
+            narrow = lanes
+            while narrow > piece.length:
+                narrow //= 2
+            begin(piece, narrow)
+            parted = self.by_blocks and piece is pieces[0]
+            done = self._blocks(piece, narrow, parted, place, push)
+            if parted and done:
+                self.parts = done // self._block(narrow)
+                rest = self._if_last(self.parts)
+            self._rest(piece, done, narrow, sums, place)
+            push()
+        if rest:
+            self.do(f"br label %{rest}")
+            self.label(rest)
+
+    def _go_over(self, piece: Piece | None, roots: list[int]) -> None:
+        """Note what is to be computed of a piece, and which of it is the same."""
+        self.piece = piece
+        self.alike = self.same()
+        self.cone = cone_of(self.kernel, roots, self.spilled, self.alike)
+
+    def _read_early(self, arrays: set[int], index: list[tuple[Axis, str]], lanes: int) -> None:
+        """Read what the last vector overlaps of arrays that are written over."""
+        kernel = self.kernel
+        loads = [n for n in self.cone if kernel.nodes[n].operation == "load"]
+        self.early = {
+            n: self.load(kernel.nodes[n], index, lanes, [])
+            for n in loads
+            if kernel.array_of(kernel.nodes[n].value) in arrays
+        }
+
+    def _blocks(self, piece: Piece, lanes: int, parted: bool, place: Any, push: Any) -> int:
+        """Go over a piece in blocks, and in them in rounds of several vectors; return how many elements that are."""
+        block = self._block(lanes)
+        if not (blocks := piece.length // block):
+            return 0
+        with self.loop("%last", "%first") if parted else self.loop(blocks) as b:
+            first = self.plus(self.offset([(b, block)]), piece.first)
+            self._several(first, block, lanes, place)
+            push()
+        return blocks * block
+
+    def _several(self, first: str, count: int, lanes: int, place: Any) -> None:
+        rounds = lanes * self.unrolled
+        with self.loop(count // rounds) as i:
+            start = self.offset([(first, 1), (i, rounds)])
+            for k in range(self.unrolled):
+                place(self.plus(start, k * lanes), lanes=lanes)
+
+    def _rest(self, piece: Piece, done: int, lanes: int, sums: bool, place: Any) -> None:
+        """Go over what is left of a piece: rounds, then single vectors, then one that overlaps."""
+        rounds = lanes * self.unrolled
+        first, length = piece.first, piece.length
         if count := (length - done) // rounds:
-            several(str(done), count * rounds)
+            self._several(str(first + done), count * rounds, lanes, place)
             done += count * rounds
         while length - done >= lanes:
-            place(str(done))
+            place(str(first + done), lanes=lanes)
             done += lanes
         if done < length and self.inline and not sums and length < FEW:
             while done < length:  # what follows finds in registers what does not overlap
                 lanes //= 2
                 if length - done >= lanes:
-                    place(str(done), lanes=lanes)
+                    place(str(first + done), lanes=lanes)
                     done += lanes
         elif done < length:
-            place(str(length - lanes), lanes - (length - done))
-        push()
-        if rest:
-            self.do(f"br label %{rest}")
-            self.label(rest)
+            place(str(first + length - lanes), lanes - (length - done), lanes)
 
     def _if_last(self, parts: int) -> str:
         """Begin what only who does the last part does; return the label after it."""
@@ -307,9 +319,6 @@ class _Writer(Reductions):
     def _block(self, lanes: int) -> int:
         """Return the number of elements whose sum is pushed at once."""
         return lanes * UNROLLED * (BLOCK // (lanes * UNROLLED))
-
-    def _plus(self, index: str, number: int) -> str:
-        return self.emit(f"add i64 {index}, {number}") if number else index
 
     def _kept_in(self, stage: int) -> list[int]:
         """Return the nodes of this pass that are kept for later ones."""
@@ -342,7 +351,6 @@ class _Writer(Reductions):
     def _vector(
         self,
         index: list[tuple[Axis, str]],
-        cone: list[int],
         sums: list[int],
         writes: list[int],
         keeps: dict[int, str],
@@ -362,15 +370,20 @@ class _Writer(Reductions):
                     values[number] = self.spread(self.row[number], node.dtype, lanes)
             return values[number]
 
-        for number in cone:
+        for number in self.cone:
             node = kernel.nodes[number]
             if number in self.spilled:
                 values[number] = self.read(self.spilled[number], index[-1][1], node.dtype, lanes)
             elif node.operation == "load":
-                early = self.early.get(node.value) if skipped else None
-                values[number] = early or self._load(node.value, index, lanes)
+                places = [value(i) for i in node.operands]
+                early = self.early.get(number) if skipped else None
+                values[number] = early or self.load(node, index, lanes, places)
             elif node.operation == "iota":
-                values[number] = self._counted(node, index, lanes)
+                values[number] = self.counted(node, index, lanes)
+            elif node.operation == "inside":
+                values[number] = self.inside(node, index, lanes)
+            elif number in self.alike:
+                values[number] = value(self.alike[number])
             else:
                 values[number] = self._computed(node, [value(i) for i in node.operands], lanes)
         for v, buffer in keeps.items():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly, literal, scalar_type
-from fungrad.compile.kernels.kernel import in_order
+from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DTYPES, DType, Node
 from fungrad.core.types import ArrayType, Shape
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, splat, vector_type
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.kernels.kernel import in_order
+from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, Node
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral

@@ -16,6 +16,7 @@ class Reductions(Assembly):
         super().__init__()
         self.kernel = kernel
         self.sums: dict[int, str] = {}  # by reduction: the vector that it is accumulated in
+        self.lanes: dict[int, int] = {}  # and how long that is
         self.totals: dict[int, tuple[str, str | None]] = {}  # and the total; sums in pairs count
 
     def begin(self, number: int, lanes: int, at_once: bool) -> None:
@@ -24,6 +25,7 @@ class Reductions(Assembly):
         dtype, one = node.dtype, scalar_type(node.dtype)
         first = identity(node.operation, dtype)
         self.sums[number] = self.allocate(vector_type(dtype, lanes))
+        self.lanes[number] = lanes
         self._fill(self.sums[number], first, dtype, lanes)
         if at_once or node.operation != "reduce_sum" or dtype.kind != "f":
             self.totals[number] = self.allocate(one), None
@@ -45,8 +47,24 @@ class Reductions(Assembly):
             )
             first = splat(identity(node.operation, node.dtype), node.dtype, lanes)
             value = self.emit(f"select <{lanes} x i1> <{mask}>, {type_} {value}, {type_} {first}")
+        if lanes < self.lanes[number]:
+            value = self._widened(node, value, lanes, self.lanes[number])
+            lanes = self.lanes[number]
+            type_ = vector_type(node.dtype, lanes)
         before = self.emit(f"load {type_}, ptr {place}")
         self.do(f"store {type_} {self.combined(node, before, value, lanes)}, ptr {place}")
+
+    def _widened(self, node: Node, value: str, lanes: int, wide: int) -> str:
+        """Return a vector with further lanes, of what the reduction begins with."""
+        dtype, one = node.dtype, scalar_type(node.dtype)
+        first = identity(node.operation, dtype)
+        if lanes == 1:
+            others = f"{vector_type(dtype, wide)} {splat(first, dtype, wide)}"
+            return self.emit(f"insertelement {others}, {one} {value}, i64 0")
+        type_ = vector_type(dtype, lanes)
+        mask = ", ".join([f"i32 {min(k, lanes)}" for k in range(wide)])
+        others = f"{type_} {splat(first, dtype, lanes)}"
+        return self.emit(f"shufflevector {type_} {value}, {others}, <{wide} x i32> <{mask}>")
 
     def push(self, sums: list[int], lanes: int) -> None:
         """Add what the vectors of a block hold to the totals, and empty them."""

@@ -15,7 +15,8 @@ from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, vector_type
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.kernel import Access, Kernel, Output, over_all
+from fungrad.compile.kernels.access import Access
+from fungrad.compile.kernels.kernel import Kernel, Output, over_all
 from fungrad.compile.kernels.meaning import Namespace
 from fungrad.compile.kernels.operations import BOOL, DType, Node
 from fungrad.compile.kernels.scalar import Scalar

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.kernels.build import REDUCERS, Builder
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.kernel import Access, Kernel, Output, merged
-from fungrad.compile.kernels.meaning import Namespace, is_of_elements, meaning, operations_of
-from fungrad.compile.kernels.operations import BOOL, DTYPES
-from fungrad.compile.kernels.orders import shown, turned
-from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.kernels.kernel import Kernel, merged
+from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.kernels.orders import shown
+from fungrad.compile.kernels.reads import Lines, straight
+from fungrad.compile.kernels.views import PIECES, Views, cuts_of
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
-from fungrad.primitives.reductions import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
-from fungrad.primitives.shaping import Broadcast, Iota, ReduceSum
+from fungrad.primitives.shaping import Broadcast
 
 LARGEST = 1 << 13
 """Operations of a kernel, for which LLVM takes two seconds. What a cut goes through is written to memory, and read again."""
@@ -34,27 +34,18 @@ SMALL = 1 << 6
 SCALARS = 4
 """How many operations on a single number make a kernel."""
 
-REDUCERS: dict[type[Primitive], tuple[str, str]] = {
-    ReduceSum: ("reduce_sum", "iuf"),
-    ReduceProd: ("reduce_prod", "iuf"),
-    ReduceMax: ("reduce_max", "iuf"),
-    ReduceMin: ("reduce_min", "iuf"),
-    ReduceAnd: ("reduce_and", "b"),
-    ReduceOr: ("reduce_or", "b"),
-}
-"""The operation of a kernel that a reduction is, and the kinds of dtypes."""
-
 
 class _Group:
     """Equations that are to be one kernel: the numbers of them, the index space, how many axes of it are rows."""
 
-    __slots__ = ("members", "open", "operations", "rows", "space")
+    __slots__ = ("cuts", "members", "open", "operations", "rows", "space")
 
     def __init__(self, space: Shape) -> None:
         self.space = space
         self.rows: int | None = None  # no reduction has come so far
         self.members: list[int] = []
         self.operations = 0
+        self.cuts: frozenset[int] = frozenset()  # of the last axis
         self.open = True
 
     def holds(self, shape: Shape) -> bool:
@@ -78,12 +69,10 @@ class _Fuser:
         self.given = list(expr.located())
         self.kernels: list[Fused] = []
         self.group: dict[int, _Group] = {}  # by variable
-        self.spread: dict[
-            int, int
-        ] = {}  # by variable: the number of the broadcast, or count, it is
+        self.spread: dict[int, int] = {}  # by variable: the number of the view, or count, it is
         self.placed: set[int] = set()  # equations that are in the program now
         self.early: set[int] = set()  # those that have joined a group before their turn
-        self.turned = turned(expr)
+        self.views = Views(expr, every)
         self.readers: dict[int, list[int]] = {}
         for number, equation in enumerate(expr.equations):
             for v in equation.inputs:
@@ -93,17 +82,16 @@ class _Fuser:
 
     def fused(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
-            primitive, inputs, outputs = equation
             if number in self.early:
                 continue
-            if isinstance(primitive, (Broadcast, Iota)):
-                self.spread[outputs[0]] = number
+            if self.views.take(equation):
+                self.spread[equation.outputs[0]] = number
             elif operations := self._operations(equation):
                 self._join(number, self._group_for(equation), operations)
             elif self._reduced_axes(equation):
                 self._join(number, self._group_of_rows(equation), 1)
             else:
-                for v in inputs:
+                for v in equation.inputs:
                     self._place_variable(v)
                 self._place(number)
         for v in self.expr.outputs:
@@ -117,13 +105,15 @@ class _Fuser:
     # What can be in a kernel
 
     def _operations(self, equation: Equation) -> int:
-        """Return how many operations an elementwise equation is; 0 of anything else."""
+        """Return how many operations an elementwise equation is, or one that reads anywhere; 0 of what can be in no kernel."""
         primitive, inputs, outputs = equation
-        if not is_of_elements(primitive) or len(outputs) != 1:
+        if len(outputs) != 1 or not inputs or not self.types[outputs[0]].size:
             return 0
         out = self.types[outputs[0]]
         types = tuple([self.types[v] for v in inputs])
-        return operations_of(primitive, types, out) if out.size and inputs else 0
+        if is_of_elements(primitive):
+            return operations_of(primitive, types, out)
+        return 2 * len(self._reads(equation))
 
     def _reduced_axes(self, equation: Equation) -> tuple[int, ...]:
         """Return the axes of a reduction along the last ones; () of anything else."""
@@ -134,7 +124,7 @@ class _Fuser:
         _, kinds = REDUCERS[type(primitive)]
         last = tuple(range(x.ndim - len(axes), x.ndim))
         fits = axes == last and x.size and x.dtype in DTYPES and x.dtype.kind in kinds
-        return axes if fits and inputs[0] not in self.spread else ()
+        return axes if fits and not self.views.repeats(inputs[0]) else ()
 
     # Which group an equation joins
 
@@ -143,19 +133,23 @@ class _Fuser:
         group.operations += operations
         for v in self.given[number][0].outputs:
             self.group[v] = group
-        if group.operations >= LARGEST:
+        if group.operations * (len(group.cuts) + 1) >= LARGEST:
             self._close(group)
 
     def _group_for(self, equation: Equation) -> _Group:
-        """Return the group of an elementwise equation; others that it reads are closed."""
+        """Return the group of an equation of elements; others that it reads are closed."""
         shape = self.types[equation.outputs[0]].shape
-        roots = [self._root(v) for v in equation.inputs]
-        groups = [g for v, _ in roots if (g := self.group.get(v)) is not None and g.open]
+        reads, cuts = self._reads(equation), self._cuts(equation)
+        groups = [g for v, _ in reads if (g := self.group.get(v)) is not None and g.open]
         joined: _Group | None = None
         for group in dict.fromkeys(groups):
             if not group.open:
                 continue
-            if not group.holds(shape) or not self._reads_well(group, equation, shape):
+            if (
+                not group.holds(shape)
+                or not self._fits(group, reads, shape)
+                or len(cuts | group.cuts) > PIECES
+            ):
                 self._close(group)
             elif joined is None:
                 joined = group
@@ -165,15 +159,45 @@ class _Fuser:
                 self._merge(joined, group)
             else:
                 self._close(group)
-        return _Group(shape) if joined is None or not joined.open else joined
+            cuts |= group.cuts if group is joined else frozenset()
+        found = _Group(shape) if joined is None or not joined.open else joined
+        found.cuts |= cuts
+        return found
 
-    def _reads_well(self, group: _Group, equation: Equation, shape: Shape) -> bool:
-        """Whether what an equation reads of the group is at the same place: of rows, along them."""
-        for v in equation.inputs:
-            root, axes = self._root(v)
-            if self.group.get(root) is not group or root == v:
+    def _cuts(self, equation: Equation) -> frozenset[int]:
+        joined = self.views.joined(equation, self._grows(equation))
+        return cuts_of(joined, self.types[equation.outputs[0]].shape)
+
+    def _grows(self, equation: Equation) -> bool:
+        """Whether the first operand is computed by a kernel that the equation may join."""
+        group = self.group.get(equation.inputs[0])
+        return group is not None and group.open
+
+    def _reads(self, equation: Equation) -> list[tuple[int, Lines]]:
+        """Return the variables that an equation of elements reads, or of which it reads views, and where; none of others."""
+        primitive, inputs, (out, *_) = equation
+        if is_of_elements(primitive):
+            found = [(v, straight(self.types[v].ndim)) for v in inputs]
+        elif gathers := self.views.gathered(equation):
+            lines, indices = gathers
+            found = [(inputs[0], lines), *[(inputs[i.operand], i.lines) for i in indices]]
+        elif writes := self.views.written(equation, self._grows(equation)):
+            lines, indices = writes
+            found = [(inputs[0], straight(self.types[out].ndim)), (inputs[1], lines)]
+            found += [(inputs[i.operand], i.lines) for i in indices]
+        else:
+            joined = self.views.joined(equation, self._grows(equation))
+            found = [(inputs[part.operand], part.lines) for part in joined]
+        return [self.views.path(v, lines)[-1] for v, lines in found]
+
+    def _fits(self, group: _Group, reads: Sequence[tuple[int, Lines]], shape: Shape) -> bool:
+        """Whether what is read of the group is at the same place: of rows, along them."""
+        for v, lines in reads:
+            if self.group.get(v) is not group:
                 continue
-            if group.rows is None or axes != tuple(range(group.rows)) or shape != group.space:
+            type_ = self.types[v]
+            of_rows = shape == group.space and type_.ndim == group.rows
+            if lines != straight(type_.ndim) or not (type_.shape == shape or of_rows):
                 return False
         return True
 
@@ -181,6 +205,7 @@ class _Fuser:
         into.rows = group.rows if into.rows is None else into.rows
         into.members += group.members
         into.operations += group.operations
+        into.cuts |= group.cuts
         for number in group.members:
             for v in self.given[number][0].outputs:
                 self.group[v] = into
@@ -190,27 +215,16 @@ class _Fuser:
         """Return the group of a reduction."""
         (v,) = equation.inputs
         rows = self.types[equation.outputs[0]].ndim
-        group = self.group.get(v)
+        root, _ = self.views.path(v, straight(self.types[v].ndim))[-1]
+        group = self.group.get(root)
         if group is not None and group.open:
-            if group.space == self.types[v].shape and group.rows in (None, rows):
+            if root == v and group.space == self.types[v].shape and group.rows in (None, rows):
                 group.rows = rows
                 return group
             self._close(group)
         group = _Group(self.types[v].shape)
         group.rows = rows
         return group
-
-    def _root(self, v: int) -> tuple[int, tuple[int, ...]]:
-        """Return what a variable is a broadcast of, and along which axes of the variable that lies."""
-        axes = tuple(range(self.types[v].ndim))
-        while v in self.spread:
-            primitive, inputs, _ = self.given[self.spread[v]][0]
-            if not isinstance(primitive, Broadcast):
-                break
-            kept = [a for a in range(len(primitive.shape)) if a not in primitive.axes]
-            axes = tuple([axes[a] for a in kept])
-            (v,) = inputs
-        return v, axes
 
     # Putting equations into the program
 
@@ -296,17 +310,17 @@ class _Fuser:
         """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
         if not self.every and self._work(members) < (2 if group.space else SCALARS):
             return None
-        builder = _Builder(self, group)
+        builder = Builder(self.views, group.space, group.rows or 0)
         for number in members:
             if not builder.add(self.given[number][0]):
                 return None
         inside = frozenset(members)
         made = [v for number in members for v in self.given[number][0].outputs]
         writes = [v for v in made if self._escapes(v, inside)]
-        kernel = builder.kernel(writes)
+        kernel = builder.kernel(writes, self.shown.isdisjoint(writes))
         if self.every:
             return kernel, builder.reads, writes
-        if not self.shown.intersection(writes).isdisjoint(self.turned):
+        if not self.shown.intersection(writes).isdisjoint(self.views.turned):
             return None  # what is returned is to lie as it would without kernels
         along = merged(kernel, range(kernel.rows, len(kernel.space)))
         if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:
@@ -316,69 +330,3 @@ class _Fuser:
     def _work(self, members: Sequence[int]) -> int:
         """Return how many passes over memory a group would be."""
         return sum(not self.given[number][0].primitive.view for number in members)
-
-
-class _Builder:
-    """Records the nodes of a kernel."""
-
-    def __init__(self, fuser: _Fuser, group: _Group) -> None:
-        self.fuser = fuser
-        self.space = group.space
-        self.rows = group.rows or 0
-        self.namespace = Namespace()
-        self.values: dict[int, Scalar] = {}
-        self.operands: dict[tuple[int, tuple[int, ...]], int] = {}
-
-    @property
-    def reads(self) -> list[int]:
-        """The variables that the kernel reads."""
-        return [v for v, _ in self.operands]
-
-    def add(self, equation: Equation) -> bool:
-        """Record an equation; return whether that was possible."""
-        primitive, inputs, outputs = equation
-        operands = [self._operand(v) for v in inputs]
-        out = self.fuser.types[outputs[0]]
-        if type(primitive) in REDUCERS:
-            operation, _ = REDUCERS[type(primitive)]
-            found: Scalar | None = self.namespace.node(operation, out.dtype, *operands)
-        else:
-            found = meaning(primitive, self.namespace, operands, out)
-        if found is None:
-            return False
-        self.values[outputs[0]] = found
-        return True
-
-    def _operand(self, v: int) -> Scalar:
-        if v in self.values:
-            return self.values[v]
-        fuser, expr = self.fuser, self.fuser.expr
-        root, axes = fuser._root(v)
-        dtype = fuser.types[v].dtype
-        if root in self.values:
-            return self.values[root]
-        if root in expr.constants and not fuser.types[root].shape:
-            return self.namespace.constant(expr.constants[root], dtype)
-        if root in fuser.spread:
-            primitive = fuser.given[fuser.spread[root]][0].primitive
-            assert isinstance(primitive, Iota)
-            return self.namespace.node("iota", dtype, value=axes[primitive.axis])
-        place = self.operands.setdefault((root, axes), len(self.operands))
-        return self.namespace.node("load", dtype, value=place)
-
-    def kernel(self, writes: Sequence[int]) -> Kernel:
-        """Return the kernel that writes these variables."""
-        types = self.fuser.types
-        outputs = tuple(
-            [Output(self.values[v].index, types[v], types[v].shape == self.space) for v in writes]
-        )
-        safe = [
-            self.namespace.node("reduce_and", BOOL, Scalar(self.namespace, i)).index
-            for i in dict.fromkeys(self.namespace.safe)
-        ]
-        operands = tuple([Access(types[v], axes) for v, axes in self.operands])
-        nodes = tuple(self.namespace.nodes)
-        internal = self.fuser.shown.isdisjoint(writes)
-        return Kernel(
-            self.space, self.rows, operands, nodes, outputs, tuple(safe), internal
-        ).check()

@@ -10,25 +10,16 @@ import dataclasses
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.kernels.access import Access, Box, box_text, in_order, inside, is_part
 from fungrad.compile.kernels.operations import DTYPES, OPERATIONS, Node, compute
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
 from fungrad.core.types import ArrayType, Shape
-
-
-class Access(NamedTuple):
-    """An array that a kernel reads: its axes are these of the index space, along others it is repeated.
-
-    Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
-    """
-
-    type: ArrayType
-    axes: tuple[int, ...]
-    strides: tuple[int, ...] | None = None
 
 
 class Output(NamedTuple):
@@ -42,6 +33,8 @@ class Output(NamedTuple):
     of_elements: bool
     strides: tuple[int, ...] | None = None
 
+
+EMPTY: Mapping[int, int] = MappingProxyType({})
 
 REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_sum": np.add,
@@ -76,6 +69,8 @@ class Kernel:
         Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do.
     over
         By the number of an output, the operand over which it is written.
+    given
+        Which of the arrays that it is given each operand is; each another one, if this is empty.
     """
 
     space: Shape
@@ -86,11 +81,19 @@ class Kernel:
     safe: tuple[int, ...] = ()
     internal: bool = True
     over: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    given: tuple[int, ...] = ()
 
     @property
     def operand_types(self) -> list[ArrayType]:
         """What it is given."""
-        return [x.type for x in self.operands]
+        if not self.given:
+            return [x.type for x in self.operands]
+        found = dict(zip(self.given, self.operands, strict=True))
+        return [found[k].type for k in range(len(found))]
+
+    def array_of(self, operand: int) -> int:
+        """Return which of the arrays that it is given an operand is."""
+        return self.given[operand] if self.given else operand
 
     @property
     def output_types(self) -> list[ArrayType]:
@@ -123,7 +126,11 @@ class Kernel:
         found: list[bool] = []
         for node in self.nodes:
             if node.operation == "load":
-                varies = any(a >= self.rows for a in self.operands[node.value].axes)
+                axes = self.operands[node.value].axes
+                varies = any(a is not None and a >= self.rows for a in axes)
+                varies = varies or any(found[i] for i in node.operands)
+            elif node.operation == "inside":
+                varies = any(a >= self.rows for a, _, _ in node.value)
             elif node.operation == "iota":
                 varies = node.value >= self.rows
             elif node.operation in REDUCTIONS:
@@ -157,7 +164,10 @@ class Kernel:
         if not (wanted.of_elements and wanted.type.shape and late):
             return []
         own = Access(wanted.type, tuple(range(len(self.space))), wanted.strides)
-        return [j for j, x in enumerate(self.operands) if _same_elements(x, own)]
+        other = {
+            self.array_of(j) for j, x in enumerate(self.operands) if not _same_elements(x, own)
+        }
+        return [j for j in range(len(self.operand_types)) if j not in other]
 
     def written(self, over: Mapping[int, int]) -> Kernel:
         """Return the kernel that writes outputs over operands."""
@@ -178,12 +188,13 @@ class Kernel:
                 raise ExprError(f"{where}: it comes before its operands")
             if node.dtype not in DTYPES:
                 raise ExprError(f"{where}: kernels have no {node.dtype}")
-            leaves = ("constant", "load", "iota", "convert", "bitcast")
+            if node.operation == "inside" and not is_part(node.value, self.space):
+                raise ExprError(f"{where}: that is no part of {self.space}")
+            leaves = ("constant", "load", "inside", "iota", "convert", "bitcast")
             if node.operation not in (*leaves, *OPERATIONS, *REDUCTIONS):
                 raise ExprError(f"{where}: the operation is not known")
         for access in self.operands:
-            shape = tuple([self.space[a] for a in access.axes])
-            if access.type.shape != shape or list(access.axes) != sorted({*access.axes}):
+            if not access.fits(self.space):
                 raise ExprError(f"{access} does not lie in {self.space}")
         for output in self.outputs:
             shape = self.space if output.of_elements else self.row_shape
@@ -208,9 +219,11 @@ class Kernel:
                 row = np.broadcast_to(operands[0], self.space)
                 value = ufunc.reduce(row, inner, node.dtype, keepdims=True)
             elif node.operation == "load":
-                access = self.operands[node.value]
-                shape = tuple([n if a in access.axes else 1 for a, n in enumerate(self.space)])
-                value = np.asarray(arrays[node.value], access.type.dtype).reshape(shape)
+                value = self.operands[node.value].of(
+                    arrays[self.array_of(node.value)], self.space, operands
+                )
+            elif node.operation == "inside":
+                value = inside(node.value, self.space)
             elif node.operation == "iota":
                 shape = tuple([n if a == node.value else 1 for a, n in enumerate(self.space)])
                 value = np.arange(self.space[node.value], dtype=node.dtype).reshape(shape)
@@ -233,11 +246,12 @@ class Kernel:
     def __str__(self) -> str:
         """Show the index space, then a node a line."""
         rows, inner = list(self.row_shape), list(self.inner_shape)
-        operands = ", ".join([f"{x.type} along {list(x.axes)}" for x in self.operands])
+        operands = ", ".join([str(x) for x in self.operands])
         lines = [f"{{ kernel over {rows} x {inner} of {operands} ."]
         for number, node in enumerate(self.nodes):
             what = " ".join([node.operation, *[f"n{i}" for i in node.operands]])
             value = "" if node.value is None else f" {node.value}"
+            value = f" {box_text(node.value)}" if node.operation == "inside" else value
             where = "elements" if self.of_elements[number] else "rows"
             lines.append(
                 f"  n{number}:{node.dtype} = {what}{value}    {where}, pass {self.stages[number]}"
@@ -267,6 +281,7 @@ class Axis(NamedTuple):
 def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
     """Return `axes` of the index space, neighbours joined where all operands go on from one to the next."""
     counting = {node.value for node in kernel.nodes if node.operation == "iota"}
+    counting.update([axis for box in boxes(kernel) for axis, _, _ in box])
     arrays: list[Access | Output] = [*kernel.operands, *kernel.outputs]
     steps = [strides(x) for x in arrays]
     found: list[Axis] = []
@@ -287,18 +302,20 @@ def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
 
 def strides(array: Access | Output) -> dict[int, int]:
     """Return how many elements of an array lie between places, by axis of the index space."""
-    axes = array.axes if isinstance(array, Access) else range(array.type.ndim)
+    if isinstance(array, Access):
+        found: dict[int, int] = {}
+        for axis, _, step, apart in array.lines:
+            if axis is not None and axis >= 0:
+                found[axis] = step * apart
+        return found
     given = in_order(array.type.shape) if array.strides is None else array.strides
-    return dict(zip(axes, given, strict=True))
+    return dict(enumerate(given))
 
 
-def in_order(shape: Shape) -> tuple[int, ...]:
-    """Return the strides, in elements, of an array in C order."""
-    found, step = [], 1
-    for length in reversed(shape):
-        found.append(step)
-        step *= length
-    return tuple(reversed(found))
+def boxes(kernel: Kernel) -> list[Box]:
+    """Return the parts of the index space that the kernel tells apart."""
+    asked = [node.value for node in kernel.nodes if node.operation == "inside"]
+    return [*asked, *[access.box for access in kernel.operands]]
 
 
 def nodes_needed(kernel: Kernel) -> set[int]:
@@ -310,12 +327,37 @@ def nodes_needed(kernel: Kernel) -> set[int]:
     return found
 
 
-def cone_of(kernel: Kernel, roots: Iterable[int], kept: Container[int]) -> list[int]:
-    """Return the nodes of elements that have to be computed for others, in order; not what those depend on that are kept."""
+def axes_of(kernel: Kernel) -> list[frozenset[int]]:
+    """Return along which axes of the index space each node differs."""
+    found: list[frozenset[int]] = []
+    for node in kernel.nodes:
+        axes = frozenset[int]().union(*[found[i] for i in node.operands])
+        if node.operation == "load":
+            axes |= strides(kernel.operands[node.value]).keys()
+        elif node.operation == "iota":
+            axes |= {node.value}
+        elif node.operation == "inside":
+            axes |= {axis for axis, _, _ in node.value}
+        elif node.operation in REDUCTIONS:
+            axes -= {*range(kernel.rows, len(kernel.space))}
+        found.append(axes)
+    return found
+
+
+def cone_of(
+    kernel: Kernel, roots: Iterable[int], kept: Container[int], same: Mapping[int, int] = EMPTY
+) -> list[int]:
+    """Return the nodes of elements that have to be computed for others, in order; not what those depend on that are kept.
+
+    Some nodes are the `same` as others that come before.
+    """
     needed = {r for r in roots if kernel.of_elements[r]}
     for number in range(len(kernel.nodes) - 1, -1, -1):
         if number in needed and number not in kept:
-            needed.update([i for i in kernel.nodes[number].operands if kernel.of_elements[i]])
+            operands = kernel.nodes[number].operands
+            if number in same:
+                operands = (same[number],)
+            needed.update([i for i in operands if kernel.of_elements[i]])
     return sorted(needed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from fungrad.compile.kernels.fuse import REDUCERS
+from fungrad.compile.kernels.build import REDUCERS
 from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr

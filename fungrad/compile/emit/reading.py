@@ -1,0 +1,181 @@
+"""Writing what a kernel reads as LLVM's assembly, and in which parts of a row which reads count."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fungrad.compile.emit.assembly import literal, scalar_type, splat, vector_type
+from fungrad.compile.emit.reductions import Reductions
+from fungrad.compile.kernels.access import Box
+from fungrad.compile.kernels.kernel import Axis, Kernel, axes_of, boxes, strides
+from fungrad.compile.kernels.operations import BOOL, DType, Node
+
+NEAR = 4
+"""Elements that neighbours may be apart so that all between them are read, and those in between left out."""
+I64 = np.dtype(np.int64)
+
+Index = list[tuple[Axis, str]]
+
+
+class Piece(NamedTuple):
+    """A part of an axis of the index space that lies within each box or beside it."""
+
+    axis: int
+    first: int
+    length: int
+
+
+class Reading(Reductions):
+    """The lines of a function that reads the operands of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.operands: list[str] = []
+        self.strides = [strides(x) for x in kernel.operands]
+        self.differing = axes_of(kernel)
+        self.piece: Piece | None = None  # of the last axis, which is being gone over
+
+    def load(self, node: Node, index: Index, lanes: int, indices: Sequence[str]) -> str:
+        """Return elements of an operand, that in all lanes if it does not lie along the last axis."""
+        operand = node.value
+        access, step = self.kernel.operands[operand], self.strides[operand]
+        bounds = {a: (low, high) for a, low, high in access.box}
+        apart = step.get(index[-1][0].axes[-1], 0) if lanes > 1 else 0
+        terms = []
+        for axis, i in index:
+            a = axis.axes[-1]
+            if a in bounds and step.get(a):
+                settled = self._settled(a, *bounds[a])
+                if settled is None:
+                    i = self._moved_into(i, *bounds[a])
+                elif not settled:
+                    i, apart = str(bounds[a][0]), 0
+            terms.append((i, step.get(a, 0)))
+        scattered = []  # which differ from lane to lane, and how many elements apart they are
+        for axis, _, stride, further in access.lines:
+            if axis is None or axis >= 0:
+                continue
+            number, vector = node.operands[-1 - axis], indices[-1 - axis]
+            if lanes == 1:
+                terms.append((vector, stride * further))
+            elif index[-1][0].axes[-1] in self.differing[number]:
+                scattered.append((vector, stride * further))
+            else:
+                terms.append((self._lane(vector, I64, lanes, 0), stride * further))
+        dtype, base = access.type.dtype, self._base(operand)
+        place = self.plus(self.offset(terms), access.origin)
+        if scattered:
+            return self._gathered(operand, place, apart, scattered, lanes)
+        if apart == 1:
+            return self.read(base, place, dtype, lanes)
+        if not apart:
+            return self.spread(self.read(base, place, dtype, 1), dtype, lanes)
+        if abs(apart) <= NEAR:
+            return self._read_apart(operand, place, apart, lanes)
+        return self._gathered(operand, place, apart, [], lanes)
+
+    def _lane(self, vector: str, dtype: DType, lanes: int, lane: int) -> str:
+        return self.emit(f"extractelement {vector_type(dtype, lanes)} {vector}, i64 {lane}")
+
+    def _gathered(
+        self,
+        operand: int,
+        place: str,
+        apart: int,
+        scattered: Sequence[tuple[str, int]],
+        lanes: int,
+    ) -> str:
+        """Return elements that lie anywhere, read one by one."""
+        dtype, base = self.kernel.operands[operand].type.dtype, self._base(operand)
+        found, type_ = "poison", vector_type(dtype, lanes)
+        for lane in range(lanes):
+            terms = [(self._lane(x, I64, lanes, lane), step) for x, step in scattered]
+            here = self.plus(self.offset([(place, 1), *terms]), lane * apart)
+            one = f"{scalar_type(dtype)} {self.read(base, here, dtype, 1)}"
+            found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
+        return found
+
+    def _base(self, operand: int) -> str:
+        """Return the address of the array that an operand is."""
+        return self.operands[self.kernel.array_of(operand)]
+
+    def _read_apart(self, operand: int, place: str, apart: int, lanes: int) -> str:
+        """Return elements that lie some apart: all from the first to the last are read at once."""
+        dtype, size = self.kernel.operands[operand].type.dtype, abs(apart) * (lanes - 1) + 1
+        first = self.plus(place, min(apart * (lanes - 1), 0))
+        whole = self.read(self._base(operand), first, dtype, size)
+        places = [apart * k + (size - 1 if apart < 0 else 0) for k in range(lanes)]
+        mask = ", ".join([f"i32 {k}" for k in places])
+        type_ = vector_type(dtype, size)
+        return self.emit(f"shufflevector {type_} {whole}, {type_} poison, <{lanes} x i32> <{mask}>")
+
+    def counted(self, node: Node, index: Index, lanes: int) -> str:
+        """Return the place along an axis."""
+        i = next((i for axis, i in index if axis.axes[-1] == node.value), "0")
+        value = self.spread(self.emit(f"add i64 {i}, 0"), I64, lanes)
+        if lanes > 1 and index[-1][0].axes[-1] == node.value:
+            numbers = ", ".join([f"i64 {lane}" for lane in range(lanes)])
+            value = self.emit(f"add <{lanes} x i64> {value}, <{numbers}>")
+        if node.dtype == I64:
+            return value
+        return self.convert(value, I64, node.dtype, lanes)
+
+    def plus(self, index: str, number: int) -> str:
+        """Return the sum of an index and a number."""
+        return self.emit(f"add i64 {index}, {number}") if number else index
+
+    # Boxes
+
+    def inside(self, node: Node, index: Index, lanes: int) -> str:
+        """Return whether a place is in a box."""
+        if (known := self._known(node.value)) is not None:
+            return splat(known, BOOL, lanes)
+        found = literal(True, BOOL)
+        for axis, low, high in node.value:
+            if self._settled(axis, low, high):
+                continue
+            i = next((i for x, i in index if x.axes[-1] == axis), "0")
+            from_low = self.plus(i, -low)
+            within = self.emit(f"icmp ult i64 {from_low}, {high - low}")
+            found = self.emit(f"and i1 {found}, {within}")
+        return self.spread(found, BOOL, lanes)
+
+    def _moved_into(self, i: str, low: int, high: int) -> str:
+        """Return the nearest index that is in a range."""
+        if i.isdigit():
+            return str(min(max(int(i), low), high - 1))
+        found = self.intrinsic("smax", I64, [i, str(low)], 1)
+        return self.intrinsic("smin", I64, [found, str(high - 1)], 1)
+
+    def _settled(self, axis: int, low: int, high: int) -> bool | None:
+        """Return whether all that is being gone over is in a range, or nothing of it; None if that differs."""
+        if self.piece is None or self.piece.axis != axis:
+            return None
+        return low <= self.piece.first and self.piece.first + self.piece.length <= high
+
+    def _known(self, box: Box) -> bool | None:
+        found = [self._settled(*part) for part in box]
+        return False if False in found else None if None in found else True
+
+    def pieces(self, last: Axis) -> list[Piece]:
+        """Return the last axis in pieces, the longest one first."""
+        (*_, axis), ends = last.axes, {0, last.length}
+        for box in boxes(self.kernel):
+            ends.update([end for a, low, high in box if a == axis for end in (low, high)])
+        cuts = sorted(ends)
+        found = [Piece(axis, a, b - a) for a, b in itertools.pairwise(cuts)]
+        return sorted(found, key=lambda piece: -piece.length)
+
+    def same(self) -> dict[int, int]:
+        """Return the nodes that are the same as others, as what they choose by is known of the piece."""
+        nodes, found = self.kernel.nodes, dict[int, int]()
+        for number, node in enumerate(nodes):
+            if node.operation == "select" and nodes[node.operands[0]].operation == "inside":
+                known = self._known(nodes[node.operands[0]].value)
+                if known is not None:
+                    found[number] = node.operands[1 if known else 2]
+        return found

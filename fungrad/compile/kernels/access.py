@@ -1,0 +1,118 @@
+"""Which element of an array a kernel reads at each place of its index space, and in which part of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.types import ArrayType, Shape
+
+Box = tuple[tuple[int, int, int], ...]
+"""A part of an index space: axes, each once, and from where on and up to where it goes along them."""
+
+
+class Access(NamedTuple):
+    """An array that a kernel reads.
+
+    Each of its axes lies along one of the index space, or is None: there it is read at one place. Along other axes it is
+    repeated. Place `i` of the index space is place ``start + step * i`` of the array; `i`, if `starts` and `steps` are None.
+    Where an axis is the number ``-1 - k``, the k-th operand of what loads is `i`, and has to keep within the array.
+    Outside of `box` any element may be read, and nothing may depend on which.
+    Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
+    """
+
+    type: ArrayType
+    axes: tuple[int | None, ...]
+    strides: tuple[int, ...] | None = None
+    starts: tuple[int, ...] | None = None
+    steps: tuple[int, ...] | None = None
+    box: Box = ()
+
+    @property
+    def lines(self) -> list[tuple[int | None, int, int, int]]:
+        """Of each axis of the array: the axis of the index space, start, step, and how many elements neighbours are apart."""
+        ndim = self.type.ndim
+        starts = (0,) * ndim if self.starts is None else self.starts
+        steps = (1,) * ndim if self.steps is None else self.steps
+        apart = in_order(self.type.shape) if self.strides is None else self.strides
+        return list(zip(self.axes, starts, steps, apart, strict=True))
+
+    @property
+    def origin(self) -> int:
+        """How many elements from the first one that lies which is read at the first place."""
+        return sum([start * apart for _, start, _, apart in self.lines])
+
+    def fits(self, space: Shape) -> bool:
+        """Whether what is read lies within the array, and the box within the index space."""
+        given = [a for a in self.axes if a is not None and a >= 0]
+        if len(self.axes) != self.type.ndim or len({*given}) != len(given):
+            return False
+        if not is_part(self.box, space) or not all(a < len(space) for a in given):
+            return False
+        bounds = {a: (low, high) for a, low, high in self.box}
+        for n, (axis, start, step, _) in zip(self.type.shape, self.lines, strict=True):
+            if axis is not None and axis < 0:
+                continue
+            low, high = (0, 1) if axis is None else bounds.get(axis, (0, space[axis]))
+            if high > low and not all(0 <= start + step * i < n for i in (low, high - 1)):
+                return False
+            if axis is not None and self.starts is None and n != space[axis]:
+                return False
+        return True
+
+    def of(self, array: Any, space: Shape, indices: Sequence[Any] = ()) -> Any:
+        """Return what is read of an array, with an axis for each of the index space, of length 1 where it is repeated."""
+        bounds = {a: (low, high - 1) for a, low, high in self.box}
+        index = []
+        for axis, start, step, _ in self.lines:
+            if axis is None:
+                index.append(np.full((1,) * len(space), start))
+            elif axis < 0:
+                index.append(start + step * indices[-1 - axis])
+            else:
+                here = np.clip(np.arange(space[axis]), *bounds.get(axis, (0, space[axis])))
+                shape = [-1 if a == axis else 1 for a in range(len(space))]
+                index.append(start + step * here.reshape(shape))
+        found = np.asarray(array, self.type.dtype)
+        return found[tuple(index)] if index else found.reshape((1,) * len(space))
+
+    def __str__(self) -> str:
+        """Show the axes of the index space, and what part is read where that is not all."""
+        text = f"{self.type} along {list(self.axes)}"
+        if self.starts is not None:
+            text += f" from {list(self.starts)} by {[step for _, _, step, _ in self.lines]}"
+        return f"{text}{' ' * bool(self.box)}{box_text(self.box)}"
+
+
+def is_part(box: Box, space: Shape) -> bool:
+    """Whether a box is one of an index space, and not empty."""
+    axes = [axis for axis, _, _ in box]
+    if sorted({*axes}) != axes:
+        return False
+    return all(0 <= a < len(space) and 0 <= low < high <= space[a] for a, low, high in box)
+
+
+def box_text(box: Box) -> str:
+    """Return a box as it is shown."""
+    return " and ".join([f"{low} <= i{axis} < {high}" for axis, low, high in box])
+
+
+def inside(box: Box, space: Shape) -> Any:
+    """Return whether each place of an index space is in a box."""
+    found: Any = np.ones((1,) * len(space), bool)
+    for axis, low, high in box:
+        here = np.arange(space[axis])
+        shape = [-1 if a == axis else 1 for a in range(len(space))]
+        found = found & ((low <= here) & (here < high)).reshape(shape)
+    return found
+
+
+def in_order(shape: Shape) -> tuple[int, ...]:
+    """Return the strides, in elements, of an array in C order."""
+    found, step = [], 1
+    for length in reversed(shape):
+        found.append(step)
+        step *= length
+    return tuple(reversed(found))

@@ -1,0 +1,195 @@
+"""Recording the nodes of a kernel: what equations over one index space compute, and where they read it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from fungrad.compile.kernels.access import Access, Box
+from fungrad.compile.kernels.kernel import Kernel, Output
+from fungrad.compile.kernels.meaning import Namespace, meaning
+from fungrad.compile.kernels.operations import BOOL, DType
+from fungrad.compile.kernels.picks import Index
+from fungrad.compile.kernels.reads import Line, Lines, Part, parts, straight
+from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.kernels.views import Views
+from fungrad.core.expr import Equation
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import Shape
+from fungrad.primitives.indexing import Gather, Scatter
+from fungrad.primitives.reductions import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
+from fungrad.primitives.shaping import ReduceSum
+
+REDUCERS: dict[type[Primitive], tuple[str, str]] = {
+    ReduceSum: ("reduce_sum", "iuf"),
+    ReduceProd: ("reduce_prod", "iuf"),
+    ReduceMax: ("reduce_max", "iuf"),
+    ReduceMin: ("reduce_min", "iuf"),
+    ReduceAnd: ("reduce_and", "b"),
+    ReduceOr: ("reduce_or", "b"),
+}
+"""The operation of a kernel that a reduction is, and the kinds of dtypes."""
+
+
+I64 = np.dtype(np.int64)
+
+
+class Builder:
+    """Records the nodes of a kernel."""
+
+    def __init__(self, views: Views, space: Shape, rows: int) -> None:
+        self.views = views
+        self.expr = views.expr
+        self.space = space
+        self.rows = rows
+        self.namespace = Namespace()
+        self.values: dict[int, Scalar] = {}
+        self.operands: dict[tuple[int, Lines, Box], int] = {}
+
+    @property
+    def reads(self) -> list[int]:
+        """The variables that the kernel reads."""
+        return [*dict.fromkeys([v for v, _, _ in self.operands])]
+
+    def add(self, equation: Equation) -> bool:
+        """Record an equation; return whether that was possible."""
+        primitive, inputs, outputs = equation
+        types = self.expr.types
+        out = types[outputs[0]]
+        if isinstance(primitive, Gather):
+            found: Scalar | None = self._gathered(equation)
+        elif isinstance(primitive, Scatter):
+            found = self._written(equation)
+        elif joined := parts(primitive, [types[v] for v in inputs], out.shape):
+            found = self._joined(joined, inputs)
+        else:
+            operands = [self._operand(v, straight(types[v].ndim)) for v in inputs]
+            if type(primitive) in REDUCERS:
+                operation, _ = REDUCERS[type(primitive)]
+                found = self.namespace.node(operation, out.dtype, *operands)
+            else:
+                found = meaning(primitive, self.namespace, operands, out)
+        if found is None:
+            return False
+        self.values[outputs[0]] = found
+        return True
+
+    def _joined(self, put_together: Sequence[Part], inputs: Sequence[int]) -> Scalar:
+        """Record which of several arrays an element is of."""
+        namespace, (*first, last) = self.namespace, put_together
+        found = self._operand(inputs[last.operand], last.lines, last.box)
+        for operand, lines, box, added in reversed(first):
+            x = self._operand(inputs[operand], lines, box)
+            x = namespace.add(found, x) if added else x
+            if box:
+                inside = namespace.node("inside", BOOL, value=box)
+                found = namespace.where(inside, x, found)
+            else:
+                found = x
+        return found
+
+    def _gathered(self, equation: Equation) -> Scalar | None:
+        """Record a read at index arrays."""
+        if (found := self.views.gathered(equation)) is None:
+            return None
+        lines, indices = found
+        places = [self._index(equation.inputs[i.operand], i) for i in indices]
+        return self._operand(equation.inputs[0], lines, (), tuple(places))
+
+    def _written(self, equation: Equation) -> Scalar | None:
+        """Record which elements are updated at index arrays."""
+        if (found := self.views.written(equation, True)) is None:
+            return None
+        x, updates, *_ = equation.inputs
+        lines, indices = found
+        hits = []
+        for index in indices:
+            here = self._counted(Line(index.axis), I64)
+            place = self._index(equation.inputs[index.operand], index)
+            hits.append(self.namespace.comparison("eq", here, place))
+        hit = functools.reduce(self.namespace.logical_and, hits)
+        before = self._operand(x, straight(self.expr.types[x].ndim))
+        new = self._operand(updates, lines)
+        if equation.primitive.kind == "add":  # type: ignore[attr-defined]
+            new = self.namespace.add(before, new)
+        return self.namespace.where(hit, new, before)
+
+    def _index(self, v: int, index: Index) -> Scalar:
+        """Record an index, counted from the end if it is negative; it has to be within an axis."""
+        namespace, n = self.namespace, index.length
+        place = namespace.convert(self._operand(v, index.lines), I64)
+        known = self.expr.constants.get(v)
+        if known is not None and known.min(initial=0) >= 0 and known.max(initial=0) < n:
+            return place
+        place = namespace.where(
+            namespace.comparison("lt", place, 0), namespace.add(place, n), place
+        )
+        good = namespace.comparison("ge", place, 0)
+        good = namespace.logical_and(good, namespace.comparison("lt", place, n))
+        namespace.require(good)
+        return namespace.where(good, place, 0)
+
+    def _operand(
+        self, v: int, lines: Lines, box: Box = (), indices: tuple[Scalar, ...] = ()
+    ) -> Scalar:
+        path = self.views.path(v, lines)
+        for w, there in path:
+            if w in self.values and there == straight(len(there)):
+                return self.values[w]
+        root, where = path[-1]
+        types, constants = self.expr.types, self.expr.constants
+        dtype = types[v].dtype
+        if root in constants and not types[root].shape:
+            return self.namespace.constant(constants[root], dtype)
+        if (iota := self.views.counting(root)) is not None:
+            return self._counted(where[iota.axis], dtype, indices)
+        good = [place for place in path[1:] if self.views.reads_well(*place, self.space)]
+        root, where = (good or path[:1])[-1]
+        box = () if self._access(root, where, ()).fits(self.space) else box
+        place = self.operands.setdefault((root, where, box), len(self.operands))
+        return self.namespace.node("load", dtype, *indices, value=place)
+
+    def _counted(self, line: Line, dtype: DType, indices: Sequence[Scalar] = ()) -> Scalar:
+        axis, start, step = line
+        if (start, step) == (0, 1) and axis is not None and axis >= 0:
+            return self.namespace.node("iota", dtype, value=axis)
+        place = self.namespace.constant(start, I64)
+        if axis is not None:
+            here = indices[-1 - axis] if axis < 0 else self.namespace.node("iota", I64, value=axis)
+            place = self.namespace.add(place, self.namespace.multiply(here, step))
+        return self.namespace.convert(place, dtype)
+
+    def _access(self, v: int, lines: Lines, box: Box) -> Access:
+        type_, axes = self.expr.types[v], tuple([line.axis for line in lines])
+        whole = all(
+            line.axis is not None
+            and line == Line(line.axis)
+            and line.axis >= 0
+            and n == self.space[line.axis]
+            for n, line in zip(type_.shape, lines, strict=True)
+        )
+        if whole:
+            return Access(type_, axes)
+        starts = tuple([line.start for line in lines])
+        steps = tuple([line.step for line in lines])
+        return Access(type_, axes, None, starts, steps, box)
+
+    def kernel(self, writes: Sequence[int], internal: bool) -> Kernel:
+        """Return the kernel that writes these variables."""
+        types = self.expr.types
+        outputs = tuple(
+            [Output(self.values[v].index, types[v], types[v].shape == self.space) for v in writes]
+        )
+        safe = [
+            self.namespace.node("reduce_and", BOOL, Scalar(self.namespace, i)).index
+            for i in dict.fromkeys(self.namespace.safe)
+        ]
+        operands = tuple([self._access(*place) for place in self.operands])
+        nodes = tuple(self.namespace.nodes)
+        places = {v: k for k, v in enumerate(self.reads)}
+        given = tuple([places[v] for v, _, _ in self.operands])
+        return Kernel(
+            self.space, self.rows, operands, nodes, outputs, tuple(safe), internal, given
+        ).check()

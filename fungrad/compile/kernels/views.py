@@ -1,0 +1,169 @@
+"""What the equations of a program read, through views of it, and whether a kernel reads that as well as NumPy makes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from fungrad.compile.kernels.access import in_order
+from fungrad.compile.kernels.meaning import is_of_elements
+from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.kernels.orders import turned
+from fungrad.compile.kernels.picks import Index, gathered, written
+from fungrad.compile.kernels.reads import Lines, Part, after, parts, straight, through
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
+from fungrad.primitives.shaping import Broadcast, Iota
+
+NEAR = 4
+"""How many elements apart neighbours along the last axis may lie where they are read."""
+PIECES = 8
+"""Into how many pieces the last axis may be cut, along which arrays are put together."""
+PIECE = 8
+"""Elements of such a piece, about, from which that is worth it."""
+PART = 16
+"""How many times smaller than an array it may be what is read of it: if it does not lie in C order, all of it is copied."""
+
+
+class Views:
+    """The views of a program, and the counts, none of which is an equation of a kernel."""
+
+    def __init__(self, expr: Expr, every: bool) -> None:
+        self.expr = expr
+        self.types = expr.types
+        self.every = every
+        self.turned = turned(expr)
+        self.made: dict[int, tuple[Primitive, tuple[int, ...]]] = {}  # by variable
+
+    def take(self, equation: Equation) -> bool:
+        """Note an equation, if what reads its result may as well read the operand, or count."""
+        primitive, inputs, outputs = equation
+        simple = isinstance(primitive, (Broadcast, Iota))
+        if not simple and primitive.rearranges and len(inputs) == 1 and not self.every:
+            simple = through(primitive, self.types[inputs[0]]) is not None
+        if simple:
+            self.made[outputs[0]] = primitive, inputs
+        return simple
+
+    def repeats(self, v: int) -> bool:
+        """Whether a variable is a broadcast, or counts."""
+        return v in self.made and isinstance(self.made[v][0], (Broadcast, Iota))
+
+    def path(self, v: int, lines: Lines) -> list[tuple[int, Lines]]:
+        """Return a variable, what it is a view of, and so on, with where in each of them the elements lie; no broadcasts."""
+        found = []
+        while v in self.made:
+            primitive, inputs = self.made[v]
+            if isinstance(primitive, Iota):
+                break
+            if not isinstance(primitive, Broadcast):
+                found.append((v, lines))
+            inner = through(primitive, self.types[inputs[0]])
+            assert inner is not None
+            lines, (v,) = after(lines, inner), inputs
+        return [*found, (v, lines)]
+
+    def counting(self, v: int) -> Iota | None:
+        """Return what counts, if that is what a variable is."""
+        primitive = self.made[v][0] if v in self.made else None
+        return primitive if isinstance(primitive, Iota) else None
+
+    def reads_well(self, v: int, lines: Lines, space: Shape) -> bool:
+        """Whether to read a variable there is as good as to have NumPy make a view of it."""
+        last, type_ = last_of(space), self.types[v]
+        apart = [
+            step * n
+            for (axis, _, step), n in zip(lines, in_order(type_.shape), strict=True)
+            if axis == last
+        ]
+        axes = [line.axis for line in lines if line.axis is not None]
+        read = math.prod(space if min(axes, default=0) < 0 else [space[a] for a in axes])
+        return v not in self.turned and abs(sum(apart)) <= NEAR and read * PART >= type_.size
+
+    # What is put together, and what is read and written at index arrays
+
+    def joined(self, equation: Equation, grows: bool) -> list[Part]:
+        """Return what an equation puts together, if a kernel does that as fast as NumPy.
+
+        `grows`: whether the first operand is computed within the same kernel.
+        """
+        primitive, inputs, (out, *_) = equation
+        type_ = self.types[out]
+        if self.every or primitive.rearranges or is_of_elements(primitive):
+            return []
+        if type_.dtype not in DTYPES or not type_.shape:
+            return []
+        found = parts(primitive, [self.types[v] for v in inputs], type_.shape) or []
+        cuts = cuts_of(found, type_.shape)
+        if cuts and (
+            len(cuts) > PIECES or (len(cuts) + 1) * PIECE > type_.shape[last_of(type_.shape)]
+        ):
+            return []
+        if isinstance(primitive, UpdateSlice):
+            if not (grows or 2 * self.types[inputs[1]].size >= type_.size):
+                return []  # the others stay where they are
+            if primitive.kind == "add" and type_.dtype.kind == "b":
+                return []
+        return found
+
+    def gathered(self, equation: Equation) -> tuple[Lines, list[Index]] | None:
+        """Return where the elements lie that are read at index arrays; None of anything else, or if NumPy does it as well."""
+        primitive, inputs, (out, *_) = equation
+        if not isinstance(primitive, Gather) or not self._are_indices(inputs[0], inputs[1:], out):
+            return None
+        types = [self.types[v] for v in inputs]
+        lines, indices = gathered(types, [self._counts(v) for v in inputs[1:]])
+        space = self.types[out].shape
+        reads = any(self.reads_well(*place, space) for place in self.path(inputs[0], lines))
+        return (lines, indices) if reads else None
+
+    def written(self, equation: Equation, grows: bool) -> tuple[Lines, list[Index]] | None:
+        """Return where updates at index arrays lie, and where they go, if each row has one; None of anything else."""
+        primitive, inputs, (out, *_) = equation
+        if not isinstance(primitive, Scatter) or primitive.kind not in ("set", "add"):
+            return None
+        if not self._are_indices(out, inputs[2:], out) or self.types[out].dtype.kind == "b":
+            return None
+        root, _ = self.path(inputs[0], straight(self.types[out].ndim))[-1]
+        if not grows and self.types[root].shape:
+            return None  # the others stay where they are
+        return written([self.types[v] for v in inputs], [self._counts(v) for v in inputs[2:]])
+
+    def _are_indices(self, x: int, indices: Sequence[int], out: int) -> bool:
+        """Whether kernels read an array at such index arrays."""
+        if self.every or self.types[x].dtype not in DTYPES or not self.types[out].shape:
+            return False
+        dtypes = [self.types[v].dtype for v in indices]
+        return self.types[x].size > 0 and all(d.kind in "iu" and d != np.uint64 for d in dtypes)
+
+    def _counts(self, v: int) -> int | None:
+        """Return the axis along which the elements of a variable are 0, 1, 2, ...; None if they are not."""
+        type_: ArrayType = self.types[v]
+        root, lines = self.path(v, straight(type_.ndim))[-1]
+        if (iota := self.counting(root)) is not None:
+            axis, start, step = lines[iota.axis]
+            return axis if (start, step) == (0, 1) else None
+        if root in self.expr.constants and len(lines) == 1:
+            x = self.expr.constants[root]
+            axis, start, step = lines[0]
+            counts = (start, step) == (0, 1) and np.array_equal(x, np.arange(len(x)))
+            return axis if counts else None
+        return None
+
+
+def last_of(shape: Shape) -> int:
+    """Return the last axis that is longer than 1."""
+    return max([a for a, n in enumerate(shape) if n != 1], default=len(shape) - 1)
+
+
+def cuts_of(found: Sequence[Part], shape: Shape) -> frozenset[int]:
+    """Return where along the last axis one part ends and another begins."""
+    if not found:
+        return frozenset()
+    last = last_of(shape)
+    ends = {end for part in found for axis, *between in part.box if axis == last for end in between}
+    return frozenset(ends - {0, shape[last]})
