@@ -138,7 +138,7 @@ def test_random_kernels_of_special_numbers():
     rng = np.random.default_rng(0)
     kernels = []
     while len(kernels) < 30:
-        kernel, _ = rk.random_kernel(rng, 16)
+        kernel, _ = rk.random_kernel(rng, 28)
         if not any(n.operation in FORBIDDEN for n in kernel.nodes):
             kernels.append(kernel)
     counts = collections.Counter()

@@ -95,12 +95,8 @@ class _Writer(Reading):
         self.parts = self.rows[0].length if self.rows else 1
         self.written = [strides(x) for x in kernel.outputs]
         self.row: dict[int, str] = {}  # values of nodes of the rows
-        self.spilled: dict[int, str] = {}  # by node: where its elements are kept
         self.spilled_bytes = 0
         self.unrolled = UNROLLED
-        self.early: dict[int, str] = {}  # loads of elements before anything is written there
-        self.cone: list[int] = []  # what is computed of the piece of a row at hand
-        self.alike: dict[int, int] = {}
 
     def function(self, name: str) -> str:
         kernel = self.kernel
@@ -202,7 +198,7 @@ class _Writer(Reading):
         roots += keeps
         last = self.inner[-1] if self.inner else Axis(1, (-1,))
         pieces = self.pieces(last)
-        self._go_over(pieces[0], roots)
+        self.go_over(pieces[0], roots)
         lanes = self._lanes(self.cone, pieces[0].length)
         size = len(self.cone)
         self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= UNROLLED_NODES)
@@ -219,12 +215,12 @@ class _Writer(Reading):
                 self._vector([*whole, (last, i)], sums, writes, keeps, lanes, skipped)
 
             def begin(piece: Piece, lanes: int) -> None:
-                self._go_over(piece, roots)
+                self.go_over(piece, roots)
                 end = [*whole, (last, str(piece.first + piece.length - lanes))]
-                self._read_early(over if piece.length % lanes else set(), end, lanes)
+                self.read_early(over if piece.length % lanes else set(), end, lanes)
 
             self._run(pieces, lanes, bool(sums), begin, place, lambda: self.push(sums, lanes))
-        self._go_over(None, [])
+        self.go_over(None, [])
         self.spilled |= keeps
 
     def _lanes(self, cone: list[int], length: int) -> int:
@@ -255,22 +251,6 @@ class _Writer(Reading):
         if rest:
             self.do(f"br label %{rest}")
             self.label(rest)
-
-    def _go_over(self, piece: Piece | None, roots: list[int]) -> None:
-        """Note what is to be computed of a piece, and which of it is the same."""
-        self.piece = piece
-        self.alike = self.same()
-        self.cone = cone_of(self.kernel, roots, self.spilled, self.alike)
-
-    def _read_early(self, arrays: set[int], index: list[tuple[Axis, str]], lanes: int) -> None:
-        """Read what the last vector overlaps of arrays that are written over."""
-        kernel = self.kernel
-        loads = [n for n in self.cone if kernel.nodes[n].operation == "load"]
-        self.early = {
-            n: self.load(kernel.nodes[n], index, lanes, [])
-            for n in loads
-            if kernel.array_of(kernel.nodes[n].value) in arrays
-        }
 
     def _blocks(self, piece: Piece, lanes: int, parted: bool, place: Any, push: Any) -> int:
         """Go over a piece in blocks, and in them in rounds of several vectors; return how many elements that are."""

@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.compile.emit.assembly import literal, scalar_type, splat, vector_type
 from fungrad.compile.emit.reductions import Reductions
 from fungrad.compile.kernels.access import Box
-from fungrad.compile.kernels.kernel import Axis, Kernel, axes_of, boxes, strides
+from fungrad.compile.kernels.kernel import Axis, Kernel, axes_of, boxes, cone_of, strides
 from fungrad.compile.kernels.operations import BOOL, DType, Node
 
 NEAR = 4
@@ -38,6 +38,10 @@ class Reading(Reductions):
         self.strides = [strides(x) for x in kernel.operands]
         self.differing = axes_of(kernel)
         self.piece: Piece | None = None  # of the last axis, which is being gone over
+        self.cone: list[int] = []  # what is computed of it
+        self.alike: dict[int, int] = {}  # nodes that are the same as others there
+        self.spilled: dict[int, str] = {}  # by node: where its elements are kept
+        self.early: dict[int, str] = {}  # loads of elements before anything is written there
 
     def load(self, node: Node, index: Index, lanes: int, indices: Sequence[str]) -> str:
         """Return elements of an operand, that in all lanes if it does not lie along the last axis."""
@@ -128,6 +132,22 @@ class Reading(Reductions):
         """Return the sum of an index and a number."""
         return self.emit(f"add i64 {index}, {number}") if number else index
 
+    def go_over(self, piece: Piece | None, roots: list[int]) -> None:
+        """Note what is to be computed of a piece, and which of it is the same."""
+        self.piece = piece
+        self.alike = self._same()
+        self.cone = cone_of(self.kernel, roots, self.spilled, self.alike)
+
+    def read_early(self, arrays: set[int], index: Index, lanes: int) -> None:
+        """Read what the last vector overlaps of arrays that are written over."""
+        kernel = self.kernel
+        loads = [n for n in self.cone if kernel.nodes[n].operation == "load"]
+        self.early = {
+            n: self.load(kernel.nodes[n], index, lanes, [])
+            for n in loads
+            if kernel.array_of(kernel.nodes[n].value) in arrays
+        }
+
     # Boxes
 
     def inside(self, node: Node, index: Index, lanes: int) -> str:
@@ -170,7 +190,7 @@ class Reading(Reductions):
         found = [Piece(axis, a, b - a) for a, b in itertools.pairwise(cuts)]
         return sorted(found, key=lambda piece: -piece.length)
 
-    def same(self) -> dict[int, int]:
+    def _same(self) -> dict[int, int]:
         """Return the nodes that are the same as others, as what they choose by is known of the piece."""
         nodes, found = self.kernel.nodes, dict[int, int]()
         for number, node in enumerate(nodes):

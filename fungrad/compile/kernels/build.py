@@ -191,5 +191,5 @@ class Builder:
         places = {v: k for k, v in enumerate(self.reads)}
         given = tuple([places[v] for v, _, _ in self.operands])
         return Kernel(
-            self.space, self.rows, operands, nodes, outputs, tuple(safe), internal, given
+            self.space, self.rows, operands, nodes, outputs, tuple(safe), internal, given=given
         ).check()

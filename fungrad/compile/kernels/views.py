@@ -81,8 +81,10 @@ class Views:
             if axis == last
         ]
         axes = [line.axis for line in lines if line.axis is not None]
-        read = math.prod(space if min(axes, default=0) < 0 else [space[a] for a in axes])
-        return v not in self.turned and abs(sum(apart)) <= NEAR and read * PART >= type_.size
+        anywhere = min(axes, default=0) < 0  # and one by one
+        read = math.prod(space if anywhere else [space[a] for a in axes])
+        near = anywhere or abs(sum(apart)) <= NEAR
+        return v not in self.turned and near and read * PART >= type_.size
 
     # What is put together, and what is read and written at index arrays
 
