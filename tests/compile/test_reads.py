@@ -338,8 +338,7 @@ def names(f, *args):
 def test_index_arrays(name, layout):
     f = PICKS[name]
     x = np.random.default_rng(6).normal(size=(1500, 12))
-    left = {"scatter"} if name == "set in each column" else set()
-    assert {"gather", "scatter"}.intersection(names(f, x, LABELS)) == left
+    assert {"gather", "scatter"}.isdisjoint(names(f, x, LABELS))
     for dtype in (np.float64, np.float32):
         y = rk.LAYOUTS[layout](x.astype(dtype))
         for indices in (LABELS, LABELS.astype(np.int16)[::-1]):
