@@ -12,15 +12,21 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.kernels.routine import Routine, calls, height, routine_of
+from fungrad.compile.kernels.views import Views
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.indexing import Scatter
+from fungrad.primitives.shaping import Broadcast
 
 SMALL = 1 << 16
 """Bytes of an array up to which the equations that read it or compute it may be in a routine."""
@@ -67,6 +73,7 @@ class _Outliner:
         self.returned = frozenset(expr.outputs)
         self.shown = shown(expr)
         self.last = {v: n for n, e in enumerate(expr.equations) for v in e.inputs}
+        self.accumulating = accumulating(expr)
 
     def outlined(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
@@ -101,6 +108,8 @@ class _Outliner:
             if not (self.turned.isdisjoint(outputs) or self.turned.isdisjoint(self.returned)):
                 return False  # something is returned that may lie as this does
         if not isinstance(flow, (Repeat, Until)):
+            if number in self.accumulating:
+                return True
             operands = [types[v] for v in inputs]
             stack = height(primitive, operands)
             most = max(SMALL, MATRIX * stack if stack > 1 else 0)
@@ -141,7 +150,8 @@ class _Outliner:
         follow = turned(part, part.inputs)
         internal = follow.isdisjoint(self.shown.intersection(part.outputs))
         routine = routine_of(part, internal)
-        if calls(routine.steps) < FEWEST or not self.fits(routine):
+        worth = calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
+        if not worth or not self.fits(routine):
             return False
         self.routines.append(Fused(routine))
         place = Equation(self.routines[-1], part.inputs, part.outputs)
@@ -185,6 +195,33 @@ class _Outliner:
 
     def _is_number(self, v: int) -> bool:
         return v in self.expr.constants and not self.expr.types[v].shape
+
+
+def accumulating(expr: Expr) -> set[int]:
+    """Return the equations that add up, in an array of zeros say or a constant, what goes to places that may be hit repeatedly, and those that make such an array.
+
+    They may be in a routine, however large the array is: NumPy's functions for it take several times as long.
+    """
+    views, types = Views(expr, False), expr.types
+    made: dict[int, int] = {}  # by variable, the equation that repeats a number
+    found: set[int] = set()
+    for number, equation in enumerate(expr.equations):
+        views.take(equation)
+        primitive, inputs, outputs = equation
+        if isinstance(primitive, Broadcast) and not types[inputs[0]].shape:
+            made[outputs[0]] = number
+        elif isinstance(primitive, Scatter) and (inputs[0] in made or inputs[0] in expr.constants):
+            integers = types[inputs[0]].dtype.kind in "iu"
+            combines = primitive.kind in ("add", "mul") or (primitive.kind != "set" and integers)
+            narrow = all(types[v].dtype != np.uint64 for v in inputs[2:])
+            fits = {types[v].dtype for v in inputs} <= DTYPES and types[inputs[0]].dtype.kind != "b"
+            sizes = all(types[v].size for v in inputs)
+            if combines and narrow and fits and sizes and views.written(equation, True) is None:
+                found.add(number)
+    others = {v for n, e in enumerate(expr.equations) if n not in found for v in e.inputs}
+    others.update(expr.outputs)
+    found -= {n for n in found if expr.equations[n].inputs[0] in others.intersection(made)}
+    return found | {made[v] for n in found if (v := expr.equations[n].inputs[0]) in made}
 
 
 def _programs(flow: ControlFlow) -> list[Expr]:
