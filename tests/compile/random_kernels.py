@@ -19,6 +19,8 @@ ALL = sorted(DTYPES, key=lambda d: d.str[1:])
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 300]
 LARGEST = 1e30  # what floating-point numbers of tame kernels stay below
 
+LARGE = 1 << 17  # elements of an operand
+
 
 class Drawn(NamedTuple):
     """A node, a bound of its magnitude, and whether it is a multiple of 1/4."""
@@ -168,6 +170,8 @@ class Drawer:
             )
             starts.append(start)
             steps.append(step)
+        if math.prod(shape) > LARGE:
+            return self.constant(1, dtype)
         type_ = ArrayType(tuple(shape), dtype)
         access = Access(type_, tuple(given), None, tuple(starts), tuple(steps), box)
         self.operands.append(access)

@@ -55,12 +55,15 @@ class KernelText(NamedTuple):
         Into how many parts, each of which can be done by itself, the work is cut.
     kept
         Bytes on the stack for what is kept of a row.
+    finishes
+        Whether there is another function, to be called once all parts are done.
     """
 
     text: str
     declarations: set[str]
     parts: int
     kept: int = 0
+    finishes: bool = False
 
 
 def kernel_assembly(

@@ -24,20 +24,21 @@ def run_assembly(
 ) -> str:
     """Return the function ``@run<name>`` of operands and outputs; it returns 0 if all is well."""
     checked = _checked(name, table, x86)
+    if text.finishes:
+        checked += _checked(name, table, x86, "finish")
     threads = threads_for(kernel, text.parts, threads)
     if threads == 1:
         return (
             checked
             + f"""
 define internal i32 @run{name}(ptr %operands, ptr %outputs) {{
-  %errors = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 0, i64 {text.parts})
-  ret i32 %errors
-}}
+  %all0 = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 0, i64 {text.parts})
+{_end(name, 0, text.finishes)}
 """
         )
     bounds = [text.parts * k // threads for k in range(threads + 1)]
     workers = [_worker(name, k, bounds[k], bounds[k + 1]) for k in range(1, threads)]
-    return "\n".join([checked, *workers, _on_threads(name, bounds, table)])
+    return "\n".join([checked, *workers, _on_threads(name, bounds, table, text.finishes)])
 
 
 def reading_flags(table: Table, x86: bool) -> str:
@@ -53,7 +54,7 @@ def reading_flags(table: Table, x86: bool) -> str:
   %raised = call i32 %test(i32 7)"""
 
 
-def _checked(name: str, table: Table, x86: bool) -> str:
+def _checked(name: str, table: Table, x86: bool, what: str = "") -> str:
     """Return the function that runs some parts with the flags of this thread cleared before and read after."""
     end = reading_flags(table, x86)
     if x86:
@@ -69,8 +70,8 @@ def _checked(name: str, table: Table, x86: bool) -> str:
   %clear = call ptr @address(i64 {table.of("feclearexcept")})
   %ignored = call i32 %clear(i32 63)"""
     return f"""
-define internal i32 @checked{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last) {{{begin}
-  %unsafe = call i32 @kernel{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last)
+define internal i32 @checked{what}{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last) {{{begin}
+  %unsafe = call i32 @{what}kernel{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last)
 {end}
   %errors = or i32 %raised, %unsafe
   ret i32 %errors
@@ -93,7 +94,7 @@ define internal ptr @worker{name}.{k}(ptr %task) {{
 """
 
 
-def _on_threads(name: str, bounds: list[int], table: Table) -> str:
+def _on_threads(name: str, bounds: list[int], table: Table, finishes: bool) -> str:
     """Return the function that starts threads, does its own part, and waits for them."""
     threads = len(bounds) - 1
     lines = [
@@ -130,4 +131,15 @@ def _on_threads(name: str, bounds: list[int], table: Table) -> str:
             f"  %errors{k} = phi i32 [ %theirs{k}, %wait{k} ], [ %mine{k}, %own{k} ]",
             f"  %all{k} = or i32 %all{k - 1}, %errors{k}",
         ]
-    return "\n".join([*lines, f"  ret i32 %all{threads - 1}", "}"])
+    return "\n".join([*lines, _end(name, threads - 1, finishes)])
+
+
+def _end(name: str, k: int, finishes: bool) -> str:
+    """Return the lines after all parts are done, with errors ``%all<k>``: what is left, which begins only then."""
+    if not finishes:
+        return f"  ret i32 %all{k}\n}}"
+    return f"""
+  %last = call i32 @checkedfinish{name}(ptr %operands, ptr %outputs, i64 0, i64 0)
+  %both = or i32 %all{k}, %last
+  ret i32 %both
+}}"""

@@ -20,9 +20,11 @@ import numpy as np
 from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
+from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.targets import store
 from fungrad.compile.tiers import Rerun
@@ -182,6 +184,8 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
 def _written(kernel: Function, name: str) -> tuple[llvm.KernelText, int]:
     """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
     if isinstance(kernel, Kernel):
+        if (partial := in_parts(kernel)) is not None:
+            return partial_assembly(kernel, partial, name)
         return llvm.kernel_assembly(kernel, name), 0
     if isinstance(kernel, Routine):
         return routine_assembly(kernel.steps, name)
