@@ -14,6 +14,9 @@ from fungrad.core.types import Shape
 LONG_ROW = 512
 """Elements from which rows are accumulated one by one: then a loop over them is no overhead."""
 
+BLOCK = 1 << 13
+"""Elements of shorter rows whose places are found at once: each place takes eight bytes."""
+
 
 def _rows(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
     """Return the positions of rows of an array with axes `shape`, counted in row-major order.
@@ -52,9 +55,18 @@ def write(ufunc: np.ufunc | None, out: Any, updates: Any, indices: Sequence[Any]
     # ufunc.at is several times faster with one index of a flat array than with anything else.
     rows = _rows(np, out.shape[:k], indices)
     width = math.prod(out.shape[k:])
-    if width < LONG_ROW:
-        places = rows[:, None] * width + np.arange(width) if width != 1 else rows
-        ufunc.at(out.reshape(-1), places.reshape(-1), updates.reshape(-1))
+    if width == 1:
+        ufunc.at(out.reshape(-1), rows, updates.reshape(-1))
+    elif width < LONG_ROW:
+        flat, updates, count = (
+            out.reshape(-1),
+            updates.reshape(len(rows), width),
+            BLOCK // (width or 1),
+        )
+        for first in range(0, len(rows), count):
+            part = slice(first, first + count)
+            places = rows[part, None] * width + np.arange(width)
+            ufunc.at(flat, places.reshape(-1), updates[part].reshape(-1))
     else:
         target = out.reshape(-1, width)
         for row, update in zip(rows.tolist(), updates.reshape(-1, width), strict=True):
