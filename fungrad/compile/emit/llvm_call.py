@@ -7,27 +7,38 @@ computed by NumPy's functions, which warn or raise as the user has asked them to
 
 from __future__ import annotations
 
-from fungrad.compile.emit.llvm_prelude import STOPPED, Layout, Table
+from fungrad.compile.emit.llvm_prelude import RECYCLING, STOPPED, USUAL, Layout, Table
 from fungrad.compile.kernels.fused import Function
 from fungrad.core.types import ArrayType
 
+RECYCLED = (RECYCLING, USUAL, "PyDataMem_GetHandler", "PyDataMem_SetHandler", "PyErr_Clear")
+"""What `@recycled` calls beside what is always there."""
 RELEASED_FROM = 1 << 14
 """Operations on elements from which other threads of Python may run meanwhile."""
 
 
 def call_assembly(
-    kernel: Function, workspace: int, name: str, function: str, table: Table, layout: Layout
+    kernel: Function,
+    workspace: int,
+    name: str,
+    function: str,
+    table: Table,
+    layout: Layout,
+    least: int | None = None,
 ) -> str:
     """Return the definition of `name`, a function with the calling convention METH_FASTCALL, that runs the kernel `function`.
 
-    That is given the bytes of `workspace`.
+    That is given the bytes of `workspace`. Results of `least` bytes and more are in memory that is used again.
     """
-    return _Call(kernel, workspace, table, layout).text(name, function)
+    return _Call(kernel, workspace, table, layout, least).text(name, function)
 
 
 class _Call:
-    def __init__(self, kernel: Function, workspace: int, table: Table, layout: Layout) -> None:
+    def __init__(
+        self, kernel: Function, workspace: int, table: Table, layout: Layout, least: int | None
+    ) -> None:
         self.kernel = kernel
+        self.least = least
         self.workspace = workspace
         self.table = table
         self.layout = layout
@@ -118,9 +129,14 @@ class _Call:
             self.shape(type_, f"{name}.out{k}"),
             self.address(f"dtype {type_.dtype.name}"),
         )
-        self.do(f"call void {self.address('Py_IncRef')}(ptr {dtype})")
-        arguments = f"i32 {len(type_.shape)}, ptr {shape}, ptr {dtype}, i32 0"
-        array = self.call("ptr", "PyArray_Empty", arguments)
+        arguments = f"i32 {len(type_.shape)}, ptr {shape}, ptr {dtype}"
+        if self.least is not None and type_.nbytes >= self.least:
+            for function in RECYCLED:
+                self.table.of(function)
+            array = self.emit(f"call ptr @recycled({arguments})")
+        else:
+            self.do(f"call void {self.address('Py_IncRef')}(ptr {dtype})")
+            array = self.call("ptr", "PyArray_Empty", f"{arguments}, i32 0")
         self.do(f"store ptr {array}, ptr {self._slot('%owned', owned)}")
         fails = self.emit(f"icmp eq ptr {array}, null")
         self.do(f"br i1 {fails}, label %failed, label %made{k}")

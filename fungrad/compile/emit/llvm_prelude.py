@@ -22,6 +22,10 @@ OBJECTS = ("ndarray", "float", "Rerun")
 """Objects that are compared with, or raised; after them come dtypes and classes of scalars."""
 
 
+USUAL, RECYCLING = "usual allocator", "recycling"
+"""Names of NumPy's allocator, and of the one for large results."""
+
+
 class Layout(NamedTuple):
     """Where things lie in objects of this Python: the class of an object, and what is behind its head."""
 
@@ -181,6 +185,58 @@ define internal ptr @data(ptr %%x) alwaysinline {
   ret ptr %%data
 }
 """
+
+
+_RECYCLED = """
+define internal ptr @recycled(i32 %%ndim, ptr %%shape, ptr %%dtype) noinline {
+entry:
+  %%get = call ptr @address(i64 %(PyDataMem_GetHandler)d)
+  %%current = call ptr %%get()
+  %%decrement = call ptr @address(i64 %(Py_DecRef)d)
+  call void %%decrement(ptr %%current)
+  %%usual = call ptr @address(i64 %(usual allocator)d)
+  %%same = icmp eq ptr %%current, %%usual
+  %%increment = call ptr @address(i64 %(Py_IncRef)d)
+  call void %%increment(ptr %%dtype)
+  %%make = call ptr @address(i64 %(PyArray_Empty)d)
+  br i1 %%same, label %%set, label %%plain
+set:
+  %%other = call ptr @address(i64 %(recycling)d)
+  %%change = call ptr @address(i64 %(PyDataMem_SetHandler)d)
+  %%old = call ptr %%change(ptr %%other)
+  %%fails = icmp eq ptr %%old, null
+  br i1 %%fails, label %%clear, label %%swapped
+swapped:
+  call void %%increment(ptr %%dtype)
+  %%array = call ptr %%make(i32 %%ndim, ptr %%shape, ptr %%dtype, i32 0)
+  %%failed = icmp eq ptr %%array, null
+  br i1 %%failed, label %%forget, label %%back
+forget:
+  %%clears = call ptr @address(i64 %(PyErr_Clear)d)
+  call void %%clears()
+  br label %%back
+back:
+  %%ours = call ptr %%change(ptr %%old)
+  call void %%decrement(ptr %%old)
+  call void %%decrement(ptr %%ours)
+  br i1 %%failed, label %%plain, label %%done
+done:
+  call void %%decrement(ptr %%dtype)
+  ret ptr %%array
+clear:
+  %%clears2 = call ptr @address(i64 %(PyErr_Clear)d)
+  call void %%clears2()
+  br label %%plain
+plain:
+  %%usually = call ptr %%make(i32 %%ndim, ptr %%shape, ptr %%dtype, i32 0)
+  ret ptr %%usually
+}
+"""
+
+
+def recycled(table: Table) -> str:
+    """Return the definition of ``@recycled``, which makes an array in memory that is used again, if nobody else has chosen an allocator."""
+    return _RECYCLED % table.places
 
 
 _INTERRUPTED = """

@@ -21,12 +21,13 @@ from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
 from fungrad.compile.emit.llvm_partial import partial_assembly
+from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.targets import store
+from fungrad.compile.targets import recycling, store
 from fungrad.compile.tiers import Rerun
 
 
@@ -136,13 +137,17 @@ def _numpys() -> dict[str, int]:
     of.restype, of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
     places = {"PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_Empty": 184}
-    return {name: table[k] for name, k in places.items()}
+    places |= {"PyDataMem_SetHandler": 304, "PyDataMem_GetHandler": 305}
+    usual = ctypes.cast(table[306], ctypes.POINTER(ctypes.c_void_p))[0]
+    return {name: table[k] for name, k in places.items()} | {llvm_prelude.USUAL: usual}
 
 
 def _address(name: str) -> int:
     """Return what a place of the table holds."""
     if name in (numpys := _numpys()):
         return numpys[name]
+    if name == llvm_prelude.RECYCLING:
+        return recycling.handler(_lasting)
     objects = {"ndarray": np.ndarray, "float": float, "Rerun": Rerun}
     if name in objects:
         return id(objects[name])
@@ -173,9 +178,12 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     table, layout, x86, most = llvm_prelude.Table(), _layout(), _is_x86(), threads()
     written, workspace = _written(kernel, "kernel")
     run = llvm_threads.run_assembly(kernel, written, "", most, table, x86)
-    call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout)
+    least = LEAST if recycling.recycles() else None
+    call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout, least)
     flags = llvm_threads.reading_flags(table, x86)
     head = llvm_prelude.prelude(layout, table) + llvm_prelude.interrupted(flags, table)
+    if llvm_prelude.RECYCLING in table.places:
+        head += llvm_prelude.recycled(table)
     sums = [sums_assembly(one) for one in ("float", "double")]
     declared = llvm_prelude.declarations(written.declarations, x86)
     return "\n".join([declared, head, *sums, written.text, run, call]), table
@@ -274,16 +282,29 @@ def _dispose(passes: Any) -> None:
 
 def load(code: bytes, table: llvm_prelude.Table) -> Callable[..., Any]:
     """Return the function that Python calls of an object file, its table filled."""
-    import llvmlite.binding as binding
-
-    builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in ("table", CALLED):
-        builder.export_symbol(name)
-    tracker = builder.link(_linker(), f"kernels{next(_libraries)}")
+    tracker = _linked(code, ("table", CALLED))
     addresses = [_address(name) for name in table.places]
     filled = (ctypes.c_void_p * len(addresses))(*addresses)
     ctypes.memmove(tracker["table"], filled, ctypes.sizeof(filled))
     return _function(Code(tracker), tracker[CALLED])
+
+
+def _linked(code: bytes, names: Sequence[str]) -> Any:
+    """Return what finds symbols of an object file, as long as it lives."""
+    import llvmlite.binding as binding
+
+    builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    return builder.link(_linker(), f"kernels{next(_libraries)}")
+
+
+def _lasting(text: str, names: Sequence[str]) -> Any:
+    """Return what finds symbols of LLVM's assembly; it stays when Python ends."""
+    found = _linked(machine_code(text), names)
+    for kept in (found, _linker()):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return found
 
 
 _libraries = itertools.count()
