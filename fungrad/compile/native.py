@@ -31,7 +31,7 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
         found, _ = outlined(found, can_be_written, has_form)
         return fuse(found)[0]
 
-    found = schedule(expr, (), borrowed, prepare=with_kernels, over=True)
+    found = schedule(expr, (), borrowed, prepare=with_kernels, over=0)
     return found, _kernels_of(found)
 
 

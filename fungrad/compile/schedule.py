@@ -45,14 +45,14 @@ def schedule(
     borrowed: Sequence[int] = (),
     target: Target = NUMPY,
     prepare: Callable[[Expr], Expr] = lambda expr: expr,
-    over: bool = False,
+    over: int | None = None,
 ) -> Schedule:
     """Return the steps of `expr`.
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
     that may share memory with anything. `target` is the library of the arrays. `prepare` rewrites the
-    program, and those of loops and branches, before that. `over` says whether kernels may write their results over what
-    is not needed any more.
+    program, and those of loops and branches, before that. Kernels write results of `over` bytes and more over what is not
+    needed any more; none, if that is None.
     """
     return _Scheduler(expr, donated, borrowed, target, {}, prepare, over).schedule()
 
@@ -70,7 +70,7 @@ class _Scheduler:
         target: Target,
         bodies: _Bodies,
         prepare: Callable[[Expr], Expr],
-        over: bool,
+        over: int | None,
     ) -> None:
         expr = self.expr = prepare(expr)
         self.prepare, self.over = prepare, over
@@ -166,7 +166,7 @@ class _Scheduler:
     def _call(self, number: int, equation: Equation, source: Source | None) -> None:
         primitive, inputs, outputs = equation
         operands = self._operands(equation, source)
-        if self.over and isinstance(primitive, Fused):
+        if self.over is not None and isinstance(primitive, Fused):
             self._kernel(number, equation, primitive, source)
             return
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
@@ -188,6 +188,8 @@ class _Scheduler:
         operands = tuple([Operand(self.register[v]) for v in inputs])
         over: dict[int, int] = {}  # by result: the place among the operands
         for k, out in enumerate(outputs):
+            if self.types[out].nbytes < (self.over or 0):
+                continue
             places = [j for j in fused.places_for(k) if inputs.count(inputs[j]) == 1]
             free = {inputs[j]: j for j in places if j not in over.values()}
             v = self._reusable(number, inputs, out, [*free])

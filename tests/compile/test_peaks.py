@@ -136,3 +136,22 @@ def test_adding_at_repeated_places_takes_little_memory():
 
     x = np.ones((2000, 300), "f4")
     assert peak(f, x) < x.nbytes / 4
+
+
+@needs_compiler
+@in_mode("eager")
+def test_loops_overwrite_what_they_hand_on_and_are_not_given_copies_of_rows(mode):
+    """What the loop begins with, the three arrays that it hands on, and the result."""
+
+    def escaping(x, y):
+        def step(i, state):
+            a, b, count = state
+            inside = a * a + b * b < 4
+            a, b = fnp.where(inside, a * a - b * b + x, a), fnp.where(inside, 2 * a * b + y, b)
+            return a, b, fnp.where(inside, count + 1, count)
+
+        zero = x * y * 0
+        return lax.fori_loop(0, 9, step, (zero, zero, zero))[2]
+
+    x, y = np.linspace(-2, 1, 200, dtype="f4"), np.linspace(-1, 1, 200, dtype="f4")[:, None]
+    assert peak(escaping, x, y) < 5.1 * 200 * 200 * 4

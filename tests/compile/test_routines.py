@@ -399,3 +399,34 @@ def test_not_a_number(made):
     check(
         made, emitting(lambda x, i: (x @ abs(x.T), fnp.sum(x, 0), fnp.maximum(x, 3))), abs(x), TWICE
     )
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1030, 5000])
+def test_carries_that_are_overwritten(made, n):
+    """From some kilobytes on, a kernel writes the next carry over the last one; rows end within a vector."""
+
+    def step(i, state):
+        x, y, z = state
+        return y * 0.5 + i, x - y * 0.25, fnp.cumsum(z) / n + x
+
+    x = np.linspace(0, 1, n, dtype="f4")
+    check(made, lambda x: lax.fori_loop(0, 7, step, (x, x + 1, x)), x, ulps=8)
+
+
+def test_carries_that_change_places(made):
+    def step(i, state):
+        x, y = state
+        return y * 2, x * 0.5 + 1
+
+    x = np.linspace(0, 1, 3001, dtype="f4")
+    check(made, lambda x: lax.fori_loop(0, 5, step, (x, x + 1)), x, ulps=4)
+
+
+def test_what_a_loop_overwrites_is_read_after_it(made):
+    def f(x):
+        y = x * 2
+        z = lax.fori_loop(0, 5, lambda i, z: z * 0.5 + x, y)
+        (w, _), rows = lax.scan(lambda c, _: ((c[0] * 0.5, c[1] + 1), c[0]), (z, x), length=3)
+        return y, z, w, rows
+
+    check(made, f, np.linspace(0, 1, 3001, dtype="f4"), ulps=4)

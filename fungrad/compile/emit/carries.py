@@ -11,15 +11,20 @@ SWAPPED = 1 << 12
 
 
 class Handed:
-    """What a loop hands on: small arrays are copied, of large ones there are two by turns."""
+    """What a loop hands on: small arrays are copied, of large ones there are two by turns, unless the body overwrites what it takes.
 
-    def __init__(self, to: Function, carries: list[Place]) -> None:
+    The inputs of the body from the one with the number `first` are the carries.
+    """
+
+    def __init__(self, to: Function, carries: list[Place], body: Schedule, first: int) -> None:
         self.to = to
         self.carries = carries
+        self.registers = [result.register for result in body.results[: len(carries)]]
+        own = body.inputs[first : first + len(carries)]
         self.slots: list[tuple[str, str] | None] = []
-        for x in carries:
+        for x, before, after in zip(carries, own, self.registers, strict=True):
             slots = None
-            if x.type.nbytes >= SWAPPED:
+            if x.type.nbytes >= SWAPPED and before != after:
                 slots = to.allocate("ptr"), to.allocate("ptr")
                 for slot, place in zip(slots, (x, to.new(x.type)), strict=True):
                     to.do(f"store ptr {place.pointer}, ptr {slot}")
@@ -35,14 +40,13 @@ class Handed:
         """Return what was handed on last."""
         return [self._in(k, 0) for k in range(len(self.carries))]
 
-    def now(self, body: Schedule) -> tuple[list[Place], dict[int, Place]]:
+    def now(self) -> tuple[list[Place], dict[int, Place]]:
         """Return what a step takes, and where it is best to put what it gives."""
         self.taken = self.last()
         self.spare = [
             None if slots is None else self._in(k, 1) for k, slots in enumerate(self.slots)
         ]
-        registers = [result.register for result in body.results]
-        given = zip(registers, self.spare, strict=False)
+        given = zip(self.registers, self.spare, strict=True)
         return self.taken, {v: x for v, x in given if x is not None}
 
     def on(self, found: list[Place]) -> None:

@@ -118,7 +118,9 @@ class _Writer(Reading):
         parameters = "ptr %operands, ptr noalias %outputs"
         if self.inline:
             given = [f"ptr {x}" for x in self.operands]
-            parameters = ", ".join([*given, *[f"ptr noalias {x}" for x in self.outputs]])
+            apart = ["" if k in kernel.over else "noalias " for k in range(len(self.outputs))]
+            given += [f"ptr {a}{x}" for a, x in zip(apart, self.outputs, strict=True)]
+            parameters = ", ".join(given)
         size = len(self.lines)
         how = "noinline" if not self.inline else "alwaysinline" if size <= INLINED else ""
         head = f"define internal i32 @{name}({parameters}, i64 %first, i64 %last) {how} strictfp {{"

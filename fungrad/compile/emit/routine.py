@@ -218,7 +218,10 @@ class _Writer(Function):
                 targets = Targets(
                     self,
                     [frame.types[v] for v in step.results],
-                    [self._wanted(v, frame) for v in step.results],
+                    [
+                        registers[v] if v in step.over else self._wanted(v, frame)
+                        for v in step.results
+                    ],
                 )
                 found = self._computed(step.primitive, operands, targets)
                 if step.copied:
@@ -274,7 +277,8 @@ class _Writer(Function):
             ]
         )
         name = f"{self.called}.kernel{len(self.definitions)}"
-        placed = dataclasses.replace(kernel, operands=accesses, outputs=outputs)
+        over = {k: j for k, j in kernel.over.items() if found[k] == operands[j]}
+        placed = dataclasses.replace(kernel, operands=accesses, outputs=outputs, over=over)
         text = kernel_assembly(placed, name, inline=True, room=self.room)
         self.room -= text.kept
         self.declarations |= text.declarations
@@ -312,7 +316,7 @@ class _Writer(Function):
         constants, taken, filled = [
             [registers[v] for v in group] for group in (step.constants, step.taken, step.filled)
         ]
-        handed = Handed(self, [registers[v] for v in step.carries])
+        handed = Handed(self, [registers[v] for v in step.carries], step.body, len(constants))
         since = len(self.lines)
         with self.loop(rows.rounds) as i:
             place = self.offset([(i, -1 if rows.reverse else 1)])
@@ -320,7 +324,7 @@ class _Writer(Function):
             place = self.emit(f"add i64 {place}, {first}")
             given = [self.row(x, place) for x in taken]
             written = [self.row(x, place) for x in filled]
-            carries, wanted = handed.now(step.body)
+            carries, wanted = handed.now()
             results = step.body.results[len(carries) :]
             wanted |= {r.register: x for r, x in zip(results, written, strict=True)}
             found = self._run(step.body, [*constants, *carries, *given], wanted)
@@ -335,20 +339,21 @@ class _Writer(Function):
         tested, constants = [
             [registers[v] for v in group] for group in (step.tested, step.constants)
         ]
-        handed = Handed(self, [registers[v] for v in step.carries])
+        first = len(step.body.inputs) - len(step.carries)
+        handed = Handed(self, [registers[v] for v in step.carries], step.body, first)
 
         def test(label: str) -> None:
             """Go on at a label if the condition holds, else behind the loop."""
             (going,) = self._run(step.condition, [*tested, *handed.last()], {})
             self.do(f"br i1 {self.load(going)}, label %{label}, label %{end}")
 
-        first, body, end = self.fresh("first"), self.fresh("body"), self.fresh("end")
-        test(first)
-        self.label(first)
+        enter, body, end = self.fresh("first"), self.fresh("body"), self.fresh("end")
+        test(enter)
+        self.label(enter)
         constants += self._run(step.before, constants, {})
         self.go(body)
         since = len(self.lines)
-        carries, wanted = handed.now(step.body)
+        carries, wanted = handed.now()
         handed.on(self._run(step.body, [*constants, *carries], wanted))
         self._tick(since)
         test(body)

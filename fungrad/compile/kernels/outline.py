@@ -72,6 +72,11 @@ class _Outliner:
         self.turned = turned(expr)
         self.returned = frozenset(expr.outputs)
         self.shown = shown(expr)
+        self.spread = {  # by variable: the number of the broadcast that it is
+            e.outputs[0]: n
+            for n, e in enumerate(expr.equations)
+            if isinstance(e.primitive, Broadcast)
+        }
         self.last = {v: n for n, e in enumerate(expr.equations) for v in e.inputs}
         self.accumulating = accumulating(expr)
 
@@ -184,7 +189,25 @@ class _Outliner:
             captured=0,
         )
         part = without_dead_code(part)
-        return dataclasses.replace(part, **self._given(part.equations)), outside[::-1]
+        part = dataclasses.replace(part, **self._given(part.equations))
+        return self._with_broadcasts(part), outside[::-1]
+
+    def _with_broadcasts(self, part: Expr) -> Expr:
+        """Return a part that makes the broadcasts itself that it reads, if it fits so: it would be given copies of them."""
+        numbers: set[int] = set()
+        pending = list(part.inputs)
+        while pending:
+            number = self.spread.get(pending.pop())
+            if number is not None and number not in numbers:
+                numbers.add(number)
+                pending += self.given[number][0].inputs
+        if not numbers:
+            return part
+        located = [self.given[number] for number in sorted(numbers)] + list(part.located())
+        equations, sources = zip(*located, strict=True)
+        given = self._given(equations)
+        found = dataclasses.replace(part, **given, equations=equations, sources=sources)
+        return found if self.fits(routine_of(found, True)) else part
 
     def _given(self, equations: Sequence[Equation]) -> dict[str, Any]:
         """Return the inputs and constants of a program of some equations."""

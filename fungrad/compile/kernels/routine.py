@@ -33,6 +33,8 @@ from fungrad.primitives.stacks import OfMatrices
 
 STACK = 4
 """From how many matrices on a call of NumPy's for stacks counts as two."""
+OVER_FROM = 1 << 12
+"""Bytes from which results go over operands: smaller ones are in LLVM's hands, which keeps apart what is."""
 ENDLESS = 1 << 30
 """How many operations a loop is taken for of which nobody knows how long it runs."""
 
@@ -98,7 +100,7 @@ class Routine:
 
 def routine_of(expr: Expr, internal: bool) -> Routine:
     """Return a program as a routine."""
-    return Routine(schedule(expr, prepare=_prepared), internal)
+    return Routine(schedule(expr, prepare=_prepared, over=OVER_FROM), internal)
 
 
 def _prepared(expr: Expr) -> Expr:
