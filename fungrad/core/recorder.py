@@ -55,7 +55,12 @@ class Recorder(Protocol):
         """Append the equation that applies a primitive and return the tracers of its results."""
 
     def extend(
-        self, primitive: Any, inputs: tuple[int, ...], out_types: tuple[ArrayType, ...]
+        self,
+        primitive: Any,
+        inputs: tuple[int, ...],
+        out_types: tuple[ArrayType, ...],
+        source: Source | None = None,
+        own_frames: int = 2,
     ) -> Any:
         """Append the equation that applies a primitive of one result to variables of this trace, where `into` is None."""
 

@@ -246,7 +246,7 @@ class Trace(Capturing):
         if primitive.multiple_results:
             result: Any = self._extend_by_several(primitive, inputs, out_types, source)
         else:
-            result = self.extend(primitive, inputs, out_types, source)
+            result = self.extend(primitive, inputs, out_types, source, 3)
         if self.values is not None and (primitive.can_fail or primitive.effect):
             if primitive.effect or not self.opener or is_caught_below(self.opener):
                 try_last(self)
@@ -260,14 +260,16 @@ class Trace(Capturing):
         inputs: tuple[int, ...],
         out_types: tuple[ArrayType, ...],
         source: Source | None = None,
+        own_frames: int = 2,
     ) -> Tracer:
         """Append the equation that applies `primitive` to variables of this trace, and return the tracer of its result.
 
         For whoever knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
-        effect: it is what nearly every operation on tracers comes to, hence the plain style.
+        effect: it is what nearly every operation on tracers comes to, hence the plain style. So many of the innermost frames,
+        this one included, are known not to be the user's.
         """
         if source is None and (source := self.source) is None:
-            frame: FrameType | None = sys._getframe(2)
+            frame: FrameType | None = sys._getframe(own_frames)
             while frame is not None and frame.f_code.co_filename in own_files:
                 frame = frame.f_back
             if frame is not None and frame.f_code.co_filename not in users_files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fungrad.numpy.views import (
     shown_by,
     view_of,
 )
+from fungrad.primitives.indexing import Gather
 
 
 def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
@@ -39,6 +41,24 @@ def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
         shown = shown_by(x.type.shape, layout_of(x), steps)
         as_shown(x, result, steps, shown, True)
     return array_of(result) if is_array else result
+
+
+def gathered(x: Tracer, key: Any) -> Tracer | None:
+    """Return the elements ``x[i, j]`` where all of the key are traced index arrays of one shape; None for other keys."""
+    trace, indices = x.owner, key if type(key) is tuple else (key,)
+    if trace.into is not None or trace.rewriting or not 0 < len(indices) <= len(x.type.shape):
+        return None
+    shape = indices[0].type.shape if type(indices[0]) is Tracer else ()
+    for i in indices:
+        if type(i) is not Tracer or i.owner is not trace or i.type.dtype.kind not in "iu":
+            return None
+        if i.type.shape != shape or not shape or layout_of(i) != "C":
+            return None
+    if layout_of(x) != "C" or (type(x.memory) is View and x.memory.flat):
+        return None
+    gather = Gather(math.prod(shape) <= 1)
+    types = gather.infer((x.type, *[i.type for i in indices]))
+    return trace.extend(gather, (x.variable, *[i.variable for i in indices]), types)  # type: ignore[no-any-return]
 
 
 def element(x: Tracer, key: Any, result: Tracer) -> Tracer:

@@ -11,9 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import (
-    as_tracer,
-)
+from fungrad.numpy.promotion import as_tracer, through
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
@@ -87,7 +85,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         elif step:
             near[i] = step if step <= NEAR else step - n
     if near:
-        result = Roll(tuple(near.values()), tuple(near))(result)
+        result = through((Roll(tuple(near.values()), tuple(near)),), result)
     return same_array(x) if result is x else result
 
 

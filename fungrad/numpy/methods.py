@@ -17,7 +17,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
-from fungrad.numpy.elements import element, region
+from fungrad.numpy.elements import element, gathered, region
 from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
@@ -178,7 +178,7 @@ class Methods:
     def __getitem__(self: Any, key: Any) -> Any:
         try:
             steps = static_steps(self, key)
-            result = region(self, steps, key) if steps else None
+            result = region(self, steps, key) if steps else gathered(self, key)
             return element(self, key, getitem(self, key)) if result is None else result
         except ConcretizationError as error:
             hide_internals(error)

@@ -235,7 +235,7 @@ def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
     """Apply primitives of one operand to a tracer, one after the other: such as cannot fail and have no effect."""
     for step in steps:
         if (trace := x.owner).into is None:
-            x = trace.extend(step, (x.variable,), step.infer((x.type,)))
+            x = trace.extend(step, (x.variable,), step.infer((x.type,)), None, 3)
         else:
             x = bind(step, (x,))
     return x
