@@ -15,7 +15,6 @@ import itertools
 import sys
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -269,12 +268,16 @@ class Trace(Capturing):
         this one included, are known not to be the user's.
         """
         if source is None and (source := self.source) is None:
-            frame: FrameType | None = sys._getframe(own_frames)
-            while frame is not None and frame.f_code.co_filename in own_files:
-                frame = frame.f_back
-            if frame is not None and frame.f_code.co_filename not in users_files:
-                frame = users_frame(frame)
-            source = frame and (frame.f_code, frame.f_lasti)
+            frame: FrameType = sys._getframe(own_frames)
+            try:
+                files = own_files
+                while frame.f_code.co_filename in files:
+                    frame = frame.f_back  # type: ignore[assignment]
+                if frame.f_code.co_filename not in users_files:
+                    frame = users_frame(frame)  # type: ignore[assignment]
+                source = frame.f_code, frame.f_lasti
+            except AttributeError:  # of None: there is no frame of the user's
+                pass
         elif not self.rewriting and type(source) is not tuple:
             source = resolve_source(source)
         types, equations, holder = self.types, self.equations, self.holder

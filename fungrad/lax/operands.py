@@ -15,7 +15,7 @@ import numpy as np
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.nesting import stage, trace_of
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, kind_of, type_of
-from fungrad.numpy import promotion
+from fungrad.numpy import plans, promotion
 
 FLOAT, INEXACT, INTEGER, BITS = "f", "fc", "iu", "biu"
 SIGNED, NUMBER, ORDERED, ANY = "ifc", "iufc", "biuf", "biufc"
@@ -63,7 +63,7 @@ def common_dtype(
 ) -> np.dtype[Any]:
     """Return the one dtype of the arguments, which is of one of `kinds`; raise TypeError otherwise."""
     found = {t.dtype for t in types if not t.weak}
-    dtype = found.pop() if found else promotion.result_dtype(*types)
+    dtype = found.pop() if found else plans.result_dtype(*types)
     if found or any(t.weak and kind_of(dtype) not in _HOLDS[t.dtype.kind] for t in types):
         raise TypeError(
             f"lax.{function} takes arguments of one dtype, got {described(types, names)}. Convert with "

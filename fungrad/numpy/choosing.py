@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
-from fungrad.numpy import promotion
+from fungrad.numpy import plans, promotion
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import (
     check_along,
@@ -112,7 +112,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def _promoted(arrays: Sequence[Any]) -> list[Any]:
     """Return arrays and tracers of the dtype they have together, Python numbers being weak."""
     arrays = [as_array(x) for x in arrays]
-    dtype = promotion.result_dtype(*[type_of(x) for x in arrays])
+    dtype = plans.result_dtype(*[type_of(x) for x in arrays])
     return [cast(as_tracer(x), dtype) for x in arrays]
 
 

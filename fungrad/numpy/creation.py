@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
-from fungrad.numpy import promotion
+from fungrad.numpy import plans, promotion
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.memory import like
 from fungrad.numpy.parameters import parameters_of
@@ -237,7 +237,7 @@ def empty_like(
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    return promotion.result_dtype(
+    return plans.result_dtype(
         *[
             type_of(as_array(x)) if has_dtype(x) else ArrayType((), np.dtype(x))
             for x in arrays_and_dtypes

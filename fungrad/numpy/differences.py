@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.numpy import promotion
+from fungrad.numpy import plans
 from fungrad.numpy.cumulative import cumsum
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
@@ -94,7 +94,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     x = as_tracer(p)
     axis = normalize_axis_index(axis, x.ndim)
     steps = _steps(x, axis)
-    dtype = promotion.result_dtype(steps.type, type_of(as_array(period)))
+    dtype = plans.result_dtype(steps.type, type_of(as_array(period)))
     if not x.shape[axis]:
         return cast(x, dtype)
     discont = period / 2 if discont is None else discont

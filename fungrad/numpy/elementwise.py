@@ -13,16 +13,8 @@ from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.extended import extended, extends
-from fungrad.numpy.promotion import (
-    apply,
-    as_array,
-    as_tracer,
-    cast,
-    check_cast,
-    loop_dtypes,
-    promote,
-    strong,
-)
+from fungrad.numpy.plans import loop_dtypes
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, check_cast, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
 from fungrad.numpy.shape import same_array

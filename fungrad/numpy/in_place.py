@@ -18,6 +18,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
 from fungrad.numpy.indexing import check_along, getitem, setitem_functional, within
+from fungrad.numpy.plans import result_dtype
 from fungrad.numpy.promotion import (
     as_array,
     as_tracer,
@@ -25,7 +26,6 @@ from fungrad.numpy.promotion import (
     cast,
     convert,
     has_tracer,
-    result_dtype,
     strong,
 )
 from fungrad.numpy.rules import traced_functions

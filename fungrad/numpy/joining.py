@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.numpy import promotion
+from fungrad.numpy import plans
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.promotion import (
     as_array,
@@ -79,7 +79,7 @@ def concatenate(
     arrays = _sequence(arrays)
     if axis is None:
         axis = 0
-        dtype = dtype or promotion.result_dtype(*map(type_of, arrays))
+        dtype = dtype or plans.result_dtype(*map(type_of, arrays))
         arrays, casting = [np.ravel(strong(x)) for x in arrays], "unsafe"
     arrays = [strong(x) for x in arrays]
     if not arrays:

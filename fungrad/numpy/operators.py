@@ -12,7 +12,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.masked import Selection, operator_of
 from fungrad.numpy.memory import like
-from fungrad.numpy.promotion import PYTHON_NUMBERS, apply, result_types, spread
+from fungrad.numpy.plans import result_types
+from fungrad.numpy.promotion import PYTHON_NUMBERS, apply, combined, spread
 from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.ufuncs import of_one
 from fungrad.numpy.views import is_scalar
@@ -46,12 +47,10 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
     def forward(self: Tracer, other: Any) -> Any:
         try:
             y = spread(primitive, self, other) if type(other) in PYTHON_NUMBERS else other
-            if (
-                type(y) is Tracer
-                and y.owner is (trace := self.owner)
-                and trace.into is None
-                and (types := result_types(primitive, (self.type, y.type), True)) is not None
-            ):
+            if type(y) is Tracer and y.owner is (trace := self.owner) and trace.into is None:
+                types = result_types(primitive, (self.type, y.type), True)
+                if types is None:
+                    return combined(primitive, self, y, True)
                 result = trace.extend(primitive, (self.variable, y.variable), types)
                 in_order = len(self.type.shape) < 2 or self.memory is y.memory is None
                 return result if in_order else like(result, (self, other))

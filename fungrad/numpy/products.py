@@ -17,15 +17,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, is_added, type_of
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.flipping import roll
-from fungrad.numpy.promotion import (
-    apply,
-    as_tracer,
-    ask_numpy,
-    cast,
-    loop_dtypes,
-    promote,
-    strong,
-)
+from fungrad.numpy.plans import loop_dtypes
+from fungrad.numpy.promotion import apply, as_tracer, ask_numpy, cast, promote, strong
 from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract

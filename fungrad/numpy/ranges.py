@@ -12,13 +12,8 @@ from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import (
-    apply,
-    as_array,
-    as_tracer,
-    cast,
-    result_dtype,
-)
+from fungrad.numpy.plans import result_dtype
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast
 from fungrad.numpy.shape import (
     broadcast_arrays,
     expand_dims,

@@ -21,7 +21,8 @@ from fungrad.numpy import math
 from fungrad.numpy.assignment import assign
 from fungrad.numpy.cumulative import accumulated
 from fungrad.numpy.indexing import getitem, setitem_functional
-from fungrad.numpy.promotion import as_array, as_tracer, cast, loop_dtypes
+from fungrad.numpy.plans import loop_dtypes
+from fungrad.numpy.promotion import as_array, as_tracer, cast
 from fungrad.numpy.reductions import merged, reduced_axes, with_axes
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.storing import writable_out

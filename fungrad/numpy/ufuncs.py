@@ -15,12 +15,13 @@ from fungrad.numpy import promotion
 from fungrad.numpy.assignment import assign
 from fungrad.numpy.masked import Selection
 from fungrad.numpy.memory import elementwise, like
+from fungrad.numpy.plans import result_types
 from fungrad.numpy.promotion import (
     PYTHON_NUMBERS,
     apply,
     as_array,
+    combined,
     has_tracer,
-    result_types,
     spread,
     strong,
     ufunc_operands,
@@ -63,12 +64,10 @@ def _of_two(primitive: ElementwiseFunction) -> Function:
     def function(x: Any, y: Any) -> Any:
         if type(x) is Tracer:
             other = spread(primitive, x, y) if type(y) in PYTHON_NUMBERS else y
-            if (
-                type(other) is Tracer
-                and other.owner is (trace := x.owner)
-                and trace.into is None
-                and (types := result_types(primitive, (x.type, other.type), False)) is not None
-            ):
+            if type(other) is Tracer and other.owner is (trace := x.owner) and trace.into is None:
+                types = result_types(primitive, (x.type, other.type), False)
+                if types is None:
+                    return combined(primitive, x, other, False)
                 return like(trace.extend(primitive, (x.variable, other.variable), types), (x, y))
         return apply(primitive, (x, y))
 

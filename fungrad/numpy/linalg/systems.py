@@ -11,7 +11,8 @@ from numpy.linalg import LinAlgError
 from fungrad.core.types import ArrayType
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
-from fungrad.numpy.promotion import as_tracer, broadcast_shapes, broadcast_to, cast
+from fungrad.numpy.plans import broadcast_shapes
+from fungrad.numpy.promotion import as_tracer, broadcast_to, cast
 from fungrad.numpy.shape import moveaxis, reshaped
 from fungrad.primitives import shaping
 from fungrad.primitives.linalg import Inv, LinearSystem, Pinv, Solve

@@ -12,7 +12,8 @@ import scipy.special
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_shapes, cast
+from fungrad.numpy.plans import broadcast_shapes
+from fungrad.numpy.promotion import apply, as_array, as_tracer, cast
 from fungrad.numpy.promotion import broadcast_to as broadcast
 from fungrad.primitives import gamma as g
 from fungrad.primitives import hypergeometric as h

@@ -1,0 +1,158 @@
+"""What elementwise functions make of operands, told by their types alone: promoted dtypes, common shapes, and the steps to these.
+
+NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every combination. All is remembered.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape
+from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
+from fungrad.primitives.shaping import Broadcast, Reshape
+
+_WEAK = {"i": int, "f": float, "c": complex}
+
+
+def result_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """Return the dtype NumPy promotes operands of `types` to."""
+    if all(t.weak for t in types):
+        return np.result_type(*[t.dtype for t in types])
+    return np.result_type(*[_WEAK[t.dtype.kind](0) if t.weak else t.dtype for t in types])
+
+
+def loop_dtypes(
+    ufunc: np.ufunc,
+    types: tuple[ArrayType, ...],
+    weak: bool = False,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes a ufunc converts operands to; `dtype` is what its result is asked to be.
+
+    With `weak`, operands that are weak count as of their dtype.
+    """
+    asked: list[Any] = [t.dtype if weak or not t.weak else _WEAK[t.dtype.kind] for t in types]
+    asked += [None] * ufunc.nout
+    if dtype is not None:
+        signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+        return ufunc.resolve_dtypes(tuple(asked), signature=signature, casting=casting)[: ufunc.nin]  # type: ignore[arg-type]
+    try:
+        return ufunc.resolve_dtypes(tuple(asked))[: ufunc.nin]
+    except TypeError as error:
+        if "boolean" in str(error):
+            raise  # NumPy says what to do instead
+        names = ", ".join(str(t) for t in types)
+        raise TypeError(
+            f"{ufunc.__name__} is not defined for operands of types {names}: NumPy has no loop for them"
+        ) from None
+
+
+def _loop_dtypes(
+    primitive: Elementwise, types: tuple[ArrayType, ...], weak: bool
+) -> tuple[np.dtype[Any], ...]:
+    ufunc = numpy_ufunc(primitive.function) if isinstance(primitive, Function) else None
+    if ufunc is None:
+        return (result_dtype(*types),) * len(types)
+    return loop_dtypes(ufunc, types, weak)
+
+
+def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
+    """Return the common shape; raise NumPy's error, with the types, if there is none."""
+    first = types[0].shape
+    if all(t.shape == first for t in types):
+        return first
+    try:
+        return np.broadcast_shapes(*[t.shape for t in types])
+    except ValueError:
+        shapes = " ".join(str(t.shape) for t in types)
+        kinds = " and ".join(str(t) for t in types)
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {shapes}: {name} of {kinds}"
+        ) from None
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def elementwise_plan(
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+) -> tuple[tuple[np.dtype[Any], ...], Shape, bool] | None:
+    """Return the dtypes and shape operands must be brought to; None if they have them already.
+
+    The last item tells whether the operands stay weak: for operators on weak operands only.
+    """
+    weak = all(t.weak for t in types)
+    dtypes = _loop_dtypes(primitive, types, weak)
+    shape = broadcast_shapes(primitive.name, types)
+    weak = weak and keep_weak
+    if all(
+        t.shape == shape and t.dtype == d and (weak or not t.weak)
+        for t, d in zip(types, dtypes, strict=True)
+    ):
+        return None
+    return dtypes, shape, weak
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def result_types(
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+) -> tuple[ArrayType, ...] | None:
+    """Return the types of the results, for operands that are as the primitive takes them; None for others."""
+    plan = elementwise_plan(primitive, types, keep_weak)
+    return primitive.infer(types) if plan is None else None
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
+    """Return what broadcasts an array of one shape to another by NumPy's rules; raise ValueError if nothing does."""
+    lead = len(target) - len(source)
+    stretched = [lead + i for i, n in enumerate(source) if lead >= 0 and n != target[lead + i]]
+    if lead < 0 or any(source[a - lead] != 1 for a in stretched):
+        raise ValueError(f"an array of shape {source} cannot be broadcast to shape {target}")
+    steps: list[Primitive] = []
+    if stretched:
+        steps.append(Reshape(tuple(n for i, n in enumerate(source) if lead + i not in stretched)))
+    steps.append(Broadcast(target, (*range(lead), *stretched)))
+    return tuple(steps)
+
+
+Steps = tuple[tuple[Primitive, tuple[ArrayType, ...]], ...]
+"""Primitives of one operand, one after the other, with the types of what they give."""
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def alignment(
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+) -> tuple[list[Steps], tuple[ArrayType, ...]]:
+    """Return how tracers are brought to what a primitive takes, and the types of its results."""
+    dtypes, shape, weak = elementwise_plan(primitive, types, keep_weak) or ((), (), False)
+    steps: list[Steps] = []
+    aligned = []
+    for type_, dtype in zip(types, dtypes, strict=True):
+        found: list[Primitive] = []
+        if (type_.dtype, type_.weak) != (dtype, weak):
+            found.append(Cast(dtype, weak))
+        found += broadcast_steps(type_.shape, shape) if type_.shape != shape else ()
+        given = itertools.accumulate(found, lambda t, step: step.infer((t,))[0], initial=type_)
+        results = [*given]
+        steps.append(tuple([(p, (t,)) for p, t in zip(found, results[1:], strict=True)]))
+        aligned.append(results[-1])
+    return steps, primitive.infer(tuple(aligned))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def scalar_plan(primitive: Elementwise, type_: ArrayType, scalar: type) -> tuple[int, ...] | None:
+    """Return the strides of a Python scalar spread over an array of `type_` that it combines with.
+
+    None if the array is weak or would be converted, or if NumPy looks at the scalar's value.
+    """
+    if type_.weak or (type_.dtype.kind in "iu" and primitive.compares):
+        return None
+    types = (type_, PYTHON_SCALARS[scalar])
+    dtypes, _, _ = elementwise_plan(primitive, types, True) or (None, None, None)
+    return (0,) * type_.ndim if dtypes == (type_.dtype, type_.dtype) else None
