@@ -15,6 +15,7 @@ import itertools
 import sys
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
