@@ -13,7 +13,7 @@ from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.masked import Selection, operator_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import result_types
-from fungrad.numpy.promotion import PYTHON_NUMBERS, apply, combined, spread
+from fungrad.numpy.promotion import CAPTURED, apply, captured, combined
 from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.ufuncs import of_one
 from fungrad.numpy.views import is_scalar
@@ -46,7 +46,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
 
     def forward(self: Tracer, other: Any) -> Any:
         try:
-            y = spread(primitive, self, other) if type(other) in PYTHON_NUMBERS else other
+            y = captured(primitive, self, other) if type(other) in CAPTURED else other
             if type(y) is Tracer and y.owner is (trace := self.owner) and trace.into is None:
                 types = result_types(primitive, (self.type, y.type), True)
                 if types is None:
@@ -61,11 +61,9 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
 
     def reflected(self: Tracer, other: Any) -> Any:
         try:
-            x = spread(primitive, self, other) if type(other) in PYTHON_NUMBERS else other
-            if x is not other and (trace := self.owner).into is None:
-                types = primitive.infer((x.type, self.type))
-                result = trace.extend(primitive, (x.variable, self.variable), types)
-                return result if self.memory is None else like(result, (self,))
+            x = captured(primitive, self, other) if type(other) in CAPTURED else other
+            if x is not other and self.owner.into is None:
+                return combined(primitive, x, self, True)
             return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)

@@ -128,9 +128,12 @@ Steps = tuple[tuple[Primitive, tuple[ArrayType, ...]], ...]
 @functools.lru_cache(maxsize=1 << 13)
 def alignment(
     primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
-) -> tuple[list[Steps], tuple[ArrayType, ...]]:
+) -> tuple[tuple[Steps, ...], tuple[ArrayType, ...]]:
     """Return how tracers are brought to what a primitive takes, and the types of its results."""
-    dtypes, shape, weak = elementwise_plan(primitive, types, keep_weak) or ((), (), False)
+    plan = elementwise_plan(primitive, types, keep_weak)
+    if plan is None:
+        return ((),) * len(types), primitive.infer(types)
+    dtypes, shape, weak = plan
     steps: list[Steps] = []
     aligned = []
     for type_, dtype in zip(types, dtypes, strict=True):
@@ -142,7 +145,7 @@ def alignment(
         results = [*given]
         steps.append(tuple([(p, (t,)) for p, t in zip(found, results[1:], strict=True)]))
         aligned.append(results[-1])
-    return steps, primitive.infer(tuple(aligned))
+    return tuple(steps), primitive.infer(tuple(aligned))
 
 
 @functools.lru_cache(maxsize=1 << 12)

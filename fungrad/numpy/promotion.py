@@ -110,7 +110,7 @@ def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[An
 
 
 def combined(primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool) -> Tracer:
-    """Apply a primitive to tracers of one open trace that it takes only when they are converted or broadcast."""
+    """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them."""
     trace = x.owner
     (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak)
     u, v = x.variable, y.variable
@@ -118,22 +118,29 @@ def combined(primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool) -> T
         u = trace.extend(step, (u,), between, None, 3).variable
     for step, between in of_y:
         v = trace.extend(step, (v,), between, None, 3).variable
-    return like(trace.extend(primitive, (u, v), types, None, 3), (x, y))
+    result = trace.extend(primitive, (u, v), types, None, 3)
+    return result if x.memory is y.memory is None else like(result, (x, y))
 
 
-PYTHON_NUMBERS: frozenset[type] = frozenset([int, float])
-"""The types of what `spread` may take."""
+CAPTURED: frozenset[type] = frozenset([int, float, np.ndarray])
+"""The types of what `captured` may take."""
 
 
-def spread(primitive: Elementwise, x: Tracer, number: Any) -> Any:
-    """Return a number as a captured array that takes no memory, where that is the whole promotion; else the number."""
+def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
+    """Return what `x` is combined with as a captured array, where capturing is all that its conversion is; else as it is.
+
+    A number becomes an array that takes no memory.
+    """
     trace = x.owner
     if not (trace.on_host and trace.open):
-        return number
-    strides = scalar_plan(primitive, x.type, type(number))  # type: ignore[arg-type]
+        return other
+    if type(other) is np.ndarray:
+        as_it_is = other.dtype == x.type.dtype and other.flags.c_contiguous and trace.into is None
+        return trace.lift(other) if as_it_is else other
+    strides = scalar_plan(primitive, x.type, type(other))  # type: ignore[arg-type]
     if strides is None:
-        return number
-    return trace.uniform(np.array(number, x.type.dtype), x.type, strides)
+        return other
+    return trace.uniform(np.array(other, x.type.dtype), x.type, strides)
 
 
 def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:

@@ -17,12 +17,12 @@ from fungrad.numpy.masked import Selection
 from fungrad.numpy.memory import elementwise, like
 from fungrad.numpy.plans import result_types
 from fungrad.numpy.promotion import (
-    PYTHON_NUMBERS,
+    CAPTURED,
     apply,
     as_array,
+    captured,
     combined,
     has_tracer,
-    spread,
     strong,
     ufunc_operands,
 )
@@ -62,13 +62,13 @@ def _of_two(primitive: ElementwiseFunction) -> Function:
     """Return `apply` of a primitive of two operands, likewise."""
 
     def function(x: Any, y: Any) -> Any:
+        u, v = x, y
         if type(x) is Tracer:
-            other = spread(primitive, x, y) if type(y) in PYTHON_NUMBERS else y
-            if type(other) is Tracer and other.owner is (trace := x.owner) and trace.into is None:
-                types = result_types(primitive, (x.type, other.type), False)
-                if types is None:
-                    return combined(primitive, x, other, False)
-                return like(trace.extend(primitive, (x.variable, other.variable), types), (x, y))
+            v = captured(primitive, x, y) if type(y) in CAPTURED else y
+        elif type(x) in CAPTURED:
+            u = captured(primitive, y, x)
+        if type(u) is type(v) is Tracer and u.owner is v.owner and u.owner.into is None:
+            return combined(primitive, u, v, False)
         return apply(primitive, (x, y))
 
     return function
