@@ -13,7 +13,7 @@ from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.masked import Selection, operator_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import result_types
-from fungrad.numpy.promotion import CAPTURED, apply, captured, combined
+from fungrad.numpy.promotion import CAPTURED, apply, captured, combined, through
 from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.ufuncs import of_one
 from fungrad.numpy.views import is_scalar
@@ -108,7 +108,7 @@ def _unary(primitive: Elementwise) -> Callable[..., Any]:
 def power(x: Any, y: Any, keep_weak: bool = False) -> Any:
     """Return ``x ** y``; a Python integer as exponent is static, which has a simpler derivative."""
     if type(y) is int and type(x) is Tracer and x.dtype.kind in "fc" and -1000 < y < 1000:
-        return like(e.IntegerPower(y)(x), (x,))
+        return like(through((e.IntegerPower(y),), x), (x,))
     return apply(e.power, (x, y), keep_weak)
 
 

@@ -38,7 +38,7 @@ def as_shape(shape: Any) -> Shape:
 
 def reshaped(x: Tracer, shape: Shape) -> Tracer:
     """Reshape, unless `x` has that shape already."""
-    return x if x.shape == shape else Reshape(shape)(x)
+    return x if x.shape == shape else promotion.through((Reshape(shape),), x)
 
 
 def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
