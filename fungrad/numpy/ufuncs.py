@@ -65,7 +65,7 @@ def _of_two(primitive: ElementwiseFunction) -> Function:
         u, v = x, y
         if type(x) is Tracer:
             v = captured(primitive, x, y) if type(y) in CAPTURED else y
-        elif type(x) in CAPTURED:
+        elif type(y) is Tracer and type(x) in CAPTURED:
             u = captured(primitive, y, x)
         if type(u) is type(v) is Tracer and u.owner is v.owner and u.owner.into is None:
             return combined(primitive, u, v, False)
