@@ -50,7 +50,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
             if type(y) is Tracer and y.owner is (trace := self.owner) and trace.into is None:
                 types = result_types(primitive, (self.type, y.type), True)
                 if types is None:
-                    return combined(primitive, self, y, True)
+                    return combined(primitive, self, y, True, (self, other))
                 result = trace.extend(primitive, (self.variable, y.variable), types)
                 in_order = len(self.type.shape) < 2 or self.memory is y.memory is None
                 return result if in_order else like(result, (self, other))
@@ -63,7 +63,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
         try:
             x = captured(primitive, self, other) if type(other) in CAPTURED else other
             if x is not other and self.owner.into is None:
-                return combined(primitive, x, self, True)
+                return combined(primitive, x, self, True, (other, self))
             return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:
             hide_internals(error)

@@ -109,8 +109,10 @@ def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[An
         raise
 
 
-def combined(primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool) -> Tracer:
-    """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them."""
+def combined(
+    primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool, given: tuple[Any, Any]
+) -> Tracer:
+    """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
     trace = x.owner
     (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak)
     u, v = x.variable, y.variable
@@ -119,7 +121,7 @@ def combined(primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool) -> T
     for step, between in of_y:
         v = trace.extend(step, (v,), between, None, 3).variable
     result = trace.extend(primitive, (u, v), types, None, 3)
-    return result if x.memory is y.memory is None else like(result, (x, y))
+    return result if x.memory is y.memory is None else like(result, given)
 
 
 CAPTURED: frozenset[type] = frozenset([int, float, np.ndarray])

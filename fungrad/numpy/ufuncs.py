@@ -68,7 +68,7 @@ def _of_two(primitive: ElementwiseFunction) -> Function:
         elif type(y) is Tracer and type(x) in CAPTURED:
             u = captured(primitive, y, x)
         if type(u) is type(v) is Tracer and u.owner is v.owner and u.owner.into is None:
-            return combined(primitive, u, v, False)
+            return combined(primitive, u, v, False, (x, y))
         return apply(primitive, (x, y))
 
     return function

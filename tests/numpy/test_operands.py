@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core.layout import layout_of
 
 X = np.array([3.0, 1.0, 2.0])
 
@@ -238,3 +239,64 @@ def test_sorting_in_place():
     np.testing.assert_array_equal(fg.jit(f)(X), f(X))
     with pytest.raises(TypeError, match=r"x = fungrad\.numpy\.sort\(x\) in place of x\.sort"):
         fg.grad(lambda x: x.sort())(X)
+
+
+OTHERS = [2.0, 2, np.float64(2.0), np.arange(3.0), np.arange(3), np.arange(6.0).reshape(2, 3)]
+OTHERS += [np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(3, dtype=np.float32), [1.0, 2.0, 3.0]]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=range(len(OTHERS)))
+@pytest.mark.parametrize(
+    "call", [np.multiply, fnp.multiply, fnp.greater, operator.mul, operator.sub]
+)
+def test_operands_of_two(call, other):
+    """On either side: values, types and layouts are NumPy's."""
+
+    def results(x):
+        square = x[:, None] * x[None]
+        for y in (x, x[1], square, square.T, fnp.exp(square).T):
+            for pair in ((y, other), (other, y)):
+                if type(other) is not list or call in (np.multiply, fnp.multiply, fnp.greater):
+                    yield call(*pair) if np.shape(other) != (2, 3) or y is x else y
+
+    def check(x):
+        for found, expected in zip(results(x), results(X), strict=True):
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            if expected.ndim > 1:
+                assert (layout_of(found) == "C") == expected.flags.c_contiguous
+            np.testing.assert_array_equal(fg.stop_gradient(found) + 0, expected)
+        return fnp.sum(x)
+
+    fg.grad(check)(X)
+
+
+def test_numbers_beside_lists_of_tracers():
+    f = lambda x: fnp.sum(fnp.multiply(2.0, [x, x * x])) + fnp.sum(fnp.add(np.ones(2), [x, x]))
+    assert [fg.grad(f)(3.0) for _ in range(3)] == [16.0] * 3
+
+
+def test_elements_at_traced_indices():
+    x = np.arange(12.0).reshape(3, 4)
+    i, j = np.array([[0, 2], [1, -1]]), np.array([[3, 0], [0, 1]])
+
+    def f(x, i, j, check):
+        y, z = x[i, j], x[i]
+        check(y, z)
+        y[0, 0] = 7.0  # an array of its own
+        return fnp.sum(y * y) + fnp.sum(z) + fnp.sum(x[i, j])
+
+    def check(y, z):
+        assert (y.shape, z.shape) == ((2, 2), (2, 2, 4))
+
+    traced = fg.make_expr(lambda x, i, j: x[i, j])(x, i, j)
+    assert [e.primitive.name for e in traced.equations] == ["gather"]
+    for _ in range(3):
+        value, gradient = fg.value_and_grad(lambda x: f(x, fnp.floor(x[0, 0]).astype(int) + i, i * 0 + j, check))(x)  # fmt: skip
+        assert value == f(x.copy(), i, j, check)
+        expected = np.zeros((3, 4))
+        np.add.at(expected, (i, j), 2 * x[i, j] + 1)
+        expected[0, 3] -= 2 * x[0, 3]
+        np.add.at(expected, i, 1.0)
+        np.testing.assert_array_equal(gradient, expected)
+    with pytest.raises(IndexError):
+        fg.grad(lambda x: fnp.sum(x[fnp.floor(x[0]).astype(int) + 3]))(x)
