@@ -11,6 +11,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, Node
 from fungrad.compile.kernels.reads import after, parts, straight, through
+from fungrad.compile.kernels.views import DEEPEST, Views
 from fungrad.compile.simplify import simplify
 from fungrad.compile.targets import host
 from fungrad.core.config import compilation
@@ -280,6 +281,24 @@ def test_an_array_is_given_once():
     assert [len(e.inputs) for e in found.equations if isinstance(e.primitive, Fused)] == [1]
     assert len(kernel.kernel.operands) == 5
     np.testing.assert_array_equal(evaluate(found, [X]), evaluate(expr, [X]))
+
+
+def test_views_of_many_views():
+    """However long a chain of views is, few of them are looked through at once."""
+
+    def f(x):
+        for _ in range(40):
+            x = x.T[::-1, ::-1][:, 1:]
+        return fnp.sin(x) * 2
+
+    x = np.random.default_rng(7).normal(size=(60, 70))
+    expr = simplify(fg.make_expr(f)(x))
+    views = Views(expr, False)
+    for equation in expr.equations:
+        views.take(equation)
+    depths = [len(views.path(v, straight(2))) for e in expr.equations for v in e.outputs]
+    assert 8 < max(depths) <= DEEPEST + 1
+    np.testing.assert_array_equal(evaluate(fuse(expr)[0], [x]), evaluate(expr, [x]))
 
 
 @needs_compiler

@@ -225,6 +225,8 @@ def accumulating(expr: Expr) -> set[int]:
 
     They may be in a routine, however large the array is: NumPy's functions for it take several times as long.
     """
+    if not any(isinstance(e.primitive, Scatter) for e in expr.equations):
+        return set()
     views, types = Views(expr, False), expr.types
     made: dict[int, int] = {}  # by variable, the equation that repeats a number
     found: set[int] = set()

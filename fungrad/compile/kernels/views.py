@@ -25,6 +25,8 @@ PIECES = 8
 """Into how many pieces the last axis may be cut, along which arrays are put together."""
 PIECE = 8
 """Elements of such a piece, about, from which that is worth it."""
+DEEPEST = 16
+"""How many views of views are looked through."""
 PART = 16
 """How many times smaller than an array it may be what is read of it: if it does not lie in C order, all of it is copied."""
 
@@ -55,8 +57,8 @@ class Views:
 
     def path(self, v: int, lines: Lines) -> list[tuple[int, Lines]]:
         """Return a variable, what it is a view of, and so on, with where in each of them the elements lie; no broadcasts."""
-        found = []
-        while v in self.made:
+        found: list[tuple[int, Lines]] = []
+        while v in self.made and len(found) < DEEPEST:
             primitive, inputs = self.made[v]
             if isinstance(primitive, Iota):
                 break
