@@ -189,8 +189,9 @@ class Rounded:
         flow = primitive.uncut.control_flow if primitive.holds_programs else None
         if flow is not None:
             return self._flow(flow, operands, types)
-        if (function := primitive.parts.get("function")) is not None:
-            return self.run(function.expr, operands)
+        for part in ("function", "program"):  # rules of one's own, checkpoints
+            if part in primitive.parts:
+                return self.run(primitive.parts[part].expr, operands)
         arrays, exact = [x.array for x in operands], all(x.exact for x in operands)
         if isinstance(primitive, OfMatrices):
             n = float(max([max(np.shape(x)[-2:], default=1) for x in arrays], default=1))
