@@ -55,7 +55,7 @@ def laid(
     x = np.asarray(draw(seed, shape, dtype))
     rng = np.random.default_rng((seed, 1))
     if values == "special":
-        x = np.where(rng.random(shape) < rng.choice([0.02, 0.3]), _specials(rng, x), x)
+        x = np.where(_some(rng, shape), _specials(rng, x), x)
     elif values == "zeros":
         x = np.where(rng.random(shape) < 0.3, np.zeros_like(x), x)
     if not shape:
@@ -63,6 +63,15 @@ def laid(
     if layout == "odd bytes" or (layout == "misaligned" and not x.size):
         layout = "misaligned" if x.size else "C"
     return LAYOUTS[layout](x)
+
+
+def _some(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Return which elements are special: some, or a single one, which few of the parts of a kernel meet."""
+    share = rng.choice([0.0, 0.02, 0.3])
+    found = np.asarray(rng.random(shape) < share)
+    if not share and found.size:
+        found.reshape(-1)[rng.integers(found.size)] = True
+    return found
 
 
 def _specials(rng: np.random.Generator, x: Any) -> Any:
