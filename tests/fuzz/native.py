@@ -283,7 +283,9 @@ def _is_of_order(error: tuple[Any, ...] | None) -> bool:
 
 
 def _others(warned: list[Any]) -> list[Any]:
-    return [w for w in warned if not OF_ORDER.search(w[1])]
+    """Return warnings without the names of functions: those of programs that several functions share depend on what came first."""
+    found = [w for w in warned if not OF_ORDER.search(w[1])]
+    return [(category, text.partition(" in ")[0], *line) for category, text, *line in found]
 
 
 def _compare_kinds(k: int, x: Any, y: Any, call: Call) -> None:

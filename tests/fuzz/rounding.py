@@ -8,6 +8,7 @@ correctly, as long as their operands are known exactly.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -112,14 +113,24 @@ def spread(
         center = Rounded(None).run(expr, given)
         # Equal numbers are rounded alike, and errors of functions can be of one sign.
         rngs = [np.random.default_rng((seed, i)) for i in range(runs)]
-        moved = [Rounded(rng, i % 2 == 0).run(expr, given) for i, rng in enumerate(rngs)]
+        moved = [_moved(expr, given, rng, i % 2 == 0) for i, rng in enumerate(rngs)]
         found = []
         for k, (x, exact) in enumerate(center):
-            distances = [_distance(x, values[k].array) for values in moved]
-            exact = exact and all(values[k].exact for values in moved)
-            apart = np.max(distances, axis=0) if distances and not exact else 0.0
+            distances = [np.inf if run is None else _distance(x, run[k].array) for run in moved]
+            exact = exact and all(run is not None and run[k].exact for run in moved)
+            apart = functools.reduce(np.maximum, distances, 0.0) if not exact else 0.0
             found.append((x, apart, exact))
     return found
+
+
+def _moved(
+    expr: Expr, given: list[Value], rng: np.random.Generator, alike: bool
+) -> list[Value] | None:
+    """Return the outputs of a program that is rounded at random; None if it then fails, as of an index that is out of range."""
+    try:
+        return Rounded(rng, alike).run(expr, given)
+    except (IndexError, np.linalg.LinAlgError):
+        return None
 
 
 def _distance(x: Any, y: Any) -> Any:
