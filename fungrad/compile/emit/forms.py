@@ -11,11 +11,12 @@ from fungrad.compile.emit.assembly import combining, identity
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.products import dot_general, is_small
+from fungrad.compile.emit.products import dot_general
 from fungrad.compile.kernels.build import REDUCERS
 from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES, Node
+from fungrad.compile.kernels.products import is_small
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral

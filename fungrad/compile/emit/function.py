@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -23,6 +24,10 @@ class Function(Places):
     def kernel(self, kernel: Kernel, operands: Sequence[Place], targets: Targets) -> list[Place]:
         """Run a kernel on what lies where it lies."""
         raise NotImplementedError
+
+    def in_parts(self, count: int) -> AbstractContextManager[str]:
+        """Run what is added within for each of so many parts, which threads may share if there is nothing else to do."""
+        return self.loop(count)
 
     def within(self, index: str, length: int) -> str:
         """Return an index counted from the end if it is negative; fail if it is out of range."""

@@ -51,7 +51,7 @@ define internal ptr @address(i64 %%k) alwaysinline {
   %%value = load ptr, ptr %%place
   ret ptr %%value
 }
-define internal ptr @array(ptr %%x, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any) noinline {
+define internal ptr @array(ptr %%x, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any, i1 %%strict) noinline {
 entry:
   %%p0 = getelementptr i8, ptr %%x, i64 %(class)d
   %%c = load ptr, ptr %%p0
@@ -118,7 +118,11 @@ compare:
   %%q1 = getelementptr i64, ptr %%shape, i32 %%j
   %%n0 = load i64, ptr %%q1
   %%one = icmp eq i64 %%n0, 1
-  %%now = select i1 %%one, i64 %%last, i64 %%s1
+  %%repeated = icmp eq i64 %%s1, 0
+  %%lax = xor i1 %%strict, true
+  %%open = and i1 %%repeated, %%lax
+  %%skip = or i1 %%one, %%open
+  %%now = select i1 %%skip, i64 %%last, i64 %%s1
   %%less = icmp ule i64 %%now, %%last
   br i1 %%less, label %%next_step, label %%no
 next_step:
@@ -138,7 +142,7 @@ no:
   call void %%error(ptr %%rerun)
   ret ptr null
 }
-define internal ptr @operand(ptr %%x, ptr %%scalar, ptr %%float, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any, ptr %%owned) noinline {
+define internal ptr @operand(ptr %%x, ptr %%scalar, ptr %%float, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any, i1 %%strict, ptr %%owned) noinline {
 entry:
   %%place = getelementptr i8, ptr %%x, i64 %(class)d
   %%found = load ptr, ptr %%place
@@ -152,7 +156,7 @@ number:
   %%value = getelementptr i8, ptr %%x, i64 %(head)d
   ret ptr %%value
 other:
-  %%array = call ptr @array(ptr %%x, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any)
+  %%array = call ptr @array(ptr %%x, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any, i1 %%strict)
   store ptr %%array, ptr %%owned
   %%none = icmp eq ptr %%array, null
   br i1 %%none, label %%failed, label %%taken

@@ -1,4 +1,8 @@
-"""Products of small matrices, within functions of LLVM's: for these, calling BLAS takes longer than computing."""
+"""Products of matrices that are not large, within functions of LLVM's.
+
+For small ones, calling BLAS takes longer than computing. Larger ones are parted among threads that end with them: those of BLAS wait for one another in a loop, and
+where another program has a processor, a product that takes a tenth of a millisecond takes a hundred.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,15 @@ from typing import NamedTuple
 
 from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, splat, vector_type
 from fungrad.compile.emit.function import Function, Targets
+from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, Node
-from fungrad.core.types import ArrayType
+from fungrad.compile.kernels.products import is_medium, is_small
 from fungrad.primitives.contraction import DotGeneral
 
-LARGEST = 1 << 18
-"""Products of numbers from which BLAS is faster."""
+PARTS = 8
+"""Into how many parts the rows of larger ones are cut, at most."""
 ROWS, VECTORS = 4, 2
 """How many elements of the first operand meet how many vectors of the second one at once: their sums stay in registers."""
 UNROLLED = 4
@@ -39,13 +44,6 @@ class Matrix(NamedTuple):
         return Matrix(self.place, self.columns, self.rows, self.along, self.down)
 
 
-def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
-    """Whether products are of numbers, and few for each index of the batch axes."""
-    terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
-    stack = math.prod([x.shape[a] for a in primitive.batch_axes[0]])
-    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST * stack
-
-
 def dot_general(
     to: Function, primitive: DotGeneral, operands: Sequence[Place], targets: Targets
 ) -> Place:
@@ -56,7 +54,7 @@ def dot_general(
     pairs, stack = primitive.contracting, primitive.batch_axes
     terms = math.prod([x.type.shape[a] for a in pairs[0]])
     target = targets[0]
-    if not is_small(primitive, x.type, target.type):
+    if not (is_small(primitive, x.type, target.type) or is_medium(primitive, x.type, y.type)):
         raise Unsupported(f"{primitive} of {x.type} and {y.type}")
     x = to.turned(x, (*stack[0], *free_x, *pairs[0]))
     y = to.turned(y, (*stack[1], *pairs[1], *free_y))
@@ -70,7 +68,11 @@ def dot_general(
         a = Matrix(x, rows, terms, *x.strides)
         b = Matrix(y, terms, columns, *y.strides)
         out = Matrix(target, rows, columns, columns, 1)
-        _Product(to, dtype, bool(pairs[0])).write(a, b, out)
+        product = _Product(to, dtype, bool(pairs[0]))
+        if is_medium(primitive, operands[0].type, operands[1].type):
+            product.write_in_parts(a, b, out)
+        else:
+            product.write(a, b, out)
     return targets[0]
 
 
@@ -113,6 +115,21 @@ class _Product:
         if b.down != 1 and b.rows > 1:
             b = self._ordered(b.transposed).transposed
         self._by_terms(a, b, out)
+
+    def write_in_parts(self, a: Matrix, b: Matrix, out: Matrix) -> None:
+        """Write it for some of the rows after others."""
+        if b.along != 1:
+            b = self._ordered(b)
+        most = max(min(PARTS, out.rows * out.columns * a.columns // PART), 1)
+        parts = next(n for n in range(most, 0, -1) if a.rows % n == 0)
+        rows = a.rows // parts
+        with self.to.in_parts(parts) as k:
+            here = [
+                x._replace(place=self.to.part(x.place, offset, x.place.type.shape, ()), rows=rows)
+                for x in (a, out)
+                for offset in [self.to.offset([(k, rows * x.down)])]
+            ]
+            self._by_columns(here[0], b, here[1])
 
     def _ordered(self, x: Matrix) -> Matrix:
         """Return a copy whose rows lie one after the other."""

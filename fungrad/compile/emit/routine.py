@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
@@ -20,7 +21,7 @@ from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.routine import Routine
+from fungrad.compile.kernels.routine import Routine, calls
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -60,7 +61,7 @@ def routine_assembly(steps: Schedule, name: str) -> tuple[KernelText, int]:
     """
     writer = _Writer(steps, name)
     text = writer.function()
-    return KernelText(text, writer.declarations, 1), writer.workspace
+    return KernelText(text, writer.declarations, writer.parts), writer.workspace * writer.parts
 
 
 def can_be_written(routine: Routine) -> bool:
@@ -77,6 +78,7 @@ class _Writer(Function):
         super().__init__(name)
         self.steps = steps
         self.labels = 0
+        self.parts = 1
         self.room = ALL_SPILLED  # on the stack, for what kernels keep
 
     def function(self) -> str:
@@ -109,7 +111,9 @@ class _Writer(Function):
             "  store i64 0, ptr %ticks",
             *[f"  {x}" for x in room],
             "  %context = load ptr, ptr %context.place",
-            "  %workspace = load ptr, ptr %workspace.place",
+            "  %workspaces = load ptr, ptr %workspace.place",
+            f"  %own = mul i64 %first, {self.workspace}",
+            "  %workspace = getelementptr i8, ptr %workspaces, i64 %own",
             *self.allocations,
             "  br label %start",
             "start:",
@@ -123,6 +127,12 @@ class _Writer(Function):
         place = self.emit(f"getelementptr ptr, ptr {group}, i64 {k}")
         pointer = self.emit(f"load ptr, ptr {place}")
         return self.given(pointer, type_)
+
+    def in_parts(self, count: int) -> AbstractContextManager[str]:
+        if calls(self.steps) != 1:
+            return self.loop(count)
+        self.parts = count
+        return self.loop("%last", "%first")
 
     # Labels
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from fungrad.core.primitive import Primitive
@@ -15,6 +15,10 @@ class Function(Protocol):
     @property
     def internal(self) -> bool:
         """Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do."""
+
+    @property
+    def told_apart(self) -> Collection[int]:
+        """The operands that NumPy's functions convert, or copy: the order of the result depends on the axes along which elements are repeated."""
 
     @property
     def summary(self) -> str:

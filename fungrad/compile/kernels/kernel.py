@@ -101,6 +101,12 @@ class Kernel:
         return [x.type for x in self.outputs]
 
     @property
+    def told_apart(self) -> range:
+        """The arrays that it is given, if it converts something, as `Function` says."""
+        converts = any(node.operation == "convert" for node in self.nodes)
+        return range(len(self.operand_types) if converts else 0)
+
+    @property
     def summary(self) -> str:
         """What it goes over and how much it computes there."""
         return f"kernel[space={self.space}, nodes={len(self.nodes)}]"

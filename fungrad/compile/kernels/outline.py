@@ -19,12 +19,14 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import shown, turned
+from fungrad.compile.kernels.products import is_medium
 from fungrad.compile.kernels.routine import Routine, calls, height, routine_of
 from fungrad.compile.kernels.views import Views
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.indexing import Scatter
 from fungrad.primitives.shaping import Broadcast
 
@@ -69,6 +71,10 @@ class _Outliner:
         self.group: list[int] = []
         self.made: set[int] = set()  # by the group
         self.operations = 0  # of the group
+        self.views = {
+            e.outputs[0]: n for n, e in enumerate(expr.equations) if e.primitive.rearranges
+        }
+        self.bypassed = False  # a routine makes the views that it reads by itself
         self.turned = turned(expr)
         self.returned = frozenset(expr.outputs)
         self.shown = shown(expr)
@@ -91,12 +97,15 @@ class _Outliner:
             else:
                 if not self.made.isdisjoint(equation.inputs):
                     self._close()
-                self.order.append(self.given[number])
+                product = self._product(number)
+                if not (product and self._place_routine(product, alone=True)):
+                    self.order.append(self.given[number])
         self._close()
         if not self.routines:
             return self.expr
         equations, sources = zip(*self.order, strict=True)
-        return dataclasses.replace(self.expr, equations=equations, sources=sources)
+        found = dataclasses.replace(self.expr, equations=equations, sources=sources)
+        return without_dead_code(found) if self.bypassed else found
 
     def _can_join(self, number: int) -> bool:
         """Whether an equation may be in a routine."""
@@ -125,6 +134,25 @@ class _Outliner:
         part, _ = self._part([number])
         return part is not None and self.fits(routine_of(part, True))
 
+    def _product(self, number: int) -> list[int]:
+        """Return the numbers of an equation that is a routine by itself, and of the views that it reads; [] if it is none."""
+        primitive, inputs, _ = self.given[number][0]
+        types = self.expr.types
+        if not isinstance(primitive, DotGeneral) or not is_medium(
+            primitive, *[types[v] for v in inputs]
+        ):
+            return []
+        found, pending = [number], [*inputs]
+        while pending:
+            v = pending.pop()
+            made_by = self.views.get(v)
+            if made_by is not None:
+                found.append(made_by)
+                pending += self.given[made_by][0].inputs
+            elif v in self.turned:
+                return []  # it may lie in any order
+        return sorted({*found})
+
     def _operations(self, equation: Equation) -> int:
         """Return about how many operations an equation is."""
         primitive, inputs, outputs = equation
@@ -147,8 +175,8 @@ class _Outliner:
             if not (alone and self._place_routine([number])):
                 self.order.append(self.given[number])
 
-    def _place_routine(self, group: list[int]) -> bool:
-        """Put a routine of these equations into the program, if it is worth it and fits."""
+    def _place_routine(self, group: list[int], alone: bool = False) -> bool:
+        """Put a routine of these equations into the program, if it is worth it and fits; `alone`, it is of one, beside views that are in the program."""
         part, outside = self._part(group)
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
@@ -156,12 +184,15 @@ class _Outliner:
         internal = follow.isdisjoint(self.shown.intersection(part.outputs))
         routine = routine_of(part, internal)
         worth = calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
-        if not worth or not self.fits(routine):
+        if not (alone or worth) or not self.fits(routine):
             return False
         self.routines.append(Fused(routine))
         place = Equation(self.routines[-1], part.inputs, part.outputs)
         self.order.append((place, self.given[group[-1]][1]))
-        self.order += [self.given[number] for number in outside]
+        if alone:
+            self.bypassed = True
+        else:
+            self.order += [self.given[number] for number in outside]
         return True
 
     def _part(self, group: list[int]) -> tuple[Expr | None, list[int]]:

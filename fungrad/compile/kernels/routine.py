@@ -18,6 +18,7 @@ from fungrad.compile.steps import (
     Branch,
     Call,
     Control,
+    Copy,
     Into,
     Loop,
     Schedule,
@@ -70,6 +71,31 @@ class Routine:
         return f"routine[steps={len(self.steps.steps)}]"
 
     @cached_property
+    def told_apart(self) -> frozenset[int]:
+        """Operands of which the axes matter along which elements are repeated: where something is converted, or copied within loops, all."""
+        everything = frozenset(range(len(self.steps.inputs)))
+        copied = set()
+        pending = [self.steps]
+        while pending:
+            current = pending.pop()
+            views: dict[int, int] = {}
+            for step in current.steps:
+                if isinstance(step, Control):
+                    pending += [part for _, part, *_ in within(step, current.types)]
+                elif isinstance(step, Call) and step.primitive.rearranges:
+                    of = step.operands[0].register
+                    views[step.results[0]] = views.get(of, of)
+                elif isinstance(step, Call) and _converts(step):
+                    return everything
+                elif isinstance(step, Copy):
+                    of = views.get(step.operand, step.operand)
+                    if of in current.inputs:
+                        if current is not self.steps:
+                            return everything
+                        copied.add(current.inputs.index(of))
+        return frozenset(copied)
+
+    @cached_property
     def work(self) -> int:
         """About how many operations on elements it is."""
         return work(self.steps)
@@ -96,6 +122,11 @@ class Routine:
         return str(self.steps).replace("{ schedule", "{ routine", 1)
 
     __repr__ = __str__
+
+
+def _converts(step: Call) -> bool:
+    primitive = step.primitive
+    return bool(primitive.kernel.told_apart) if isinstance(primitive, Fused) else False
 
 
 def routine_of(expr: Expr, internal: bool) -> Routine:

@@ -1,0 +1,34 @@
+"""Which products of matrices are not BLAS's."""
+
+from __future__ import annotations
+
+import math
+
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+
+LARGEST = 1 << 18
+"""Products of numbers up to which matrices are multiplied beside other things."""
+CACHED = 1 << 20
+"""Bytes of each matrix up to which they are multiplied by themselves; what is larger is BLAS's."""
+SHORTEST = 16
+"""Rows, columns and terms of those, at least."""
+
+
+def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
+    """Whether products are of numbers, and few for each index of the batch axes."""
+    terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
+    stack = math.prod([x.shape[a] for a in primitive.batch_axes[0]])
+    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST * stack
+
+
+def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
+    """Whether a product of two matrices is too large for `is_small`, and they fit into the caches of a processor."""
+    if x.dtype.char not in "fd" or x.dtype != y.dtype or not x.ndim == y.ndim == 2:
+        return False
+    if primitive.batch_axes[0] or len(primitive.contracting[0]) != 1:
+        return False
+    terms = x.shape[primitive.contracting[0][0]]
+    rows, columns = x.size // terms, y.size // terms
+    fits = max(x.nbytes, y.nbytes, rows * columns * x.dtype.itemsize) <= CACHED
+    return fits and min(rows, columns, terms) >= SHORTEST and rows * columns * terms > LARGEST

@@ -1,0 +1,188 @@
+"""Products of matrices that are neither small nor large: routines of their own, on several threads."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.compile.emit.llvm_threads import PART
+from fungrad.compile.kernels.products import CACHED, LARGEST, SHORTEST
+from fungrad.core.config import compilation
+from tests.compile.compiling import in_mode, needs_compiler, routines
+
+pytestmark = needs_compiler
+
+RNG = np.random.default_rng(11)
+WAYS = {
+    "a b": lambda a, b: a @ b,
+    "a' b": lambda a, b: fnp.asarray(a).T @ b,
+    "a b'": lambda a, b: a @ fnp.asarray(b).T,
+    "a' b'": lambda a, b: fnp.asarray(a).T @ fnp.asarray(b).T,
+}
+
+
+def factors(way, m, k, n, dtype=float):
+    a, b = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+    a, b = (a.T if "a'" in way else a), (b.T if "b'" in way else b)
+    return np.ascontiguousarray(a, dtype), np.ascontiguousarray(b, dtype)
+
+
+def check_product(way, a, b):
+    """Each element is as exact as sums of so many terms are; Higham, Accuracy and Stability (2002), section 3.5."""
+    f = WAYS[way]
+    found = fg.jit(lambda a, b: f(a, b))(a, b)
+    exact, sizes = (
+        f(a.astype(float), b.astype(float)),
+        f(abs(a).astype(float), abs(b).astype(float)),
+    )
+    terms = a.shape[0] if "a'" in way else a.shape[1]
+    assert (found.dtype, found.shape) == (a.dtype, exact.shape)
+    assert found.flags.c_contiguous
+    assert found.flags.writeable
+    unit = np.finfo(a.dtype).eps / 2
+    bound = terms * unit * sizes + (terms * np.finfo(float).eps * sizes)
+    assert (np.abs(found - exact) <= bound).all()
+    return found
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (64, 128, 512),
+        (100, 100, 100),
+        (333, 101, 77),
+        (16, 300, 300),
+        (300, 16, 300),
+        (300, 300, 16),
+    ],
+)
+def test_products(shape, way, dtype, mode, made):
+    a, b = factors(way, *shape, dtype)
+    assert len(routines(WAYS[way], (a, b))) == 1
+    check_product(way, a, b)
+    assert made[-1].native is not None
+    assert not made[-1].failures
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("m", [256, 255, 250, 257, 264])
+def test_the_number_of_threads_changes_nothing(m, way, mode, made, monkeypatch):
+    a, b = factors(way, m, 280, 256, "f4")
+    assert m * 280 * 256 >= 2 * PART
+    found = []
+    for threads in (1, 2, 3, 8):
+        monkeypatch.setenv("FUNGRAD_NUM_THREADS", str(threads))
+        found.append(check_product(way, a, b))
+    assert not any(tier.failures for tier in made)
+    for x in found:
+        np.testing.assert_array_equal(x, found[0])
+
+
+@in_mode("eager")
+@pytest.mark.parametrize(
+    "order", [np.asfortranarray, lambda x: x[::-1, ::-1], lambda x: np.repeat(x, 2, 1)[:, ::2]]
+)
+def test_arguments_in_any_order_of_memory(order, mode, made):
+    a, b = factors("a b", 80, 90, 100)
+    check_product("a b", order(a), order(b))
+    assert not made[-1].failures
+
+
+@in_mode("eager")
+def test_what_no_number_is(mode, made):
+    a, b = factors("a b", 80, 90, 100)
+    a[3, 5], a[4, 6], b[5, 7] = np.nan, np.inf, 0.0
+    with np.errstate(invalid="ignore"):
+        expected = a @ b
+    found = fg.jit(lambda a, b: a @ b)(a, b)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+
+
+@in_mode("eager")
+def test_in_programs(mode, made):
+    w1, w2, x = [RNG.normal(size=s) / 10 for s in ((100, 96), (96, 80), (120, 100))]
+
+    def loss(params, x):
+        y = fnp.tanh(x @ params[0]) @ params[1]
+        return fnp.sum(y * y)
+
+    f = fg.grad(loss)
+    found = fg.jit(f)((w1, w2), x)
+    token = compilation.set("off")
+    expected = fg.jit(lambda p, x: f(p, x))((w1, w2), x)
+    compilation.reset(token)
+    assert len(routines(f, ((w1, w2), x))) >= 4
+    for g, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-11, atol=1e-12)
+    assert made[0].native is not None
+    assert not made[0].failures
+
+
+def test_views_that_are_read_elsewhere_stay():
+    a, b = factors("a' b", 90, 90, 90)
+    f = fg.jit(lambda a, b: (a.T @ b, a.T + b))
+    for x, y in zip(f(a, b), (a.T @ b, a.T + b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+    assert routines(lambda a, b: (a.T @ b, a.T + b), (a, b))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((SHORTEST - 1, 500, 500), "f8"),
+        ((500, SHORTEST - 1, 500), "f8"),
+        ((500, 500, SHORTEST - 1), "f8"),
+        ((CACHED // 8 // 100 + 1, 100, 100), "f8"),
+        ((100, 100, 100), "i8"),
+        ((100, 100, 100), "c16"),
+    ],
+)
+def test_other_products_are_blas(shape, dtype):
+    m, k, n = shape
+    assert m * k * n > LARGEST
+    assert not routines(WAYS["a b"], (np.ones((m, k), dtype), np.ones((k, n), dtype)))
+
+
+@in_mode("eager")
+def test_arguments_that_repeat_elements_are_no_reason_to_fall_back(mode, made):
+    bias = np.broadcast_to(np.linspace(-1, 1, 6), (4, 6))
+
+    def loop(x, bias, scale):
+        return lax.scan(lambda c, s: (fnp.tanh(c * s + bias), c + bias), x, scale)
+
+    x, scale = RNG.normal(size=(4, 6)), np.linspace(0.5, 1.0, 9)
+    found = fg.jit(loop)(x, bias, scale)
+    assert made[-1].native is not None
+    assert not made[-1].failures
+    token = compilation.set("off")
+    expected = fg.jit(lambda *a: loop(*a))(x, bias, scale)
+    compilation.reset(token)
+    for y, z in zip(found, expected, strict=True):
+        np.testing.assert_allclose(y, z, rtol=1e-14, atol=1e-15)
+        assert y.strides == z.strides
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("loop", [False, True])
+def test_but_what_is_converted_of_them_lies_as_numpys(loop, mode, made):
+    row = np.broadcast_to(np.linspace(-1, 1, 6, dtype=np.float32), (4, 6))
+
+    def once(x):
+        return x.astype(np.float64)
+
+    def often(x):
+        return lax.fori_loop(0, 3, lambda i, c: c * 0.5, x.astype(np.float64))
+
+    f = often if loop else once
+    found = fg.jit(lambda x: f(x))(row)
+    token = compilation.set("off")
+    expected = fg.jit(lambda x: f(x))(row)
+    compilation.reset(token)
+    np.testing.assert_array_equal(found, expected)
+    assert found.strides == expected.strides
