@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad.compile import schedule as module
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.interpret import interpret
@@ -255,3 +256,12 @@ def test_lines_know_where_they_come_from():
     assert len(lines) == len(function.origins)
     assert [o[0].name for o in function.origins if o] == ["sin", "multiply"]
     assert all(o[1][0] is f.__code__ for o in function.origins if o)
+
+
+def test_what_is_chosen_of_arrays_without_axes_is_no_view_of_an_argument():
+    choose = fg.jit(lambda p, x: fnp.where(p.reshape(()), x.reshape(()), 2.0).reshape((1, 1)))
+    x = np.ones((1, 1))
+    for p in (True, False):
+        found = choose(np.array([p]), x)
+        assert found == (1.0 if p else 2.0)
+        assert not np.may_share_memory(found, x)

@@ -303,8 +303,11 @@ class _Printer:
             return None
         if all(r in schedule.constants for r in registers):
             return None  # of literals it would be no NumPy scalar
-        if primitive is select:  # nor would a literal that is chosen
+        if (
+            primitive is select
+        ):  # nor would a literal that is chosen; and what is chosen can be a view
             operands = [self._bound(r) for r in registers]
+            return f"({primitive.on_scalars.format(*operands)})[()]"
         return primitive.on_scalars.format(*operands)
 
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
