@@ -124,6 +124,23 @@ def test_in_programs(mode, made):
     assert not made[0].failures
 
 
+@in_mode("eager")
+def test_factors_that_lie_in_another_order_are_copied(mode, made):
+    a, b = factors("a b", 90, 90, 90)
+
+    def f(a, b):
+        turned = fnp.tanh(a.T)  # lies as a.T does
+        return turned @ b, b @ turned.T, turned[::-1] @ b
+
+    found = fg.jit(f)(a, b)
+    t = np.tanh(a.T)
+    assert made[-1].native is not None
+    assert not made[-1].failures
+    for x, y in zip(found, (t @ b, b @ t.T, t[::-1] @ b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-12)
+        assert x.flags.c_contiguous
+
+
 def test_views_that_are_read_elsewhere_stay():
     a, b = factors("a' b", 90, 90, 90)
     f = fg.jit(lambda a, b: (a.T @ b, a.T + b))

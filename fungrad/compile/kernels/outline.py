@@ -149,8 +149,6 @@ class _Outliner:
             if made_by is not None:
                 found.append(made_by)
                 pending += self.given[made_by][0].inputs
-            elif v in self.turned:
-                return []  # it may lie in any order
         return sorted({*found})
 
     def _operations(self, equation: Equation) -> int:
