@@ -302,6 +302,25 @@ def test_views_of_many_views():
 
 
 @needs_compiler
+@pytest.mark.parametrize("n", [3, 400])
+@pytest.mark.parametrize("join", ["concatenate", "stack", "roll"])
+def test_what_is_joined_of_broadcasts_lies_as_it_does(n, join):
+    def f(x):
+        v = fnp.broadcast_to(2 * x - 1, (400, n))
+        return (fnp.roll(v, 1, 1) if join == "roll" else getattr(fnp, join)([v, v], -1)) * 2 + 1
+
+    strides = []
+    for mode in ("off", "eager"):
+        token = compilation.set(mode)
+        try:
+            g = fg.jit(lambda x: f(x))
+            strides.append([g(np.arange(float(n))).strides for _ in range(2)])
+        finally:
+            compilation.reset(token)
+    assert strides[0] == strides[1]
+
+
+@needs_compiler
 def test_pieces_of_blocks_on_threads(monkeypatch):
     from fungrad.compile.emit import llvm_threads
 

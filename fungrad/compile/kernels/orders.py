@@ -13,21 +13,22 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute
 from fungrad.primitives.stacks import OfMatrices
+
+JOINS = (Concatenate, Roll, Stack)
 
 
 def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
     types, copies = expr.types, _copies(expr)
     found = {v for v in given if types[v].ndim > 1}
-    spread: set[int] = (
-        set()
-    )  # along an axis before others: what is converted of that lies in another order
+    spread: set[int] = set()  # along an axis before others: what is made of that may lie so, too
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
         if primitive.rearranges and (_spreads(primitive) or not spread.isdisjoint(inputs)):
             spread.update(outputs)
-        elif isinstance(primitive, Cast) and not spread.isdisjoint(inputs):
+        elif isinstance(primitive, (Cast, *JOINS)) and not spread.isdisjoint(inputs):
             found.update(outputs)
         if isinstance(primitive, Permute):
             shape = types[inputs[0]].shape
