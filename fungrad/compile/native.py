@@ -63,7 +63,7 @@ def source_with_kernels(
     if not host.available():
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed)
-    if not kernels:
+    if not kernels or not host.can_run([fused.kernel for fused in kernels]):
         return None
     if (
         donated

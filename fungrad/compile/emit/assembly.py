@@ -1,15 +1,20 @@
-"""Writing LLVM's assembly: types, numbers, the lines of a function, and the operations of kernels."""
+"""Writing LLVM's assembly: the lines of a function, and the operations of kernels."""
 
 from __future__ import annotations
 
 import contextlib
-import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from fungrad.compile.kernels.operations import COMPARISONS, DType, Node
+from fungrad.compile.emit.types import combining, mangled, scalar_type, splat, vector_type
+from fungrad.compile.kernels.operations import (
+    COMPARISONS,
+    F4,
+    HALF,
+    DType,
+    Node,
+)
 
 _ROUNDED = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma",
@@ -40,63 +45,8 @@ NEAREST = "round.tonearest"
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
-
-def scalar_type(dtype: DType, in_memory: bool = False) -> str:
-    """Return the name of LLVM's type of an element."""
-    if dtype.kind == "b":
-        return "i8" if in_memory else "i1"
-    if dtype.kind in "iu":
-        return f"i{8 * dtype.itemsize}"
-    return {4: "float", 8: "double"}[dtype.itemsize]
-
-
-def vector_type(dtype: DType, lanes: int, in_memory: bool = False) -> str:
-    """Return the name of LLVM's type of so many elements."""
-    name = scalar_type(dtype, in_memory)
-    return name if lanes == 1 else f"<{lanes} x {name}>"
-
-
-def _mangled(type_: str) -> str:
-    """Return how a type is written in the names of intrinsics."""
-    for name, short in (("float", "f32"), ("double", "f64"), ("<", "v"), (" x ", ""), (">", "")):
-        type_ = type_.replace(name, short)
-    return type_
-
-
-def literal(value: Any, dtype: DType) -> str:
-    """Return a number as LLVM writes it."""
-    if dtype.kind == "b":
-        return "true" if value else "false"
-    if dtype.kind in "iu":
-        return str(int(value))
-    with np.errstate(all="ignore"):
-        bits = struct.unpack("<Q", struct.pack("<d", float(value)))[0]
-    return f"0x{bits:016X}"
-
-
-def splat(value: Any, dtype: DType, lanes: int) -> str:
-    """Return a number in every lane."""
-    text = literal(value, dtype)
-    return text if lanes == 1 else f"splat ({scalar_type(dtype)} {text})"
-
-
-def identity(operation: str, dtype: DType) -> Any:
-    """Return what a reduction begins with."""
-    kind = operation.removeprefix("reduce_")
-    if kind in ("sum", "prod"):
-        return {"sum": 0, "prod": 1}[kind]  # NumPy has 0, too, for the sum of -0.0 and -0.0
-    if kind in ("and", "or"):
-        return kind == "and"
-    if dtype.kind == "f":
-        return -np.inf if kind == "max" else np.inf
-    limits = np.iinfo(dtype)
-    return limits.min if kind == "max" else limits.max
-
-
-def combining(node: Node) -> str:
-    """Return the operation on two partial results of a reduction."""
-    kind = node.operation.removeprefix("reduce_")
-    return {"sum": "add", "prod": "mul"}.get(kind, kind)
+HALVES = 8
+"""How many numbers are rounded to float16 at once."""
 
 
 class Assembly:
@@ -169,6 +119,10 @@ class Assembly:
         if lanes == 1:
             return value
         type_, one = vector_type(dtype, lanes), scalar_type(dtype)
+        if dtype.kind == "c":
+            mask = ", ".join(["i32 0, i32 1"] * lanes)
+            text = f"shufflevector {one} {value}, {one} poison, <{2 * lanes} x i32> <{mask}>"
+            return self.emit(text)
         first = self.emit(f"insertelement {type_} poison, {one} {value}, i64 0")
         mask = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {type_} {first}, {type_} poison, {mask}")
@@ -178,7 +132,7 @@ class Assembly:
         stored = scalar_type(dtype, True)
         place = self.emit(f"getelementptr {stored}, ptr {base}, i64 {offset}")
         type_ = vector_type(dtype, lanes, True)
-        value = self.emit(f"load {type_}, ptr {place}, align {dtype.itemsize}")
+        value = self.emit(f"load {type_}, ptr {place}, align {dtype.alignment}")
         if dtype.kind != "b":
             return value
         return self.emit(f"icmp ne {type_} {value}, {splat(0, np.dtype('i1'), lanes)}")
@@ -191,11 +145,46 @@ class Assembly:
             type_ = vector_type(dtype, lanes)
             value = self.emit(f"zext {type_} {value} to {vector_type(dtype, lanes, True)}")
         type_ = vector_type(dtype, lanes, True)
-        self.do(f"store {type_} {value}, ptr {place}, align {dtype.itemsize}")
+        self.do(f"store {type_} {value}, ptr {place}, align {dtype.alignment}")
+
+    def beside(self, values: list[str], dtype: DType) -> str:
+        """Return one vector of elements; their number is a power of 2."""
+        if dtype.kind != "c":
+            type_, found = vector_type(dtype, len(values)), "poison"
+            for lane, value in enumerate(values):
+                one = f"{scalar_type(dtype)} {value}"
+                found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
+            return found
+        lanes = 1
+        while len(values) > 1:
+            type_, lanes = vector_type(dtype, lanes), 2 * lanes
+            mask = ", ".join([f"i32 {k}" for k in range(2 * lanes)])
+            values = [
+                self.emit(f"shufflevector {type_} {x}, {type_} {y}, <{2 * lanes} x i32> <{mask}>")
+                for x, y in zip(values[::2], values[1::2], strict=True)
+            ]
+        return values[0]
+
+    def _part(self, which: int, dtype: DType, value: str, lanes: int) -> str:
+        """Add the real or the imaginary parts of complex numbers."""
+        type_ = vector_type(dtype, lanes)
+        if lanes == 1:
+            return self.emit(f"extractelement {type_} {value}, i64 {which}")
+        mask = ", ".join([f"i32 {2 * k + which}" for k in range(lanes)])
+        return self.emit(f"shufflevector {type_} {value}, {type_} poison, <{lanes} x i32> <{mask}>")
+
+    def _joined(self, dtype: DType, parts: list[str], lanes: int) -> str:
+        """Add the complex numbers of some parts, of `dtype`."""
+        if lanes == 1:
+            return self.beside(parts, dtype)
+        type_ = vector_type(dtype, lanes)
+        mask = ", ".join([f"i32 {k}, i32 {k + lanes}" for k in range(lanes)])
+        both = f"{type_} {parts[0]}, {type_} {parts[1]}"
+        return self.emit(f"shufflevector {both}, <{2 * lanes} x i32> <{mask}>")
 
     def intrinsic(self, name: str, dtype: DType, operands: list[str], lanes: int) -> str:
         type_ = vector_type(dtype, lanes)
-        full = f"llvm.{name}.{_mangled(type_)}"
+        full = f"llvm.{name}.{mangled(type_)}"
         types, given = [type_] * len(operands), list(operands)
         if name == "abs":
             types, given = [*types, "i1"], [*given, "false"]
@@ -209,9 +198,9 @@ class Assembly:
         LLVM takes instructions for free of such effects: it leaves them out, or out of lanes that are not chosen.
         """
         types = [type_] * len(operands)
-        suffix = _mangled(type_) if name == "fcmp" else _mangled(result)
+        suffix = mangled(type_) if name == "fcmp" else mangled(result)
         if name == "fptrunc":
-            suffix += f".{_mangled(type_)}"
+            suffix += f".{mangled(type_)}"
         full = f"llvm.experimental.constrained.{name}.{suffix}"
         extra = [*hints, "fpexcept.strict"]
         declared = ", ".join([*types, *["metadata"] * len(extra)])
@@ -242,6 +231,10 @@ class Assembly:
             type_, p = vector_type(dtype, lanes), vector_type(np.dtype(bool), lanes)
             choice, x, y = operands
             return self.emit(f"select {p} {choice}, {type_} {x}, {type_} {y}")
+        if operation in ("real", "imag"):
+            return self._part(int(operation == "imag"), dtype, operands[0], lanes)
+        if operation == "complex":
+            return self._joined(dtype, operands, lanes)
         if operation == "convert":
             return self.convert(operands[0], dtype, node.dtype, lanes)
         if operation == "bitcast":
@@ -271,6 +264,8 @@ class Assembly:
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
+        if HALF in (old, new):
+            return self._half(value, old, new, lanes)
         if old.kind == "f" and new.kind in "iu":
             how = "fptosi" if new.kind == "i" else "fptoui"
         elif new.kind == "f":
@@ -288,6 +283,24 @@ class Assembly:
         else:
             how = "trunc"
         return self.emit(f"{how} {vector_type(old, lanes)} {value} to {vector_type(new, lanes)}")
+
+    def _half(self, value: str, old: DType, new: DType, lanes: int) -> str:
+        """Add a conversion between float16 and float32, which processors have instructions for."""
+        half, bits, single = [
+            name if lanes == 1 else f"<{lanes} x {name}>" for name in ("half", "i16", "float")
+        ]
+        if (old, new) == (HALF, F4):
+            number = self.emit(f"bitcast {bits} {value} to {half}")
+            return self.emit(f"fpext {half} {number} to {single}")
+        if lanes > HALVES:  # LLVM 22.1 fails at longer vectors, where registers are of 256 bits
+            count = lanes // 2
+            masks = [", ".join([f"i32 {k + i}" for i in range(count)]) for k in (0, count)]
+            take = f"shufflevector {single} {value}, {single} poison, <{count} x i32>"
+            parts = [self._half(self.emit(f"{take} <{m}>"), old, new, count) for m in masks]
+            given = ", ".join([f"<{count} x i16> {x}" for x in parts])
+            return self.emit(f"shufflevector {given}, <{lanes} x i32> <{', '.join(masks)}>")
+        number = self.flagged("fptrunc", single, [value], half, NEAREST)
+        return self.emit(f"bitcast {half} {number} to {bits}")
 
     def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
         """Add the reduction of two partial results."""

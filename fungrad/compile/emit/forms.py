@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fungrad.compile.background import importing
-from fungrad.compile.emit.assembly import combining, identity
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.products import dot_general
-from fungrad.compile.kernels.build import REDUCERS
+from fungrad.compile.emit.types import combining, identity
+from fungrad.compile.kernels.build import REDUCERS, is_reduced
 from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
-from fungrad.compile.kernels.operations import DTYPES, Node
+from fungrad.compile.kernels.operations import DTYPES, Node, NotScalar, computed_in
 from fungrad.compile.kernels.products import is_small
+from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
@@ -34,10 +35,12 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
     kind = type(primitive)
     if is_of_elements(primitive):
         return operations_of(primitive, tuple(operands), out) > 0
-    if out.dtype not in DTYPES:
+    if computed_in(out.dtype) is None:
         return False
     if isinstance(primitive, DotGeneral):
         return is_small(primitive, operands[0], out)
+    if isinstance(primitive, Iota):
+        return out.dtype in DTYPES
     if isinstance(primitive, OfMatrices) and kind not in RULES:
         return bool(_systems().is_small(primitive, operands[0]))
     return primitive.rearranges or any(
@@ -63,7 +66,7 @@ def computed(
     """
     if type(primitive) in REDUCERS:
         return reduced(to, primitive, operands[0], targets)
-    if isinstance(primitive, Iota):
+    if isinstance(primitive, Iota) and primitive.dtype in DTYPES:
         node = Node("iota", primitive.dtype, value=primitive.axis)
         return to.kernel(over_all([node], primitive.shape, ()), [], targets)
     if primitive.rearranges:
@@ -94,11 +97,12 @@ def reduced(to: Function, primitive: Primitive, x: Place, targets: Targets) -> l
     axes, dtype = primitive.axes, x.type.dtype  # type: ignore[attr-defined]
     if dtype.kind == "b":
         operation, kinds = OF_TRUTHS.get(operation, operation), "b"
-    if dtype not in DTYPES or dtype.kind not in kinds:
+    if not is_reduced(operation, kinds, dtype):
         raise Unsupported(f"{primitive} of {dtype}")
     kept = [a for a in range(x.type.ndim) if a not in axes]
     turned = to.turned(x, (*kept, *axes))
-    if kept and x.strides[kept[-1]] == 1 and x.type.shape[kept[-1]] >= WIDE:
+    wide = kept and x.strides[kept[-1]] == 1 and x.type.shape[kept[-1]] >= WIDE
+    if wide and computed_in(dtype) == dtype:
         target, node = targets[0], Node(operation, dtype)
         to.fill(target, to.number(identity(operation, dtype), dtype))
         rows = to.turned(x, (*axes, *kept))
@@ -107,6 +111,10 @@ def reduced(to: Function, primitive: Primitive, x: Place, targets: Targets) -> l
                 rows = to.row(rows, stack.enter_context(to.loop(rows.type.shape[0])))
             to.move(target, rows, combining(node))
         return [target]
-    nodes = [Node("load", dtype, value=0), Node(operation, dtype, (0,))]
-    kernel = over_all(nodes, turned.type.shape, (turned.type,), len(kept))
+    scalars = Stored()
+    try:
+        scalars.reduce(operation, scalars.node("load", dtype, value=0))
+    except NotScalar as error:
+        raise Unsupported(f"{primitive} of {dtype}") from error
+    kernel = over_all(scalars.nodes, turned.type.shape, (turned.type,), len(kept))
     return to.kernel(kernel, [turned], targets)

@@ -6,13 +6,9 @@ import contextlib
 import math
 from typing import Any, NamedTuple
 
-from fungrad.compile.emit.assembly import (
-    VECTOR_BYTES,
-    literal,
-    scalar_type,
-    splat,
-)
+from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.reading import Piece, Reading
+from fungrad.compile.emit.types import literal, scalar_type, splat
 from fungrad.compile.kernels.kernel import (
     REDUCTIONS,
     Axis,
@@ -22,7 +18,7 @@ from fungrad.compile.kernels.kernel import (
     nodes_needed,
     strides,
 )
-from fungrad.compile.kernels.operations import Node
+from fungrad.compile.kernels.operations import PARTS, Node
 
 UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
@@ -230,7 +226,8 @@ class _Writer(Reading):
 
     def _lanes(self, cone: list[int], length: int) -> int:
         nodes = self.kernel.nodes
-        widest = max([nodes[i].dtype.itemsize for i in cone], default=8)
+        dtypes = [PARTS.get(nodes[i].dtype, nodes[i].dtype) for i in cone]
+        widest = max([dtype.itemsize for dtype in dtypes], default=8)
         lanes = VECTOR_BYTES // widest
         while lanes > length:
             lanes //= 2

@@ -16,6 +16,9 @@ RECYCLED = (RECYCLING, USUAL, "PyDataMem_GetHandler", "PyDataMem_SetHandler", "P
 RELEASED_FROM = 1 << 14
 """Operations on elements from which other threads of Python may run meanwhile."""
 
+SMALL = "[2 x i64]"
+"""Room for a result without axes."""
+
 
 def call_assembly(
     kernel: Function,
@@ -80,7 +83,7 @@ class _Call:
         self.do("%state = alloca ptr")
         self.do("store ptr null, ptr %state")
         self.do(f"store ptr %state, ptr {self._slot('%outputs', outputs)}")
-        self.do(f"%small = alloca [{max(outputs, 1)} x i64], align 16")
+        self.do(f"%small = alloca [{max(outputs, 1)} x {SMALL}], align 16")
         size = 8 * max(owned, 1)
         self.do(f"call void @llvm.memset.p0.i64(ptr %owned, i8 0, i64 {size}, i1 false)")
         for k, type_ in enumerate(kernel.operand_types):
@@ -102,7 +105,8 @@ class _Call:
         """Check an argument and note where its elements are."""
         x = self.emit(f"load ptr, ptr {self._slot('%arguments', k)}")
         scalar = self.address(f"scalar {type_.dtype.name}")
-        python = self.address("float") if type_.dtype.name == "float64" else scalar
+        pythons = {"float64": "float", "complex128": "complex"}.get(type_.dtype.name)
+        python = self.address(pythons) if pythons else scalar
         dtype, class_ = self.address(f"dtype {type_.dtype.name}"), self.address("ndarray")
         arguments = [f"ptr {y}" for y in (x, scalar, python, class_, dtype)]
         arguments += [f"i32 {len(type_.shape)}", f"ptr {self.shape(type_, f'{name}.in{k}')}"]
@@ -123,7 +127,7 @@ class _Call:
             self.do(f"store ptr {data}, ptr {target}")
             return
         if not type_.shape:
-            small = self.emit(f"getelementptr i64, ptr %small, i64 {k}")
+            small = self.emit(f"getelementptr {SMALL}, ptr %small, i64 {k}")
             self.do(f"store ptr {small}, ptr {target}")
             return
         shape, dtype = (
@@ -183,7 +187,7 @@ class _Call:
                 results.append(self.emit(f"load ptr, ptr {slot}"))
                 self.do(f"store ptr null, ptr {slot}")
             else:
-                small = self.emit(f"getelementptr i64, ptr %small, i64 {k}")
+                small = self.emit(f"getelementptr {SMALL}, ptr %small, i64 {k}")
                 dtype = self.address(f"dtype {type_.dtype.name}")
                 results.append(
                     self.call("ptr", "PyArray_Scalar", f"ptr {small}, ptr {dtype}, ptr null")

@@ -18,7 +18,7 @@ FUNCTIONS = (
     "PyMem_RawMalloc", "PyMem_RawFree",
 )  # fmt: skip
 """Functions of Python's and NumPy's that are called."""
-OBJECTS = ("ndarray", "float", "Rerun")
+OBJECTS = ("ndarray", "float", "complex", "Rerun")
 """Objects that are compared with, or raised; after them come dtypes and classes of scalars."""
 
 

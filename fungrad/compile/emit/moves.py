@@ -12,7 +12,7 @@ import numpy as np
 from fungrad.compile.emit.function import I64, Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.joins import Concatenate, Roll, Stack
@@ -196,7 +196,7 @@ def gather(to: Function, primitive: Gather, operands: Sequence[Place], targets: 
 def scatter(to: Function, primitive: Scatter, target: Place, operands: Sequence[Place]) -> None:
     """Combine elements at index arrays with updates."""
     updates, *indices = operands
-    if primitive.kind in ("min", "max") and target.type.dtype.kind == "f":
+    if primitive.kind in ("min", "max") and kind_of(target.type.dtype) == "f":
         raise Unsupported("NumPy warns of NaN here")
     shape = (*indices[0].type.shape, *target.type.shape[len(indices) :])
     updates = _repeated(updates, updates.type.update(shape=shape))

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly, literal, scalar_type
+from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly
+from fungrad.compile.emit.types import literal, scalar_type, splat
 from fungrad.compile.kernels.access import in_order
-from fungrad.compile.kernels.operations import DTYPES, DType, Node
+from fungrad.compile.kernels.operations import DType, NotScalar, computed_in
+from fungrad.compile.kernels.stored import Stored
 from fungrad.core.types import ArrayType, Shape
 
 STACK = 1 << 15
@@ -43,7 +45,7 @@ class Place(NamedTuple):
 
 def _check(type_: ArrayType) -> None:
     """Raise for arrays that kernels do not compute with, and those without elements."""
-    if type_.dtype not in DTYPES or not type_.size:
+    if computed_in(type_.dtype) is None or not type_.size:
         raise Unsupported(f"an array {type_}")
 
 
@@ -97,7 +99,7 @@ class Places(Assembly):
     def constant(self, value: Any) -> Place:
         """Return an array that never changes."""
         x, name = np.asarray(value), f"{self.called}.constant{len(self.definitions)}"
-        if x.dtype not in DTYPES or x.nbytes > LARGEST_CONSTANT:
+        if computed_in(x.dtype) is None or x.nbytes > LARGEST_CONSTANT:
             raise Unsupported(f"a constant of {x.nbytes} bytes of {x.dtype}")
         one = scalar_type(x.dtype, True)
         if x.dtype.kind == "b":
@@ -196,8 +198,28 @@ class Places(Assembly):
                     value = self.spread(value, dtype, lanes)
                 if how != "set":
                     before = self.read(target.pointer, places[0], dtype, lanes)
-                    value = self.operation(Node(how, dtype), dtype, [before, value], lanes)
+                    value = self.together(how, dtype, before, value, lanes)
                 self.write(value, dtype, target.pointer, places[0], lanes)
+
+    def together(self, how: str, dtype: DType, x: str, y: str, lanes: int) -> str:
+        """Add what an operation gives of two numbers, as NumPy's function does."""
+        scalars = Stored()
+        operands = [scalars.node("load", dtype, value=k) for k in range(2)]
+        try:
+            result = scalars.arithmetic(how, *operands, kinds="biuf")
+        except NotScalar as error:
+            raise Unsupported(f"{how} of {dtype}") from error
+        found: list[str] = []
+        for node in scalars.nodes:
+            if node.operation == "load":
+                found.append((x, y)[node.value])
+            elif node.operation == "constant":
+                found.append(splat(node.value, node.dtype, lanes))
+            else:
+                given = [found[i] for i in node.operands]
+                old = scalars.nodes[node.operands[0]].dtype
+                found.append(self.operation(node, old, given, lanes))
+        return found[result.index]
 
     def along(self, length: int, lanes: int) -> Iterator[tuple[str, int]]:
         """Yield indices that go over an axis, each with how many elements are to be taken from there on at once."""

@@ -12,10 +12,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, splat, vector_type
+from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.places import Place, Unsupported
+from fungrad.compile.emit.types import literal, splat, vector_type
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, Node
 from fungrad.compile.kernels.products import is_medium, is_small

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import literal, scalar_type, splat, vector_type
 from fungrad.compile.emit.reductions import Reductions
+from fungrad.compile.emit.types import literal, splat, vector_type
 from fungrad.compile.kernels.access import Box
 from fungrad.compile.kernels.kernel import Axis, Kernel, axes_of, boxes, cone_of, strides
 from fungrad.compile.kernels.operations import BOOL, DType, Node
@@ -78,7 +78,7 @@ class Reading(Reductions):
             return self.read(base, place, dtype, lanes)
         if not apart:
             return self.spread(self.read(base, place, dtype, 1), dtype, lanes)
-        if abs(apart) <= NEAR:
+        if abs(apart) <= NEAR and dtype.kind != "c":
             return self._read_apart(operand, place, apart, lanes)
         return self._gathered(operand, place, apart, [], lanes)
 
@@ -95,13 +95,12 @@ class Reading(Reductions):
     ) -> str:
         """Return elements that lie anywhere, read one by one."""
         dtype, base = self.kernel.operands[operand].type.dtype, self._base(operand)
-        found, type_ = "poison", vector_type(dtype, lanes)
+        found = []
         for lane in range(lanes):
             terms = [(self._lane(x, I64, lanes, lane), step) for x, step in scattered]
             here = self.plus(self.offset([(place, 1), *terms]), lane * apart)
-            one = f"{scalar_type(dtype)} {self.read(base, here, dtype, 1)}"
-            found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
-        return found
+            found.append(self.read(base, here, dtype, 1))
+        return self.beside(found, dtype)
 
     def _base(self, operand: int) -> str:
         """Return the address of the array that an operand is."""

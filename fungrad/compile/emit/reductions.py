@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fungrad.compile.emit.assembly import Assembly, identity, scalar_type, splat, vector_type
+from fungrad.compile.emit.assembly import Assembly
+from fungrad.compile.emit.types import identity, scalar_type, splat, vector_type
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.operations import DType, Node
 

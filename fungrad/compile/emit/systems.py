@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES, literal, vector_type
+from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
+from fungrad.compile.emit.types import literal, vector_type
 from fungrad.compile.kernels import functions
 from fungrad.compile.kernels.access import Access
 from fungrad.compile.kernels.kernel import Kernel, Output, over_all
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.kernels.operations import BOOL, DType, Node
+from fungrad.compile.kernels.operations import BOOL, DTYPES, DType, Node
 from fungrad.compile.kernels.scalar import Scalar
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -284,7 +285,12 @@ IN_DOUBLE = (Solve, Inv, Cholesky, Det, Slogdet)
 
 def is_small(primitive: Primitive, a: ArrayType) -> bool:
     """Whether it is written here, for matrices of this type."""
-    return type(primitive) in SYSTEMS and a.shape[-1] <= LARGEST and a.dtype.kind == "f"
+    return (
+        type(primitive) in SYSTEMS
+        and a.shape[-1] <= LARGEST
+        and a.dtype in DTYPES
+        and a.dtype.kind == "f"
+    )
 
 
 def of_stacks(

@@ -10,20 +10,20 @@ import numpy as np
 from fungrad.compile.kernels.access import Access, Box
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.meaning import Namespace, meaning
-from fungrad.compile.kernels.operations import BOOL, DType
+from fungrad.compile.kernels.operations import BOOL, DType, computed_in
 from fungrad.compile.kernels.picks import Index
 from fungrad.compile.kernels.reads import Line, Lines, Part, parts, straight
 from fungrad.compile.kernels.scalar import Scalar
 from fungrad.compile.kernels.views import Views
 from fungrad.core.expr import Equation
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import Shape
+from fungrad.core.types import Shape, kind_of
 from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.primitives.reductions import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
 from fungrad.primitives.shaping import ReduceSum
 
 REDUCERS: dict[type[Primitive], tuple[str, str]] = {
-    ReduceSum: ("reduce_sum", "iuf"),
+    ReduceSum: ("reduce_sum", "iufc"),
     ReduceProd: ("reduce_prod", "iuf"),
     ReduceMax: ("reduce_max", "iuf"),
     ReduceMin: ("reduce_min", "iuf"),
@@ -32,8 +32,15 @@ REDUCERS: dict[type[Primitive], tuple[str, str]] = {
 }
 """The operation of a kernel that a reduction is, and the kinds of dtypes."""
 
-
 I64 = np.dtype(np.int64)
+
+
+def is_reduced(operation: str, kinds: str, dtype: DType) -> bool:
+    """Whether kernels have a reduction of a dtype, given the kinds that it is for."""
+    wide = computed_in(dtype)
+    if operation == "reduce_prod" and wide != dtype:
+        return False  # NumPy's overflows where a partial product does
+    return wide is not None and kind_of(dtype) in kinds
 
 
 class Builder:
@@ -68,7 +75,7 @@ class Builder:
             operands = [self._operand(v, straight(types[v].ndim)) for v in inputs]
             if type(primitive) in REDUCERS:
                 operation, _ = REDUCERS[type(primitive)]
-                found = self.namespace.node(operation, out.dtype, *operands)
+                found = self.namespace.reduce(operation, *operands)
             else:
                 found = meaning(primitive, self.namespace, operands, out)
         if found is None:

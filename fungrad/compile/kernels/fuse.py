@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.kernels.build import REDUCERS, Builder
+from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel, merged
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
-from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import shown
 from fungrad.compile.kernels.reads import Lines, straight
 from fungrad.compile.kernels.views import PIECES, Views, cuts_of
@@ -121,9 +120,8 @@ class _Fuser:
         if type(primitive) not in REDUCERS:
             return ()
         x, axes = self.types[inputs[0]], tuple(sorted(primitive.axes))  # type: ignore[attr-defined]
-        _, kinds = REDUCERS[type(primitive)]
         last = tuple(range(x.ndim - len(axes), x.ndim))
-        fits = axes == last and x.size and x.dtype in DTYPES and x.dtype.kind in kinds
+        fits = axes == last and x.size and is_reduced(*REDUCERS[type(primitive)], x.dtype)
         return axes if fits and not self.views.repeats(inputs[0]) else ()
 
     # Which group an equation joins

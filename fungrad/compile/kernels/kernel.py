@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.kernels.access import Access, Box, box_text, in_order, inside, is_part
-from fungrad.compile.kernels.operations import DTYPES, OPERATIONS, Node, compute
+from fungrad.compile.kernels.operations import OPERATIONS, Node, compute, computed_in
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
 from fungrad.core.types import ArrayType, Shape
@@ -192,12 +192,13 @@ class Kernel:
             where = f"node {number}, {node}"
             if any(i >= number for i in node.operands):
                 raise ExprError(f"{where}: it comes before its operands")
-            if node.dtype not in DTYPES:
+            moving = ("constant", "load", "convert", "bitcast", "select", "complex")
+            wide = computed_in(node.dtype)
+            if wide is None or (wide != node.dtype and node.operation not in moving):
                 raise ExprError(f"{where}: kernels have no {node.dtype}")
             if node.operation == "inside" and not is_part(node.value, self.space):
                 raise ExprError(f"{where}: that is no part of {self.space}")
-            leaves = ("constant", "load", "inside", "iota", "convert", "bitcast")
-            if node.operation not in (*leaves, *OPERATIONS, *REDUCTIONS):
+            if node.operation not in (*moving, "inside", "iota", *OPERATIONS, *REDUCTIONS):
                 raise ExprError(f"{where}: the operation is not known")
         for access in self.operands:
             if not access.fits(self.space):

@@ -6,15 +6,21 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.operations import DTYPES, NotScalar
-from fungrad.compile.kernels.scalar import Scalar, Scalars
+from fungrad.compile.kernels import complexes, functions
+from fungrad.compile.kernels.narrow import is_narrow
+from fungrad.compile.kernels.operations import NotScalar, computed_in
+from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, kind_of
+from fungrad.primitives.elementwise import IntegerPower, complex_
 from fungrad.primitives.ufunc import Elementwise
 
+FACTORS = 16
+"""The greatest power that is a product."""
 
-class Namespace(Scalars):
+
+class Namespace(Stored):
     """NumPy's functions, elementary ones too, of scalars."""
 
     def __init__(self) -> None:
@@ -31,13 +37,23 @@ class Namespace(Scalars):
         """Have what is computed count only if something is true everywhere."""
         self.safe.append(truth.index)
 
+    def power(self, x: Any, y: Any) -> Scalar:
+        """Return x^y: of narrow numbers, small integer powers by multiplication, rounded once."""
+        if type(y) is int and abs(y) <= FACTORS and is_narrow(x.dtype):
+            (wide,) = self.widened(x)
+            return self.convert(IntegerPower(y).impl(self, wide), x.dtype)
+        return self._of_floats("power", functions.power, x, y)
+
     def _of_floats(self, name: str, function: Callable[..., Any], *values: Any) -> Scalar:
         operands = self.operands(*values)
-        if operands[0].dtype.kind != "f":
-            raise NotScalar(f"{name} of {operands[0].dtype}")
+        if (dtype := operands[0].dtype).kind == "c":
+            return complexes.function(self, name, *operands)
+        if kind_of(dtype) != "f":
+            raise NotScalar(f"{name} of {dtype}")
+        wide = self.widened(*operands)
         if (safe := functions.SAFE.get(name)) is not None:
-            self.require(safe(self, *operands))
-        return function(self, *operands)  # type: ignore[no-any-return]
+            self.require(safe(self, *wide))
+        return self.convert(function(self, *wide), dtype)
 
 
 def is_of_elements(primitive: Primitive) -> bool:
@@ -49,10 +65,14 @@ def meaning(
     primitive: Primitive, namespace: Namespace, operands: list[Scalar], result: ArrayType
 ) -> Scalar | None:
     """Record what an elementwise primitive computes; None if kernels have no operations for it."""
-    if result.dtype not in DTYPES:
+    if computed_in(result.dtype) is None:
         return None
     try:
-        found = primitive.impl(namespace, *operands)
+        found = (
+            namespace.complex(*operands)
+            if primitive is complex_  # which sets parts of an array
+            else primitive.impl(namespace, *operands)
+        )
     except (NotScalar, TypeError, AttributeError):
         return None
     if not isinstance(found, Scalar) or found.dtype != result.dtype:
@@ -63,7 +83,8 @@ def meaning(
 def operations_of(primitive: Primitive, operands: tuple[ArrayType, ...], result: ArrayType) -> int:
     """Return how many operations an elementwise primitive is in a kernel; 0 if it cannot be part of one."""
     dtypes = tuple([t.dtype for t in operands])
-    return _operations_of(primitive, dtypes, result.dtype) if DTYPES.issuperset(dtypes) else 0
+    known = all(computed_in(d) is not None for d in dtypes)
+    return _operations_of(primitive, dtypes, result.dtype) if known else 0
 
 
 @functools.lru_cache(maxsize=1 << 10)

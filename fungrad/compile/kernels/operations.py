@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.core.types import is_added
+
 DType = np.dtype[Any]
 BOOL = np.dtype(bool)
 DTYPES = frozenset(map(np.dtype, "?bhilqBHILQfd"))
 """What kernels compute with."""
+F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
+PARTS: dict[DType, DType] = {np.dtype(np.complex64): F4, np.dtype(np.complex128): F8}
+HALF = np.dtype(np.float16)
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def computed_in(dtype: DType) -> DType | None:
+    """Return the dtype that kernels compute in with numbers that are stored in another; None if kernels do not have these.
+
+    With complex numbers, that is the dtype of their parts. NumPy, too, computes with float16 in float32, and rounds after each operation; and so does ml_dtypes with bfloat16.
+    """
+    if dtype == HALF or (dtype.name == "bfloat16" and is_added(dtype)):
+        return F4
+    return dtype if dtype in DTYPES else PARTS.get(dtype)
+
+
+def _complex(x: Any, y: Any) -> Any:
+    """Return a complex number of its parts; unlike x + 1j y, for infinite ones too."""
+    found = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, np.complex64))
+    found.real, found.imag = x, y
+    return found[()]
 
 
 class NotScalar(Exception):
@@ -68,6 +92,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "gt": np.greater,
     "ge": np.greater_equal,
     "select": np.where,
+    "real": np.real,  # of complex numbers
+    "imag": np.imag,
+    "complex": _complex,
 }
 """What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
 

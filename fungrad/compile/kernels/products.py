@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fungrad.compile.kernels.operations import DTYPES
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 
@@ -19,7 +20,8 @@ def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
     """Whether products are of numbers, and few for each index of the batch axes."""
     terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
     stack = math.prod([x.shape[a] for a in primitive.batch_axes[0]])
-    return out.dtype.kind in "iuf" and out.size * terms <= LARGEST * stack
+    numbers = out.dtype in DTYPES and out.dtype.kind != "b"
+    return numbers and out.size * terms <= LARGEST * stack
 
 
 def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.kernels.operations import BOOL, DTYPES, DType, Node, NotScalar
+from fungrad.compile.kernels.operations import BOOL, DType, Node, NotScalar, computed_in
+from fungrad.core.types import kind_of
 
 
 def _operators(name: str) -> tuple[Callable[..., Scalar], Callable[..., Scalar]]:
@@ -61,6 +62,16 @@ class Scalar:
         """Return the number of another dtype, as wide, that has the same bits."""
         return self.scalars.bitcast(self, np.dtype(dtype))
 
+    @property
+    def real(self) -> Scalar:
+        """The real part."""
+        return self.scalars.real(self)
+
+    @property
+    def imag(self) -> Scalar:
+        """The imaginary part."""
+        return self.scalars.imag(self)
+
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("subtract")
     __mul__, __rmul__ = _operators("multiply")
@@ -81,6 +92,10 @@ class Scalar:
     __eq__, _ = _operators("equal")  # type: ignore[assignment]
     __ne__, _ = _operators("not_equal")  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
+
+
+_BESIDE = {complex: "c", float: "fc", int: "iufc"}
+"""The kinds of dtypes that numbers of Python take on."""
 
 
 class _NoLibrary:
@@ -107,7 +122,7 @@ class Scalars:
 
     def node(self, operation: str, dtype: DType, *operands: Scalar, value: Any = None) -> Scalar:
         """Return the result of an operation."""
-        if dtype not in DTYPES:
+        if computed_in(dtype) is None:
             raise NotScalar(f"kernels do not compute with {dtype}")
         places = tuple([x.index for x in operands])
         bits = value.tobytes() if isinstance(value, np.generic) else value
@@ -130,9 +145,7 @@ class Scalars:
         found = []
         for x in values:
             if not isinstance(x, Scalar):
-                if np.ndim(x) or (type(x) is float and dtype.kind != "f") or type(x) is complex:
-                    raise NotScalar(f"{x!r} beside {dtype}")
-                if type(x) is int and dtype.kind == "b":
+                if np.ndim(x) or kind_of(dtype) not in _BESIDE.get(type(x), "biufc"):
                     raise NotScalar(f"{x!r} beside {dtype}")
                 x = self.constant(x, dtype)
             found.append(x)
@@ -142,7 +155,7 @@ class Scalars:
         """Return the result of an operation that keeps the dtype, which is of one of `kinds`."""
         operands = self.operands(*values)
         dtype = operands[0].dtype
-        if dtype.kind not in kinds:
+        if kind_of(dtype) not in kinds:
             raise NotScalar(f"{operation} of {dtype}")
         return self.node(operation, dtype, *operands)
 
@@ -220,13 +233,13 @@ class Scalars:
 
     def isfinite(self, x: Scalar) -> Scalar:
         """Whether it is neither infinite nor not a number."""
-        if x.dtype.kind != "f":
+        if kind_of(x.dtype) != "f":
             raise NotScalar(f"isfinite of {x.dtype}")
         return self.comparison("lt", self.absolute(x), np.inf)
 
     def isinf(self, x: Scalar) -> Scalar:
         """Whether it is infinite."""
-        if x.dtype.kind != "f":
+        if kind_of(x.dtype) != "f":
             raise NotScalar(f"isinf of {x.dtype}")
         return self.comparison("eq", self.absolute(x), np.inf)
 
@@ -241,11 +254,9 @@ class Scalars:
     def sign(self, x: Scalar) -> Scalar:
         """Return -1, 0 or 1; NaN of NaN."""
         one, zero = self.ones_like(x), self.zeros_like(x)
-        if x.dtype.kind not in "if":
+        if (kind := kind_of(x.dtype)) not in "if":
             raise NotScalar(f"sign of {x.dtype}")
-        positive = self.where(
-            self.comparison("gt", x, zero), one, x if x.dtype.kind == "f" else zero
-        )
+        positive = self.where(self.comparison("gt", x, zero), one, x if kind == "f" else zero)
         found = self.where(self.comparison("lt", x, zero), self.negative(one), positive)
         return self.where(self.comparison("eq", x, zero), zero, found)
 

@@ -10,7 +10,7 @@ from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import Shape
+from fungrad.core.types import Shape, kind_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape
 
@@ -89,7 +89,7 @@ class _Squeezer:
         places = [a for a, n in enumerate(shape) if n != 1]
         if axes := tuple([i for i, a in enumerate(places) if a in reduction.axes]):
             self._grown(dataclasses.replace(reduction, axes=axes), (small,), out, source)
-        elif isinstance(reduction, ReduceSum) and self.types[v].dtype.kind == "f":
+        elif isinstance(reduction, ReduceSum) and kind_of(self.types[v].dtype) in "fc":
             self._grown(add, (small, self._zero(small, source)), out, source)  # 0 + -0 is 0
         else:
             self._reshape(small, out, source)

@@ -44,7 +44,8 @@ class Views:
     def take(self, equation: Equation) -> bool:
         """Note an equation, if what reads its result may as well read the operand, or count."""
         primitive, inputs, outputs = equation
-        simple = isinstance(primitive, (Broadcast, Iota))
+        counts = isinstance(primitive, Iota) and primitive.dtype in DTYPES
+        simple = counts or isinstance(primitive, Broadcast)
         if not simple and primitive.rearranges and len(inputs) == 1 and not self.every:
             simple = through(primitive, self.types[inputs[0]]) is not None
         if simple:

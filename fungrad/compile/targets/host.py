@@ -124,6 +124,19 @@ def _is_x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64")
 
 
+@functools.cache
+def has_halves() -> bool:
+    """Whether the processor converts between float16 and float32: else LLVM calls functions that are not here."""
+    import llvmlite.binding as binding
+
+    return not _is_x86() or bool(binding.get_host_cpu_features().get("f16c"))
+
+
+def can_run(kernels: Sequence[Function]) -> bool:
+    """Whether the processor has instructions for all that kernels do."""
+    return has_halves() or not any(" half" in assembly(kernel)[0] for kernel in kernels)
+
+
 def _layout() -> llvm_prelude.Layout:
     head = object.__basicsize__
     return llvm_prelude.Layout(head - 8, head)
@@ -148,7 +161,7 @@ def _address(name: str) -> int:
         return numpys[name]
     if name == llvm_prelude.RECYCLING:
         return recycling.handler(_lasting)
-    objects = {"ndarray": np.ndarray, "float": float, "Rerun": Rerun}
+    objects = {"ndarray": np.ndarray, "float": float, "complex": complex, "Rerun": Rerun}
     if name in objects:
         return id(objects[name])
     kind, _, dtype = name.partition(" ")
