@@ -25,6 +25,8 @@ PIECES = 8
 """Into how many pieces the last axis may be cut, along which arrays are put together."""
 PIECE = 8
 """Elements of such a piece, about, from which that is worth it."""
+SPAN = 1 << 18
+"""Bytes within which elements that are read one by one lie, at most: a cache holds them."""
 DEEPEST = 16
 """How many views of views are looked through."""
 PART = 16
@@ -122,7 +124,11 @@ class Views:
             return None
         types = [self.types[v] for v in inputs]
         lines, indices = gathered(types, [self._counts(v) for v in inputs[1:]])
-        space = self.types[out].shape
+        space, x = self.types[out].shape, types[0]
+        apart = in_order(x.shape)
+        span = sum([i.length * apart[i.axis] for i in indices]) * x.dtype.itemsize
+        if span > SPAN and last_of(space) < types[1].ndim:
+            return None  # one by one, and memory is what that waits for
         reads = any(self.reads_well(*place, space) for place in self.path(inputs[0], lines))
         return (lines, indices) if reads else None
 
