@@ -35,6 +35,8 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             turns = [a for a in primitive.axes if shape[a] != 1]
             if turns != sorted(turns):
                 found.update(outputs)
+        elif isinstance(primitive, DotGeneral) and _moves_axes(primitive):
+            found.update(outputs)
         if primitive.holds_programs and (flow := primitive.uncut.control_flow) is not None:
             flags = _turned_results(flow, [v in found for v in inputs])
             found.update(itertools.compress(outputs, flags))
@@ -42,6 +44,11 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             found.update(outputs)
         found.difference_update([v for v in outputs if types[v].ndim < 2])
     return found
+
+
+def _moves_axes(primitive: DotGeneral) -> bool:
+    """Whether NumPy's functions move axes of operands to compute a product, and those of the result back."""
+    return any(axes != tuple(range(len(axes))) for axes in primitive.batch_axes)
 
 
 def _spreads(primitive: Primitive) -> bool:
