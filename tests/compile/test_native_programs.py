@@ -299,6 +299,7 @@ FOLLOWING = {
     ),
     "an element that is set": lambda x: (fnp.swapaxes(x, 0, 1) * 2 * 1.5).at[2].set(0.75),
     "a conversion": lambda x: x.astype("f4") * 2 + 1,
+    "a conversion to booleans": lambda x: fnp.logical_and(x, True) | (x > 2),
     "a conversion of what is repeated": lambda x: (
         fnp.broadcast_to(x[:, :1], (2, len(x), 1)).astype("f4") + x * 0.5
     ),

@@ -103,7 +103,8 @@ class Kernel:
     @property
     def told_apart(self) -> range:
         """The arrays that it is given, if it converts something, as `Function` says."""
-        converts = any(node.operation == "convert" for node in self.nodes)
+        # A conversion to booleans is `ne`.
+        converts = any(node.operation in ("convert", "ne") for node in self.nodes)
         return range(len(self.operand_types) if converts else 0)
 
     @property
