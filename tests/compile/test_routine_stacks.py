@@ -140,3 +140,20 @@ def test_in_single_precision_they_are_as_exact_as_numpys(name, mode, made):
     axes = tuple(range(1, exact.ndim))
     scale = np.abs(exact).max(axis=axes, keepdims=True)
     assert np.abs((found - exact) / scale).max() <= np.finfo(np.float32).eps
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("order", [np.ascontiguousarray, lambda x: np.repeat(x, 2)[::2]])
+def test_an_array_may_be_read_along_several_axes(order, mode, made):
+    def forces(x):
+        between = x[:, None] - x[None, :]
+        return fnp.sum(fnp.sin(between), axis=-1) + fnp.cos(between) @ x
+
+    def steps(x):
+        return fg.lax.fori_loop(0, 5, lambda i, c: c + 0.01 * forces(c), x)
+
+    x = order(np.linspace(0, 1, 7))
+    for function in (forces, steps, fg.grad(lambda x: fnp.sum(steps(x)))):
+        assert routines(function, (x,))
+        compare(function, (x,), 20)
+    assert not any(tier.failures for tier in made)

@@ -271,10 +271,11 @@ class _Writer(Function):
 
     def kernel(self, kernel: Kernel, operands: list[Place], targets: Targets) -> list[Place]:
         """Run a kernel on what lies where it lies."""
+        arrays = [operands[kernel.array_of(k)] for k in range(len(kernel.operands))]
         accesses = tuple(
             [
                 a if x.is_in_order else a._replace(strides=x.strides)
-                for a, x in zip(kernel.operands, operands, strict=True)
+                for a, x in zip(kernel.operands, arrays, strict=True)
             ]
         )
         wanted = [targets[k] for k in range(len(kernel.outputs))]
