@@ -121,7 +121,7 @@ class _Product:
         """Write it for some of the rows after others."""
         if b.along != 1:
             b = self._ordered(b)
-        most = max(min(PARTS, out.rows * out.columns * a.columns // PART), 1)
+        most = max(min(PARTS, out.rows * out.columns * a.columns // (2 * PART)), 1)
         parts = next(n for n in range(most, 0, -1) if a.rows % n == 0)
         rows = a.rows // parts
         with self.to.in_parts(parts) as k:
