@@ -13,11 +13,13 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
+from fungrad.compile.libraries import Fourier, with_libraries
 from fungrad.compile.peak import peak
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Call, Control, Schedule, within
 from fungrad.compile.targets import host
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 
 LITTLE = 1 << 22
 """Bytes that a program with kernels may take for itself, whatever it is donated."""
@@ -27,22 +29,22 @@ def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Sch
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
 
     def with_kernels(expr: Expr) -> Expr:
-        found = taken_apart(without_units(spelled_out(expr)))
+        found = taken_apart(without_units(spelled_out(with_libraries(expr))))
         found, _ = outlined(found, can_be_written, has_form)
         return fuse(found)[0]
 
     found = schedule(expr, (), borrowed, prepare=with_kernels, over=0)
-    return found, _kernels_of(found)
+    return found, [x for x in _called(found) if isinstance(x, Fused)]
 
 
-def _kernels_of(steps: Schedule) -> list[Fused]:
-    """Return the kernels that a schedule calls, in order."""
-    found: dict[Fused, None] = {}
+def _called(steps: Schedule) -> list[Primitive]:
+    """Return the primitives that a schedule calls, in order, in loops and branches too."""
+    found: dict[Primitive, None] = {}
     pending, seen = [steps], {id(steps)}
     while pending:
         current = pending.pop(0)
         for step in current.steps:
-            if isinstance(step, Call) and isinstance(step.primitive, Fused):
+            if isinstance(step, Call):
                 found[step.primitive] = None
             elif isinstance(step, Control):
                 for _, part, *_ in within(step, current.types):
@@ -55,7 +57,7 @@ def _kernels_of(steps: Schedule) -> list[Fused]:
 def source_with_kernels(
     expr: Expr, borrowed: Sequence[int] = (), donated: Sequence[int] = ()
 ) -> PythonSource | None:
-    """Return `expr` as Python source that calls compiled kernels; None if there are none to be had.
+    """Return `expr` as Python source that calls compiled kernels, and the libraries that serve it best; None if there are none to be had.
 
     It leaves inputs at the positions `donated` as they are too: NumPy's functions may have to compute all of it again. So there is
     none if it takes more memory than they do, which overwrite them.
@@ -63,7 +65,9 @@ def source_with_kernels(
     if not host.available():
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed)
-    if not kernels or not host.can_run([fused.kernel for fused in kernels]):
+    if not (kernels or any(isinstance(x, Fourier) for x in _called(steps))):
+        return None
+    if not host.can_run([fused.kernel for fused in kernels]):
         return None
     if (
         donated
