@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 import itertools
 import os
@@ -44,6 +45,8 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.watch import Watch
 
+LARGE = 1 << 24
+"""Bytes of arrays that are computed in blocks: smaller ones take memory that others have given back, and calls on them are as fast."""
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 
 
@@ -170,13 +173,24 @@ class Program(Keeper):
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
-        with no_collection():
-            source = self.source if target_of(xp).on_host else python_source(self.scheduled(xp))
-        if not target_of(xp).on_host or self.effect or compilation.get() == "off":
+        on_host = target_of(xp).on_host
+        if not on_host or self.effect or compilation.get() == "off":
+            with no_collection():
+                source = self.source if on_host else python_source(self.scheduled(xp))
             return run_source(source, xp)
         self._tier = tier = Tier(weakly(self))
-        # What has overwritten its arguments cannot begin anew.
-        return tier.function(run_source(source, xp, rounds if self.donated else tier.rounds))
+        expr, donated, borrowed = self.expr, self.donated, self.borrowed
+
+        def run(expr: Expr, calls: bool = True) -> Callable[..., list[Any]]:
+            with no_collection():
+                source = python_source(schedule(expr, donated, borrowed))
+            # What has overwritten its arguments cannot begin anew.
+            return run_source(source, xp, rounds if donated else tier.rounds, calls)
+
+        blocks = None if donated else blocks_of(expr)
+        if blocks is None:
+            return tier.function(run(expr))
+        return tier.function(later(functools.partial(run, expr)), run(blocks, calls=False))
 
     def compile_kernels(self) -> None:
         """Wait until what runs has its kernels, if there are any to be had."""
@@ -203,6 +217,28 @@ def weakly(program: Program) -> Callable[[], Native | None]:
         return None if found is None else found.with_kernels()
 
     return make
+
+
+def blocks_of(expr: Expr) -> Expr | None:
+    """Return the program with its large arrays computed in blocks of rows; None if there are none."""
+    if all(t.nbytes < LARGE for t in expr.types):
+        return None
+    with importing:  # what few programs come to need
+        from fungrad.compile.loops.blocks import in_blocks
+
+    return in_blocks(expr, LARGE)
+
+
+def later(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a function that is made when it is called first."""
+    made: list[Callable[..., Any]] = []
+
+    def run(*arguments: Any) -> Any:
+        if not made:
+            made.append(make())  # by two threads at once, it does no harm
+        return made[0](*arguments)
+
+    return run
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:

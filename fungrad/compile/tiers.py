@@ -88,6 +88,11 @@ def _ignores_underflow() -> bool:
     return np.geterr()["under"] == "ignore"
 
 
+def _in_order(arguments: Iterable[Any]) -> bool:
+    """Whether arrays lie in C order."""
+    return all(np.ndim(x) < 2 or x.flags.c_contiguous for x in arguments)
+
+
 class Tier:
     """What is called for a program: NumPy's functions, later kernels.
 
@@ -97,6 +102,7 @@ class Tier:
     def __init__(self, make: Callable[[], Native | None]) -> None:
         self.make: Callable[[], Native | None] | None = make
         self.native: Native | None = None
+        self.blocks: Function | None = None
         self.calls = 0
         self.seconds = 0.0
         self.failures = 0
@@ -104,8 +110,12 @@ class Tier:
         self._making = threading.Lock()
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
-    def function(self, library: Function) -> Function:
-        """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`."""
+    def function(self, library: Function, blocks: Function | None = None) -> Function:
+        """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`.
+
+        `blocks` does so a block of rows at a time, and is run in its place until kernels are there.
+        """
+        self.blocks = blocks
 
         def run(*arguments: Any) -> list[Any]:
             before = float_modes.get()
@@ -143,6 +153,11 @@ class Tier:
         if may_switch:
             self._begun[thread] = begun
         try:
+            if may_switch and self.blocks is not None and _in_order(arguments):
+                try:
+                    return self._in_blocks(self.blocks, arguments)
+                except Rerun:
+                    self.blocks = None
             return library(*arguments)
         finally:
             self._begun.pop(thread, None)
@@ -150,6 +165,14 @@ class Tier:
             self.seconds += time.perf_counter() - begun.time
             if self.calls >= CALLS or self.seconds >= LONG:
                 self._ask()
+
+    def _in_blocks(self, blocks: Function, arguments: Sequence[Any]) -> list[Any]:
+        before = float_modes.get()
+        float_modes.set(RERUN_MODES)
+        try:
+            return blocks(*arguments)
+        finally:
+            float_modes.set(before)
 
     def _unobserved(self, library: Function, arguments: Sequence[Any]) -> list[Any]:
         self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left

@@ -21,6 +21,8 @@ from fungrad.primitives.shaping import Broadcast, Iota
 
 NEAR = 4
 """How many elements apart neighbours along the last axis may lie where they are read."""
+AGAIN = 4
+"""How often elements are read, along other axes, from which neighbours are to lie side by side: they are copied once for it."""
 PIECES = 8
 """Into how many pieces the last axis may be cut, along which arrays are put together."""
 PIECE = 8
@@ -88,7 +90,8 @@ class Views:
         axes = [line.axis for line in lines if line.axis is not None]
         anywhere = min(axes, default=0) < 0  # and one by one
         read = math.prod(space if anywhere else [space[a] for a in axes])
-        near = anywhere or abs(sum(apart)) <= NEAR
+        often = math.prod(space) >= AGAIN * read
+        near = anywhere or abs(sum(apart)) <= (1 if often else NEAR)
         return v not in self.turned and near and read * PART >= type_.size
 
     # What is put together, and what is read and written at index arrays
