@@ -291,7 +291,7 @@ def test_what_is_read_often_lies_side_by_side(rows, apart):
     found, (kernel,) = fuse(expr)
     lines = [line for access in kernel.kernel.operands for line in access.lines]
     last = len(kernel.kernel.space) - 1
-    assert [step * n for axis, _, step, n in lines if axis == last][0] == apart
+    assert {step * n for axis, _, step, n in lines if axis == last} == {apart}
     np.testing.assert_array_equal(evaluate(found, [x, y]), evaluate(expr, [x, y]))
 
 
