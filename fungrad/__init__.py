@@ -30,6 +30,7 @@ Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
     `fungrad.scipy`: SciPy's functions likewise.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
+    `fungrad.random`: JAX's random numbers, by keys.
     `fungrad.tree`: nested tuples, lists, dicts, ... of arrays. `fungrad.tree_util`: new kinds of these.
 
 >>> import numpy as np
@@ -71,6 +72,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         experimental,
         extend,
         lax,
+        random,
         scipy,
         tree,
         tree_util,
@@ -102,6 +104,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         show_config,
         strict_conversions,
         strict_dependence,
+        threefry_partitionable,
     )
     from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
     from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
@@ -157,6 +160,7 @@ _are_in("fungrad.programs.rules.residuals")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit",
     "explain_cache_misses", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
+    "threefry_partitionable",
 ]
 _are_in("fungrad.settings")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"]
@@ -177,7 +181,7 @@ __all__ += ["vmap"]
 _are_in("fungrad.transforms.vmap")
 __all__ += [
     "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend",
-    "lax", "scipy", "tree", "tree_util",
+    "lax", "random", "scipy", "tree", "tree_util",
 ]
 _are_in("fungrad")
 # fmt: on
@@ -200,7 +204,6 @@ _ELSEWHERE = {
     "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
     "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",
     "image": "Its functions are in fungrad.scipy.ndimage.",
-    "random": "Draw numbers with numpy.random outside of the transformed function and pass them as arguments.",
     "nn": "Its functions are short in fungrad.numpy and fungrad.scipy.special (expit, softmax, softplus).",
 }
 

@@ -2,7 +2,7 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS and
-FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process.
+FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process; so is FUNGRAD_THREEFRY_PARTITIONABLE, set to 0.
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
 `eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on. FUNGRAD_CACHE_DIR is the
@@ -33,6 +33,7 @@ _FIELDS = {
     "explain_cache_misses": "misses_explained",
     "strict_conversions": "conversions_checked",
     "strict_dependence": "dependence_checked",
+    "threefry_partitionable": "threefry_partitionable",
 }
 
 _ADVICE = {
@@ -243,6 +244,24 @@ def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
     grad(<lambda>): the result does not depend on argument 0['b']
     """
     return setting(dependence_checked=new_val)
+
+
+@COMMON.documented
+def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which `fungrad.random` gives each number a counter of its own, or does not.
+
+    It is on by default, as it is in JAX since 0.5. With False the same keys give the numbers that they gave in JAX before.
+
+    Examples
+    --------
+    >>> from fungrad import random
+    >>> print(random.bits(random.key(0), (2,), np.uint32))
+    [4070199207 4202968722]
+    >>> with threefry_partitionable(False):
+    ...     print(random.bits(random.key(0), (2,), np.uint32))
+    [4146024105  967050713]
+    """
+    return setting(threefry_partitionable=new_val)
 
 
 @contextlib.contextmanager

@@ -28,8 +28,9 @@ compilation = state_variable("compilation", _compilation())
 """When kernels are compiled: by another thread, once a program has run a few times; before it first runs; or never."""
 
 
-def _environment(name: str) -> bool:
-    return os.environ.get(f"FUNGRAD_{name}", "").lower() in ("1", "true", "yes", "on")
+def _environment(name: str, default: bool = False) -> bool:
+    value = os.environ.get(f"FUNGRAD_{name}", "").lower()
+    return value in ("1", "true", "yes", "on") if value else default
 
 
 @dataclasses.dataclass
@@ -53,10 +54,15 @@ class Settings:
     dependence_checked: bool = False
     """Whether a result that does not depend on what it is differentiated by is an error."""
 
+    threefry_partitionable: bool = True
+    """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
+
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
         """Whether programs run equation by equation, each result being checked."""
-        self.ordinary = not (self.watched or self.jit_disabled)
+        self.programs = () if self.threefry_partitionable else ("in halves",)
+        """What the program of a traced function depends on, beside its arguments; () for the settings that are usual."""
+        self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
 
     def set(self, name: str, value: bool) -> None:
@@ -73,6 +79,7 @@ process_settings = Settings(
     misses_explained=_environment("EXPLAIN_CACHE_MISSES"),
     conversions_checked=_environment("STRICT_CONVERSIONS"),
     dependence_checked=_environment("STRICT_DEPENDENCE"),
+    threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""
 
@@ -96,6 +103,7 @@ class Switch:
 jit_disabled = Switch("jit_disabled")
 compiles_logged = Switch("compiles_logged")
 misses_explained = Switch("misses_explained")
+threefry_partitionable = Switch("threefry_partitionable")
 
 
 def setting(**values: bool) -> AbstractContextManager[None]:

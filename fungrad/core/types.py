@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,29 @@ Shape = tuple[int, ...]
 
 float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
+
+KEYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {"threefry2x32": np.dtype([("threefry2x32", np.uint32, (2,))])}
+)
+"""The dtypes of keys of random numbers, by generator: an element is some words, and no number."""
+
+
+def is_key(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are keys of random numbers: moved and chosen like numbers, and not computed with.
+
+    >>> is_key(KEYS["threefry2x32"]), is_key(np.dtype(float))
+    (True, False)
+    """
+    return dtype.kind == "V" and dtype in KEYS.values()
+
+
+def name_of_dtype(dtype: np.dtype[Any]) -> str:
+    """Return how messages call a dtype.
+
+    >>> name_of_dtype(np.dtype("f4")), name_of_dtype(KEYS["threefry2x32"])
+    ('float32', 'key<threefry2x32>')
+    """
+    return f"key<{dtype.names[0]}>" if dtype.names and is_key(dtype) else dtype.name
 
 
 @interned_dataclass
@@ -80,7 +104,7 @@ class ArrayType(InternedValue):
 
     def __str__(self) -> str:
         """Show as `float64[3,4]`, as messages do: what is weak needs an explanation there."""
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return f"{name_of_dtype(self.dtype)}[{','.join(map(str, self.shape))}]"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -149,11 +173,21 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     return dtype.kind
 
 
+def check_numbers(name: str, types: Iterable[ArrayType]) -> None:
+    """Raise TypeError where a function that computes is given keys of random numbers."""
+    for t in types:
+        if is_key(t.dtype):
+            raise TypeError(
+                f"{name} computes with numbers, and an operand of type {t} holds keys of random numbers, which are only moved, "
+                "chosen and drawn from. fungrad.random.key_data(keys) has their words, to be compared or printed."
+            )
+
+
 # np.dtype objects differ in metadata and byte order; those two are never part of a type.
 @functools.lru_cache(maxsize=1 << 14)
 def array_type(shape: Shape, dtype: np.dtype[Any], weak: bool = False) -> ArrayType:
     """Return the `ArrayType` of `shape` and `dtype`; refuse dtypes that hold no numbers."""
-    if kind_of(dtype) not in "biufc" and dtype != float0:
+    if kind_of(dtype) not in "biufc" and dtype != float0 and not is_key(dtype):
         raise TypeError(
             f"arrays of dtype {dtype} cannot be traced: fungrad works with booleans, integers, "
             "floating-point and complex numbers. Convert the array, for example with "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, is_key
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import (
     array_type_of,
@@ -72,7 +72,8 @@ def _choose(function: str, which: Any, cases: Sequence[Any]) -> Any:
     which_type = array_type_of(function, "the choice", which)
     types = _cases(function, which_type, cases)
     names = [f"case {i}" for i in range(len(cases))]
-    dtype, shape = common_dtype(function, "biufc", types, names), types[0].shape
+    kinds = "V" if is_key(types[0].dtype) else "biufc"
+    dtype, shape = common_dtype(function, kinds, types, names), types[0].shape
     dtypes = [which_type.dtype, *[dtype] * len(cases)]
     which, *cases = brought_to([which, *cases], dtypes, shape)
     chosen = cases[0]

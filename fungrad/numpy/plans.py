@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, check_numbers
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
 from fungrad.primitives.shaping import Broadcast, Reshape
 
@@ -48,6 +48,7 @@ def loop_dtypes(
     except TypeError as error:
         if "boolean" in str(error):
             raise  # NumPy says what to do instead
+        check_numbers(ufunc.__name__, types)
         names = ", ".join(str(t) for t in types)
         raise TypeError(
             f"{ufunc.__name__} is not defined for operands of types {names}: NumPy has no loop for them"

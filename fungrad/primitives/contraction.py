@@ -35,6 +35,7 @@ class DotGeneral(Primitive):
 
     multilinear = True
     total = True
+    of_numbers = True
 
     def __call__(self, *operands: Any) -> Any:
         """Apply to arrays (at once) or tracers (recorded)."""

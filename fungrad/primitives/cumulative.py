@@ -21,6 +21,8 @@ class Cumulative(AlongAxes):
     axis: int
     reverse: bool = False
 
+    of_numbers = True
+
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not 0 <= self.axis < x.ndim:
             raise ValueError(f"{self.name}: {x} has no axis {self.axis}")

@@ -84,7 +84,7 @@ class Stack(AlongAxes):
 
     def impl(self, xp: Any, *xs: Any) -> Any:
         if self.axis == 0 and xp is np:  # in a fourth of the time
-            return np.array(xs, xs[0].dtype)
+            return np.array([*xs], xs[0].dtype)  # a tuple could be one record
         return xp.stack(xs, self.axis)
 
     def expression(self, *xs: str) -> str:

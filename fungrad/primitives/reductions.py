@@ -31,6 +31,8 @@ class Reduction(AlongAxes):
 
     axes: tuple[int, ...]
 
+    of_numbers = True
+
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x.update(shape=without_axes(self, x))
 
@@ -167,6 +169,7 @@ class Position(AlongAxes):
     function: ClassVar[str]
 
     differentiable = False
+    of_numbers = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         axis = self.axis

@@ -119,6 +119,7 @@ class ReduceSum(AlongAxes):
 
     linear = (0,)
     total = True
+    of_numbers = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x.update(shape=without_axes(self, x))

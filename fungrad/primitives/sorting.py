@@ -8,7 +8,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import primitive
-from fungrad.core.types import ArrayType, array_type
+from fungrad.core.types import ArrayType, array_type, check_numbers
 from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.shaping import AlongAxes
 
@@ -83,6 +83,7 @@ def _check(primitive: Any, operands: tuple[ArrayType, ...]) -> None:
         raise ValueError(f"{primitive.name}: operands of different shapes, {operands}")
     if not 0 <= primitive.axis < first.ndim:
         raise ValueError(f"{primitive.name}: {first} has no axis {primitive.axis}")
+    check_numbers(primitive.name, operands[: getattr(primitive, "num_keys", None)])
 
 
 def _order(xp: Any, keys: tuple[Any, ...], axis: int, stable: bool) -> Any:

@@ -12,6 +12,7 @@ from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
+from fungrad.core.types import name_of_dtype
 from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
 
 
@@ -49,7 +50,7 @@ class ShapeDtypeStruct:
         )
 
     def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name_of_dtype(self.dtype)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShapeDtypeStruct):

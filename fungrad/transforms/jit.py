@@ -137,12 +137,15 @@ class Jitted(Portable):
             positions = [i for i in range(len(args)) if i not in fixed]
         types = argument_types(leaves, dynamic_args, dynamic_kwargs, self._label, positions)
         leaves = as_operands(leaves)
+        chosen = settings.get()
         if len(types) == 1 and not static:
             key: Hashable = (shape_of_call, types[0])
         else:
             key = (shape_of_call, tuple(types))
         if open_axes():
             key = (key, open_sizes())
+        if chosen.programs:
+            key = (key, chosen.programs)
         entry = self._entries.get(key)
         if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
@@ -157,7 +160,6 @@ class Jitted(Portable):
                 donated = donated_leaves(args, kwargs, static_at, donated_at)
                 return self._trace(rebuild, static, types, order, donated, layouts)
 
-            chosen = settings.get()
             if chosen.compiles_logged or chosen.misses_explained:
                 build = self._logged(build, leaves)
             try:

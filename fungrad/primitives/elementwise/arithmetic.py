@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.core.types import ArrayType, check_numbers, kind_of, type_of
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, elementwise
 from fungrad.primitives.ufunc import Elementwise as Elementwise
@@ -104,6 +104,7 @@ class Cast(Elementwise):
     weak: bool = False
 
     linear = (0,)
+    of_numbers = True
 
     @property
     def differentiable(self) -> bool:
@@ -116,7 +117,9 @@ class Cast(Elementwise):
         return kind_of(self.dtype) in "bfc"
 
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
-        return ArrayType(types[0].shape, self.dtype, self.weak)
+        result = ArrayType(types[0].shape, self.dtype, self.weak)
+        check_numbers("a conversion", (result,))
+        return result
 
     def impl(self, xp: Any, x: Any) -> Any:
         x = xp.asarray(x)

@@ -1,0 +1,37 @@
+"""JAX's random numbers, `jax.random`: the same key gives the same numbers.
+
+Numbers follow from a *key* alone. A key is used once; `split` makes new ones of it.
+
+>>> from fungrad import random
+>>> key, other = random.split(random.key(0))
+>>> random.normal(key, (2,))
+array([ 1.88002989, -0.48121497])
+"""
+
+import importlib as _importlib
+from typing import Any as _Any
+
+_NAMES = {
+    "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
+    "uniforms": "bernoulli bits rademacher randint uniform",
+    "normals": "normal",
+}
+"""The names of each module, separated by blanks; the module is imported when one of them is asked for."""
+
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOME]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> _Any:
+    from fungrad.numpy.exclusions import unknown_name
+
+    if name in _HOME:
+        found = getattr(_importlib.import_module(f"fungrad.random.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
+    raise unknown_name("fungrad.random", name, __all__)

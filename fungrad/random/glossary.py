@@ -1,0 +1,34 @@
+"""What the docstrings of `fungrad.random` leave out."""
+
+from __future__ import annotations
+
+from fungrad.core.glossary import Glossary
+
+PARAMETERS = {
+    "key": "A key, from `key`, `split` or `fold_in`, or two words as from `PRNGKey`. For an array of keys: `fungrad.vmap`.",
+    "keys": "A key or an array of keys.",
+    "shape": "The shape of the result.",
+    "dtype": "The dtype of the result: float64 by default, or any other of floating-point numbers.",
+    "impl": 'The generator: "threefry2x32", which None stands for.',
+    "mode": 'How many bits are used for a number: "low" or "high", which takes twice as long and gives rare events their\n'
+    "    probability.",
+    "out_sharding": "Accepted for JAX's sake; must be None.",
+}
+_SHAPE = ("ValueError", "If parameters do not fit into `shape`, or `dtype` is of another kind.")
+RAISES = {
+    "key": ("TypeError", "If `key` is no key, or an array of several."),
+    "shape": _SHAPE,
+}
+
+GLOSSARY = Glossary(
+    PARAMETERS,
+    RAISES,
+    {
+        "np": "import numpy as np",
+        "fg": "import fungrad as fg",
+        "fnp": "import fungrad.numpy as fnp",
+        "random": "from fungrad import random",
+    },
+)
+public = GLOSSARY.public
+public_like = GLOSSARY.public_like
