@@ -259,7 +259,7 @@ def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]
     [4070199207 4202968722]
     >>> with threefry_partitionable(False):
     ...     print(random.bits(random.key(0), (2,), np.uint32))
-    [4146024105  967050713]
+    [ 928981903 3453687069]
     """
     return setting(threefry_partitionable=new_val)
 

@@ -18,7 +18,7 @@ from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, current_trace
-from fungrad.core.types import ArrayType, check_numbers, tangent_type, type_of
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.core.types import Linear as Linear
 
 primitive = interned_dataclass
@@ -38,8 +38,6 @@ def place_of_use() -> str:
 @functools.lru_cache(maxsize=1 << 14)
 def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
     """Return the types of the results of a primitive, remembered from earlier calls."""
-    if primitive.of_numbers:
-        check_numbers(primitive.name, types)
     result = primitive.abstract_eval(*types)
     return tuple(primitive.as_sequence(result))
 
@@ -77,9 +75,6 @@ class Primitive(InternedValue):
 
     warns: ClassVar[bool] = True
     """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""
-
-    of_numbers: ClassVar[bool] = False
-    """Whether it computes with all its operands, so that none can be an array of keys of random numbers."""
 
     view: ClassVar[bool] = False
     """Whether the result of `impl` may share memory with an operand."""

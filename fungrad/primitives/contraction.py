@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Linear, Primitive, primitive
-from fungrad.core.types import ArrayType, is_added
+from fungrad.core.types import ArrayType, check_numbers, is_added
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import permuted
 
@@ -35,7 +35,6 @@ class DotGeneral(Primitive):
 
     multilinear = True
     total = True
-    of_numbers = True
 
     def __call__(self, *operands: Any) -> Any:
         """Apply to arrays (at once) or tracers (recorded)."""
@@ -50,6 +49,7 @@ class DotGeneral(Primitive):
         return super().__call__(*operands)
 
     def abstract_eval(self, x: ArrayType, y: ArrayType) -> ArrayType:
+        check_numbers("a product", (x, y))
         if x.dtype != y.dtype:
             raise TypeError(f"dot_general: operands of different dtypes, {x} and {y}")
         for axes, others in (self.contracting, self.batch_axes):

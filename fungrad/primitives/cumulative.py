@@ -8,7 +8,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, family, primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, check_numbers
 from fungrad.primitives.elementwise import cast, lead, logical_or, masked, select, sigmoid
 from fungrad.primitives.shaping import AlongAxes, zeros_like
 from fungrad.primitives.slices import shift
@@ -21,9 +21,8 @@ class Cumulative(AlongAxes):
     axis: int
     reverse: bool = False
 
-    of_numbers = True
-
     def abstract_eval(self, x: ArrayType) -> ArrayType:
+        check_numbers(self.name, (x,))
         if not 0 <= self.axis < x.ndim:
             raise ValueError(f"{self.name}: {x} has no axis {self.axis}")
         return x

@@ -11,7 +11,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import family, primitive
-from fungrad.core.types import ArrayType, array_type
+from fungrad.core.types import ArrayType, array_type, check_numbers
 from fungrad.primitives.cumulative import CumProd, ties
 from fungrad.primitives.elementwise import cast, div, masked, mul
 from fungrad.primitives.shaping import (
@@ -31,9 +31,8 @@ class Reduction(AlongAxes):
 
     axes: tuple[int, ...]
 
-    of_numbers = True
-
     def abstract_eval(self, x: ArrayType) -> ArrayType:
+        check_numbers(self.name, (x,))
         return x.update(shape=without_axes(self, x))
 
     def method_call(self, x: str, method: str) -> str:
@@ -169,10 +168,10 @@ class Position(AlongAxes):
     function: ClassVar[str]
 
     differentiable = False
-    of_numbers = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         axis = self.axis
+        check_numbers(self.name, (x,))
         if not 0 <= axis < x.ndim:
             raise ValueError(f"{self.name}: {x} has no axis {axis}")
         if not x.shape[axis]:

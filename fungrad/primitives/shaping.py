@@ -17,7 +17,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import ArrayType, Shape, type_of
+from fungrad.core.types import ArrayType, Shape, check_numbers, type_of
 
 
 class Rearrangement(Primitive):
@@ -119,9 +119,9 @@ class ReduceSum(AlongAxes):
 
     linear = (0,)
     total = True
-    of_numbers = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
+        check_numbers("sum", (x,))
         return x.update(shape=without_axes(self, x))
 
     # The ufunc's method costs less than half of a call of np.sum; CuPy has it since version 12.

@@ -104,7 +104,6 @@ class Cast(Elementwise):
     weak: bool = False
 
     linear = (0,)
-    of_numbers = True
 
     @property
     def differentiable(self) -> bool:
@@ -118,7 +117,7 @@ class Cast(Elementwise):
 
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
         result = ArrayType(types[0].shape, self.dtype, self.weak)
-        check_numbers("a conversion", (result,))
+        check_numbers("a conversion", (*types, result))
         return result
 
     def impl(self, xp: Any, x: Any) -> Any:
