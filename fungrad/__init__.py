@@ -26,6 +26,8 @@ Looking inside
     `show_config`: versions, and whether kernels are compiled.
 Python functions inside of programs
     `pure_callback`; `fungrad.experimental.io_callback`.
+Devices
+    `devices`, `device_put`, `device_get`, `default_device`: which there are, and arrays moved between them.
 Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
     `fungrad.scipy`: SciPy's functions likewise.
@@ -82,11 +84,18 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad.compat import (
         block_until_ready,
         device_get,
-        device_put,
         effects_barrier,
         ensure_compile_time_eval,
         named_call,
         named_scope,
+    )
+    from fungrad.device import (
+        Device,
+        default_backend,
+        default_device,
+        device_count,
+        device_put,
+        devices,
     )
     from fungrad.programs.rules.checkpoint import checkpoint, remat
     from fungrad.programs.rules.closures import closure_convert, custom_gradient
@@ -143,10 +152,14 @@ _are_in("fungrad.ad_checkpoint")
 __all__ += ["pure_callback"]
 _are_in("fungrad.callback")
 __all__ += [
-    "block_until_ready", "device_get", "device_put", "effects_barrier",
+    "block_until_ready", "device_get", "effects_barrier",
     "ensure_compile_time_eval", "named_call", "named_scope",
 ]
 _are_in("fungrad.compat")
+__all__ += [
+    "Device", "default_backend", "default_device", "device_count", "device_put", "devices",
+]
+_are_in("fungrad.device")
 __all__ += ["checkpoint", "remat"]
 _are_in("fungrad.programs.rules.checkpoint")
 __all__ += ["closure_convert", "custom_gradient"]
@@ -198,8 +211,8 @@ _ELSEWHERE = {
     "io_callback": "It is in fungrad.experimental, as in JAX.",
     "pmap": "Map with vmap: there is one device.",
     "shard_map": "Map with vmap: there is one device.",
-    "devices": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
-    "device_count": "Programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU.",
+    "local_devices": "There is one process; write fungrad.devices().",
+    "local_device_count": "There is one process; write fungrad.device_count().",
     "typeof": "Arrays have .shape and .dtype; fungrad.eval_shape gives those of results.",
     "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
     "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
 from fungrad.core import tree
 from fungrad.core.backend import as_result, to_host
 from fungrad.core.errors import api_boundary, here
@@ -76,35 +74,6 @@ def device_get(x: Any) -> Any:
         return as_result(to_host(value)) if is_array(value) and hasattr(value, "get") else value
 
     return tree.map(get, x)
-
-
-@api_boundary
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False) -> Any:
-    """Return `x` with its Python numbers as NumPy scalars; arrays stay where they are.
-
-    Parameters
-    ----------
-    x
-        A pytree of arrays.
-    device, src, donate
-        Must be None or left out: for the GPU, make arrays of CuPy (``cupy.asarray``).
-
-    Raises
-    ------
-    ValueError
-        If a device is given.
-
-    Examples
-    --------
-    >>> device_put([1.0, 2])
-    [np.float64(1.0), np.int64(2)]
-    """
-    if device is not None or src is not None:
-        raise ValueError(
-            f"device_put: device and src must be None, got {device!r} and {src!r}; programs run where their arrays are: "
-            "cupy.asarray(x) moves an array to the GPU, fungrad.device_get(x) back"
-        )
-    return tree.map(lambda leaf: np.asarray(leaf)[()] if np.isscalar(leaf) else leaf, x)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS and
-FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process; so is FUNGRAD_THREEFRY_PARTITIONABLE, set to 0.
+FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
+and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
 `eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on. FUNGRAD_CACHE_DIR is the
@@ -24,6 +25,7 @@ from fungrad.core.errors import LeakedTracerError
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
+from fungrad.device import find_device
 
 _FIELDS = {
     "disable_jit": "jit_disabled",
@@ -34,12 +36,12 @@ _FIELDS = {
     "strict_conversions": "conversions_checked",
     "strict_dependence": "dependence_checked",
     "threefry_partitionable": "threefry_partitionable",
+    "default_device": "default_device",
 }
 
 _ADVICE = {
     "check_tracer_leaks": "use the context manager fungrad.checking_leaks()",
     "numpy_dtype_promotion": "dtypes are promoted as NumPy does",
-    "default_device": "programs run where their arrays are",
     "platforms": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
     "platform_name": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
     "default_matmul_precision": "products have the precision of their dtype",
@@ -58,7 +60,7 @@ class Config:
     >>> config.update("debug_nans", False)
     """
 
-    def update(self, name: str, value: bool) -> None:
+    def update(self, name: str, value: Any) -> None:
         """Change a setting of the process, for all threads.
 
         Raises
@@ -66,7 +68,9 @@ class Config:
         AttributeError
             If there is no setting of that name.
         TypeError
-            If `value` is neither True nor False.
+            If `value` is neither True nor False, or no device where one is set.
+        RuntimeError
+            If there is no such device here.
         """
         if self._plain(name) == "enable_x64":
             if not value:
@@ -76,7 +80,9 @@ class Config:
                 )
             return
         field = self._field(name)
-        if not isinstance(value, bool):
+        if field == "default_device":
+            value = None if value is None else find_device(value, "fungrad.config: default_device")
+        elif not isinstance(value, bool):
             raise TypeError(f"fungrad.config: {name} is True or False, not {value!r}")
         process_settings.set(field, value)
         if settings.get() is not process_settings:  # in a block, of which the rest stays

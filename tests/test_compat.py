@@ -52,18 +52,6 @@ def test_device_get(monkeypatch):
     assert type(compat.device_get(cupy.asarray(x))) is np.ndarray
 
 
-def test_device_put():
-    x = np.ones(2)
-    put = compat.device_put((x, 1.0, None))
-    assert put[0] is x
-    assert type(put[1]) is np.float64
-    with pytest.raises(
-        ValueError, match="device_put: device and src must be None, got 'gpu' and None"
-    ):
-        compat.device_put(x, "gpu")
-    assert fg.grad(lambda x: compat.device_put(x) ** 2)(3.0) == 6.0
-
-
 def test_ensure_compile_time_eval():
     def f(x):
         with compat.ensure_compile_time_eval():

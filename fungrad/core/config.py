@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from contextlib import AbstractContextManager
+from typing import Any
 
 from fungrad.core.state import chosen, state_variable
 
@@ -57,6 +58,9 @@ class Settings:
     threefry_partitionable: bool = True
     """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
 
+    default_device: Any = None
+    """Where `device_put` takes what is on no device; None for the CPU."""
+
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
         """Whether programs run equation by equation, each result being checked."""
@@ -65,7 +69,7 @@ class Settings:
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
 
-    def set(self, name: str, value: bool) -> None:
+    def set(self, name: str, value: Any) -> None:
         """Change one setting in place."""
         setattr(self, name, value)
         self.__post_init__()
@@ -80,6 +84,7 @@ process_settings = Settings(
     conversions_checked=_environment("STRICT_CONVERSIONS"),
     dependence_checked=_environment("STRICT_DEPENDENCE"),
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
+    default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""
 
@@ -106,7 +111,7 @@ misses_explained = Switch("misses_explained")
 threefry_partitionable = Switch("threefry_partitionable")
 
 
-def setting(**values: bool) -> AbstractContextManager[None]:
+def setting(**values: Any) -> AbstractContextManager[None]:
     """Change settings inside the block, for this thread or task."""
     return chosen(settings, lambda current: dataclasses.replace(current, **values))
 
