@@ -1,0 +1,1 @@
+"""The programs that introductions to computational graphs work through, with their numbers."""
