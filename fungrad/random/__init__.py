@@ -14,7 +14,15 @@ from typing import Any as _Any
 _NAMES = {
     "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
     "uniforms": "bernoulli bits rademacher randint uniform",
-    "normals": "normal",
+    "continuous": (
+        "cauchy exponential gumbel laplace logistic pareto rayleigh triangular weibull_min"
+    ),
+    "choices": "categorical choice permutation",
+    "counts": "binomial geometric multinomial poisson",
+    "gamma_family": "ball beta chisquare dirichlet f generalized_normal t",
+    "gammas": "gamma loggamma",
+    "normals": "double_sided_maxwell lognormal maxwell normal truncated_normal wald",
+    "vectors": "multivariate_normal orthogonal",
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
@@ -29,9 +37,12 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> _Any:
     from fungrad.numpy.exclusions import unknown_name
+    from fungrad.random.exclusions import EXCLUDED
 
     if name in _HOME:
         found = getattr(_importlib.import_module(f"fungrad.random.{_HOME[name]}"), name)
         globals()[name] = found
         return found
+    if name in EXCLUDED:
+        raise AttributeError(f"fungrad.random has no {name!r}: {EXCLUDED[name]}")
     raise unknown_name("fungrad.random", name, __all__)

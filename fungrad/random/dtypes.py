@@ -86,12 +86,11 @@ def check_shape(name: str, shape: Shape, shapes: Sequence[Shape]) -> None:
 
 
 def parameter(name: str, x: Any, dtype: DType) -> Any:
-    """Return a parameter of a distribution as an array of `dtype`, which must hold it without loss of its kind."""
-    x = fnp.asarray(x)
-    given = x.dtype
-    if kind_of(given) not in "biuf" or not np.can_cast(given, dtype, "same_kind"):
-        raise TypeError(f"random.{name}: a parameter of dtype {given} is no number of {dtype}")
-    return x.astype(dtype)
+    """Return a parameter of a distribution, a real number or an array of them, as an array of `dtype`."""
+    type_ = type_of(x)
+    if kind_of(type_.dtype) not in "biuf":
+        raise TypeError(f"random.{name}: parameters are real numbers, and one is {type_}")
+    return fnp.asarray(x).astype(dtype)
 
 
 def not_here(name: str, out_sharding: Any) -> None:

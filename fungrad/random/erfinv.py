@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.programs.rules.custom_jvp import custom_jvp
 
 _SINGLE = (
     (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
@@ -72,3 +73,16 @@ def _double(x: Any) -> Any:
     middle = _polynomial(_DOUBLE[1], root - 3.25)
     far = _polynomial(_DOUBLE[2], root - 5.0)
     return fnp.where(w < 6.25, near, fnp.where(w < 16.0, middle, far)) * x
+
+
+@custom_jvp
+def differentiable_erfinv(x: Any) -> Any:
+    """Return the inverse of the error function; its derivative is ``sqrt(pi) / 2 * exp(y**2)``."""
+    return erfinv(x)
+
+
+@differentiable_erfinv.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    y = differentiable_erfinv(*primals)
+    half_root = y.dtype.type(np.sqrt(np.pi) / 2)
+    return y, tangents[0] * (half_root * fnp.exp(y * y))

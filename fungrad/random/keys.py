@@ -25,8 +25,14 @@ _U32 = np.dtype(np.uint32)
 DEFAULT = "threefry2x32"
 
 _ABSENT = {
-    "rbg": "its bits are those of XLA's own generator",
-    "unsafe_rbg": "its bits are those of XLA's own generator",
+    **dict.fromkeys(
+        ("rbg", "unsafe_rbg"),
+        "its bits are those of XLA's own generator, which differ between versions and devices",
+    ),
+    **dict.fromkeys(
+        ("philox2x32", "philox4x32", "threefry4x32"),
+        "JAX has it since 0.10 alone, and as an option",
+    ),
 }
 """Generators of JAX that are not here, and why."""
 

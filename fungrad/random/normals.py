@@ -6,14 +6,27 @@ from typing import Any
 
 import numpy as np
 
+import fungrad.numpy as fnp
 from fungrad.core.types import Shape
+from fungrad.lax.special import erf
+from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import threefry
-from fungrad.random.dtypes import COMPLEX, DType, dtype_of, not_here, shape_of
-from fungrad.random.erfinv import erfinv
+from fungrad.random.continuous import of_parameters
+from fungrad.random.dtypes import (
+    COMPLEX,
+    FLOAT,
+    DType,
+    common_shape,
+    dtype_of,
+    not_here,
+    parameter,
+    shape_of,
+)
+from fungrad.random.erfinv import differentiable_erfinv, erfinv
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.programs import run
-from fungrad.random.uniforms import between
+from fungrad.random.uniforms import between, heads_or_tails, unit
 
 
 def standard(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
@@ -52,3 +65,181 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     not_here("normal", out_sharding)
     chosen = dtype_of("normal", dtype, float, COMPLEX)
     return run(standard, (words,), shape_of("normal", shape), chosen)
+
+
+# Made of normal numbers
+
+
+@public
+def lognormal(
+    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Return numbers whose logarithms are normally distributed, with mean 0.
+
+    Parameters
+    ----------
+    sigma
+        The standard deviation of the logarithms; it has a derivative.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.lognormal(random.key(0), 0.5, (2,))
+    array([0.90219818, 0.67544544])
+    """
+    not_here("lognormal", out_sharding)
+    return of_parameters("lognormal", _lognormal, key, (sigma,), shape, dtype)
+
+
+def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+    return fnp.exp(standard(words, shape, dtype, partitionable) * sigma)
+
+
+@public
+def truncated_normal(
+    key: Any,
+    lower: Any,
+    upper: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Return normally distributed numbers of those that lie between two bounds.
+
+    Parameters
+    ----------
+    lower, upper
+        The bounds, in standard deviations; they have derivatives.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.truncated_normal(random.key(0), -1.0, 1.0, (2,))
+    array([-0.13999612, -0.50631466])
+    """
+    not_here("truncated_normal", out_sharding)
+    return of_parameters("truncated_normal", _truncated, key, (lower, upper), shape, dtype)
+
+
+def _truncated(
+    words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, partitionable: bool
+) -> Any:
+    root = dtype.type(np.sqrt(2))
+    low, high = erf(lower / root), erf(upper / root)
+    u = between(words, low, high, shape, dtype, False, partitionable)
+    numbers = root * differentiable_erfinv(u)
+    # Rounding must not take a number to a bound.
+    least = fnp.nextafter(stop_gradient(lower), dtype.type(np.inf))
+    most = fnp.nextafter(stop_gradient(upper), dtype.type(-np.inf))
+    return fnp.minimum(fnp.maximum(numbers, least), most)
+
+
+@public
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Return numbers of the Maxwell distribution: lengths of triples of normal numbers.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.maxwell(random.key(0), (2,))
+    array([1.98906991, 0.42460738])
+    """
+    words = words_of("maxwell", key)
+    not_here("maxwell", out_sharding)
+    chosen = dtype_of("maxwell", dtype, float, FLOAT)
+    return run(_maxwell, (words,), shape_of("maxwell", shape), chosen)
+
+
+def _maxwell(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+    x = standard(words, (*shape, 3), dtype, partitionable)
+    wide = np.result_type(dtype, np.float32)
+    return fnp.sqrt((x * x).sum(-1, dtype=wide).astype(dtype))
+
+
+@public
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Return numbers of the Maxwell distribution with a random sign.
+
+    Parameters
+    ----------
+    loc, scale
+        What is added to a number, and what it is multiplied by; they have derivatives.
+    shape
+        What comes in the shape of the result before that of the parameters; by default that once more, as in JAX.
+
+    Returns
+    -------
+    array
+        Of the dtype asked for.
+
+    Examples
+    --------
+    >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (2,))
+    array([ 1.98461204, -2.4782074 ])
+    """
+    name = "double_sided_maxwell"
+    words = words_of(name, key)
+    chosen = dtype_of(name, dtype, float, FLOAT)
+    loc, scale = [parameter(name, x, chosen) for x in (loc, scale)]
+    own = common_shape(name, None, loc, scale)
+    leading = shape_of(name, shape) or own
+    return run(_double_sided, (words, loc, scale), (*leading, *own), chosen)
+
+
+def _double_sided(
+    words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType, partitionable: bool
+) -> Any:
+    lengths, signs = threefry.split(words, (2,), partitionable)
+    sides = heads_or_tails(signs, shape, dtype, partitionable)
+    return sides * _maxwell(lengths, shape, dtype, partitionable) * scale + loc
+
+
+@public
+def wald(
+    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Return numbers of Wald's distribution, the inverse Gaussian one, of scale 1.
+
+    J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using transformations with multiple roots",
+    The American Statistician 30, 1976.
+
+    Parameters
+    ----------
+    mean
+        The mean, positive; it has a derivative.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.wald(random.key(0), 2.0, (2,))
+    array([0.22327945, 3.90085525])
+    """
+    not_here("wald", out_sharding)
+    return of_parameters("wald", _wald, key, (mean,), shape, dtype)
+
+
+def _wald(words: Any, mean: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+    first, second = threefry.split(words, (2,), partitionable)
+    y = standard(first, shape, dtype, partitionable) ** 2
+    u = unit(second, shape, dtype, partitionable)
+    square = mean**2
+    root = fnp.sqrt(4 * mean * y + square * y**2)
+    x = mean + square * y / 2 - mean / 2 * root
+    return fnp.where(u <= mean / (mean + x), x, square / x)

@@ -280,10 +280,10 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     words = words_of("rademacher", key)
     not_here("rademacher", out_sharding)
     chosen = np.dtype(int if dtype is None else dtype)
-    return signs(words, shape_of("rademacher", shape), chosen)
+    return run(heads_or_tails, (words,), shape_of("rademacher", shape), chosen)
 
 
-def signs(words: Any, shape: Shape, dtype: DType) -> Any:
+def heads_or_tails(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
     """Return numbers that are 1 or -1."""
-    heads = run(_bernoulli, (words, np.float64(0.5)), shape, "low")
+    heads = _bernoulli(words, np.array(0.5), shape, "low", partitionable)
     return (2 * heads.astype(dtype) - 1).astype(dtype)

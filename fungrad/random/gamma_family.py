@@ -1,0 +1,297 @@
+"""Distributions that are made of the gamma distribution, and have derivatives by their parameters as it has."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import fungrad.numpy as fnp
+from fungrad.core.types import Shape, type_of
+from fungrad.primitives.elementwise import stop_gradient
+from fungrad.random import threefry
+from fungrad.random.continuous import exponentials, of_parameters
+from fungrad.random.dtypes import (
+    FLOAT,
+    DType,
+    check_shape,
+    dtype_of,
+    not_here,
+    parameter,
+    shape_of,
+)
+from fungrad.random.gammas import logarithms, plain
+from fungrad.random.glossary import public
+from fungrad.random.keys import words_of
+from fungrad.random.normals import standard
+from fungrad.random.programs import run
+from fungrad.random.uniforms import heads_or_tails
+
+
+@public
+def beta(
+    key: Any,
+    a: Any,
+    b: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Return numbers of the beta distribution, of density ``x**(a - 1) * (1 - x)**(b - 1)`` times a constant.
+
+    Parameters
+    ----------
+    a, b
+        The shape parameters, positive; they have derivatives.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.beta(random.key(0), 2.0, 3.0, (2,))
+    array([0.32795607, 0.61380901])
+    """
+    not_here("beta", out_sharding)
+    return of_parameters("beta", _beta, key, (a, b), shape, dtype)
+
+
+def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    keys = threefry.split(words, (2,), layout)
+    x, y = (
+        logarithms(keys[0], a, shape, dtype, layout),
+        logarithms(keys[1], b, shape, dtype, layout),
+    )
+    top = fnp.maximum(x, y)
+    x, y = fnp.exp(x - top), fnp.exp(y - top)
+    return x / (x + y)
+
+
+@public
+def dirichlet(
+    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Return vectors of the Dirichlet distribution: of positive numbers whose sum is 1.
+
+    Parameters
+    ----------
+    alpha
+        The concentrations, along the last axis; they have derivatives.
+    shape
+        The shape of the result without its last axis: by default that of `alpha`.
+
+    Returns
+    -------
+    array
+        Of the shape asked for and an axis of vectors.
+
+    Examples
+    --------
+    >>> random.dirichlet(random.key(0), np.array([1.0, 2.0]))
+    array([0.29722649, 0.70277351])
+    """
+    words = words_of("dirichlet", key)
+    not_here("dirichlet", out_sharding)
+    chosen = dtype_of("dirichlet", dtype, float, FLOAT)
+    a = parameter("dirichlet", alpha, chosen)
+    if not a.ndim:
+        raise ValueError(
+            "random.dirichlet: alpha is an array whose last axis are the concentrations, not a number"
+        )
+    leading = a.shape[:-1] if shape is None else shape_of("dirichlet", shape)
+    check_shape("dirichlet", leading, [a.shape[:-1]])
+    return run(_dirichlet, (words, a), (*leading, a.shape[-1]), chosen)
+
+
+def _dirichlet(words: Any, a: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    x = logarithms(words, a, shape, dtype, layout)
+    x = fnp.exp(x - stop_gradient(fnp.max(x, -1, keepdims=True)))
+    return x / fnp.sum(x, -1, keepdims=True)
+
+
+@public
+def chisquare(
+    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Return numbers of the chi-squared distribution: sums of squares of normal numbers.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, positive; they have a derivative.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.chisquare(random.key(0), 3.0, (2,))
+    array([1.81389348, 1.44835385])
+    """
+    not_here("chisquare", out_sharding)
+    return of_parameters("chisquare", _chisquare, key, (df,), shape, dtype)
+
+
+def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    return fnp.exp(logarithms(words, df / 2, shape, dtype, layout)) * 2
+
+
+@public
+def f(
+    key: Any,
+    dfnum: Any,
+    dfden: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Return numbers of the F distribution: quotients of two chi-squared numbers, each divided by its degrees of freedom.
+
+    Parameters
+    ----------
+    dfnum, dfden
+        The degrees of freedom of numerator and denominator, positive; they have derivatives.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.f(random.key(0), 3.0, 5.0, (2,))
+    array([1.54798047, 0.35745633])
+    """
+    not_here("f", out_sharding)
+    return of_parameters("f", _f, key, (dfnum, dfden), shape, dtype)
+
+
+def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    keys = threefry.split(words, (2,), layout)
+    numerator = _chisquare(keys[1], above, shape, dtype, layout) / above
+    return numerator / (_chisquare(keys[0], below, shape, dtype, layout) / below)
+
+
+@public
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Return numbers of Student's t distribution.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, positive; they have a derivative.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.t(random.key(0), 3.0, (2,))
+    array([ 1.40115888, -0.60724612])
+    """
+    not_here("t", out_sharding)
+    return of_parameters("t", _t, key, (df,), shape, dtype)
+
+
+def _t(words: Any, df: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    keys = threefry.split(words, (2,), layout)
+    half = df / 2
+    numbers = standard(keys[0], shape, dtype, layout)
+    return numbers * fnp.sqrt(half / plain(keys[1], half, shape, dtype, layout))
+
+
+@public
+def generalized_normal(
+    key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Return numbers of density ``exp(-abs(x)**p)`` times a constant.
+
+    Parameters
+    ----------
+    p
+        The exponent, a positive number; it has a derivative.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype asked for.
+
+    Examples
+    --------
+    >>> random.generalized_normal(random.key(0), 4.0, (2,))
+    array([ 0.70833083, -0.98146637])
+    """
+    name = "generalized_normal"
+    words = words_of(name, key)
+    not_here(name, out_sharding)
+    chosen, found = dtype_of(name, dtype, float, FLOAT), shape_of(name, shape)
+    check_shape(name, found, [type_of(p).shape])
+    return run(_generalized, (words, *_exponents(name, p, chosen)), found, chosen)
+
+
+def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
+    """Return an exponent and what it is the reciprocal of."""
+    return parameter(name, p, dtype), parameter(name, 1 / p, dtype)
+
+
+def _generalized(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+    keys = threefry.split(words, (2,), layout)
+    sizes = plain(keys[0], inverse, shape, dtype, layout) ** inverse
+    return heads_or_tails(keys[1], shape, dtype, layout) * sizes
+
+
+@public
+def ball(
+    key: Any,
+    d: Any,
+    p: Any = 2,
+    shape: Any = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Return points uniformly distributed in the unit ball of an Lp norm.
+
+    F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the geometry of the lp-ball", The Annals of
+    Probability 33, 2005.
+
+    Parameters
+    ----------
+    d
+        The dimension.
+    p
+        The exponent of the norm.
+    shape
+        The shape of the result without its last axis.
+
+    Returns
+    -------
+    array
+        Of shape ``(*shape, d)``.
+
+    Examples
+    --------
+    >>> random.ball(random.key(0), 3)
+    array([-0.86703795, -0.45310376,  0.084509  ])
+    """
+    words = words_of("ball", key)
+    not_here("ball", out_sharding)
+    chosen, found = dtype_of("ball", dtype, float, FLOAT), shape_of("ball", shape)
+    check_shape("ball", (), [type_of(p).shape])
+    return run(_ball, (words, *_exponents("ball", p, chosen)), found, chosen, operator.index(d))
+
+
+def _ball(
+    words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, d: int, layout: bool
+) -> Any:
+    keys = threefry.split(words, (2,), layout)
+    x = _generalized(keys[0], p, inverse, (*shape, d), dtype, layout)
+    e = exponentials(keys[1], shape, dtype, layout)
+    return x / ((fnp.abs(x) ** p).sum(-1) + e)[..., None] ** inverse
