@@ -18,15 +18,21 @@ def code_of(cell):
     return found[1] or ""
 
 
-def as_doctest(table):
-    """Return the last two columns of a table as a block of examples."""
+def rows_of(table):
+    """Yield the cells of each row of a table."""
     columns = table["head"].count("|") + 1
-    lines = []
     for row in table["rows"].splitlines():
         cells = row[1:-1].split("|")
         assert len(cells) == columns, f"a cell is missing, or there is a sign | in one: {row}"
-        here, gives = map(code_of, cells[-2:])
-        assert here, f"no line of ours: {row}"
+        yield cells
+
+
+def as_doctest(table):
+    """Return the last two columns of a table as a block of examples."""
+    lines = []
+    for *_, ours, result in rows_of(table):
+        here, gives = code_of(ours), code_of(result)
+        assert here, "there is no line of ours"
         lines += [f">>> {here}", *([gives] if gives else [])]
     return "```python\n" + "\n".join(lines) + "\n\n```\n"
 
