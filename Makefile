@@ -20,13 +20,19 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-native test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures test test-native test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py)
 	$(VENV)/bin/python examples/digits.py
+
+examples: $(VENV)/.demo ## run all of examples/ and print what they reach beside what they must
+	$(VENV)/bin/python examples
+
+pictures: $(VENV)/.demo ## likewise, and draw the gallery of the README
+	$(VENV)/bin/python examples --pictures docs/pictures
 
 test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
 	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake tests fungrad notebooks

@@ -294,3 +294,20 @@ def test_a_schedule_does_not_write_over_what_it_does_not_read():
 def test_lengths_in_programs():
     for n, m in itertools.product([1, 15, 33], [16, 31, 100]):
         compare(lambda x: fnp.exp(-shifted(x)) * 2, (X[:n, :m].copy(),), 4)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_what_is_padded_is_overwritten_later(mixed):
+    """Gradients of reads are padded with zeros in place, and what else is read is added over them."""
+
+    def squares(w):
+        fields = np.stack([*w, np.full((20, 20), 0.5)])
+        for _ in range(2):
+            x = fields[0]
+            reversed_rows = fields[:, ::-1]
+            fields[:] = (1 - x) * reversed_rows + x * x if mixed else reversed_rows * x
+        return (fields[2] ** 2).sum()
+
+    w = np.linspace(-1.0, 1.0, 800).reshape(2, 20, 20)
+    assert "routine" in str(fg.jit(fg.grad(squares)).lower(w).kernels)
+    compare(fg.grad(squares), (w,), ulps=4)

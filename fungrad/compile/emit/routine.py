@@ -220,7 +220,8 @@ class _Writer(Function):
                 targets = Targets(self, [frame.types[step.register]], [None])
                 registers[step.register] = self._computed(step.primitive, operands, targets)[0]
             case Call() if step.results[0] in frame.surrounded:
-                out, inside = frame.surrounded[step.results[0]]
+                # Once: steps that write over the result give it the same register again.
+                out, inside = frame.surrounded.pop(step.results[0])
                 if operands[0] != inside:
                     self.move(inside, operands[0])
                 registers[step.results[0]] = out
