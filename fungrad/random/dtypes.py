@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.core.errors import ConcretizationError
 from fungrad.core.types import Shape, kind_of, type_of
 
 DType = np.dtype[Any]
@@ -53,6 +54,8 @@ def shape_of(name: str, shape: Any) -> Shape:
     """Return a shape as a tuple of integers."""
     try:
         found = tuple([operator.index(n) for n in shape])
+    except ConcretizationError:
+        raise
     except TypeError:
         raise TypeError(
             f"random.{name}: shape is a sequence of integers, such as (3,) or (), not {shape!r}"

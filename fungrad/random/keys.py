@@ -7,7 +7,7 @@ an array of uint32; it is what `PRNGKey` makes, and what samplers compute with.
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -297,11 +297,8 @@ def split(key: Any, num: Any = 2) -> Any:
     (3,)
     """
     words = words_of("split", key)
-    try:
-        shape: Shape = (operator.index(num),)
-    except TypeError:
-        shape = shape_of("split", num)
-    return as_given(key, run(_split, (words,), shape_of("split", shape)))
+    shape: Shape = shape_of("split", num if isinstance(num, Iterable) else (num,))
+    return as_given(key, run(_split, (words,), shape))
 
 
 def _split(key: Any, shape: Shape, partitionable: bool) -> Any:

@@ -239,8 +239,16 @@ CLOSE = {
 OF_MATRICES = {"multivariate_normal", "orthogonal", "orthogonal, wide"}
 TOLERANCE = {np.float16: 8, ml_dtypes.bfloat16: 3, np.float32: 32, np.float64: 256}
 """In units of the last place, of numbers below 1 those of 1. Logarithms, of float64 most of all, are less exact in JAX."""
-ELSEWHERE = {np.float16: 0.01, ml_dtypes.bfloat16: 0.0, np.float32: 0.0, np.float64: 0.0}
-"""Which part of numbers may differ altogether: in float16 JAX keeps more digits from one operation to the next."""
+
+
+def elsewhere(name, dtype):
+    """Return which part of numbers may differ altogether, where rejection is decided by short numbers.
+
+    In float16 JAX keeps more digits from one operation to the next.
+    """
+    if dtype == np.float16:
+        return 0.01
+    return 0.001 if dtype == ml_dtypes.bfloat16 and name.startswith("binomial") else 0
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -256,7 +264,7 @@ def test_closely(name, dtype):
     unit = float(ml_dtypes.finfo(dtype).eps) * np.clip(np.abs(y), 1, 1e30)
     with np.errstate(invalid="ignore"):
         far = ~(np.abs(x - y) <= TOLERANCE[dtype] * unit) & (x != y) & ~np.isnan(x)
-    assert far.mean() <= ELSEWHERE[dtype]
+    assert far.mean() <= elsewhere(name, dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
