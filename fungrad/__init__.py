@@ -53,6 +53,7 @@ from fungrad.core.errors import (
     ExprError,
     FrozenRandomWarning,
     FungradError,
+    KeyReuseError,
     LeakedTracerError,
     LostDerivativeError,
     MissingRuleError,
@@ -106,6 +107,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         checking_leaks,
         config,
         debug_infs,
+        debug_key_reuse,
         debug_nans,
         disable_jit,
         explain_cache_misses,
@@ -132,7 +134,7 @@ Array = numpy.ndarray | Tracer
 # fmt: off
 __all__ = [
     "Array", "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
-    "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
+    "FrozenRandomWarning", "FungradError", "KeyReuseError", "LeakedTracerError", "LostDerivativeError",
     "MissingRuleError", "StrictConversionWarning", "Tracer", "at", "checking", "float0",
     "numpy",
 ]
@@ -171,7 +173,7 @@ _are_in("fungrad.programs.rules.custom_vjp")
 __all__ += ["print_saved_residuals"]
 _are_in("fungrad.programs.rules.residuals")
 __all__ += [
-    "checking_leaks", "config", "debug_infs", "debug_nans", "disable_jit",
+    "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",
     "explain_cache_misses", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
     "threefry_partitionable",
 ]

@@ -1,8 +1,8 @@
 """What can be switched on and off: within a `with` block, or for the whole process with `config.update`.
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
-FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS and
-FUNGRAD_STRICT_DEPENDENCE, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
+FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
+FUNGRAD_STRICT_DEPENDENCE and FUNGRAD_DEBUG_KEY_REUSE, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
 and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
@@ -35,6 +35,7 @@ _FIELDS = {
     "explain_cache_misses": "misses_explained",
     "strict_conversions": "conversions_checked",
     "strict_dependence": "dependence_checked",
+    "debug_key_reuse": "key_reuse_checked",
     "threefry_partitionable": "threefry_partitionable",
     "default_device": "default_device",
 }
@@ -250,6 +251,30 @@ def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
     grad(<lambda>): the result does not depend on argument 0['b']
     """
     return setting(dependence_checked=new_val)
+
+
+@COMMON.documented
+def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which it is an error to draw random numbers from a key that some have been drawn from.
+
+    The `KeyReuseError` names both lines. Checked are typed keys (`fungrad.random.key`), by their value, when programs run: in
+    loops too, and for each of the keys that `vmap` maps over. `fungrad.random.split` uses a key as drawing does;
+    `fungrad.random.fold_in` does not, and `fungrad.random.clone` allows for one more use. Remembered are the 65,536 keys
+    last met with within the block.
+
+    Examples
+    --------
+    >>> from fungrad import random
+    >>> key = random.key(0)
+    >>> with debug_key_reuse():
+    ...     x = random.normal(key)
+    ...     try:
+    ...         y = random.uniform(key)
+    ...     except fg.KeyReuseError as error:
+    ...         print(str(error).split(" at ")[0])
+    random.uniform uses a key that random.normal has used,
+    """
+    return setting(key_reuse_checked=new_val)
 
 
 @COMMON.documented

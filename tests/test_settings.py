@@ -477,7 +477,7 @@ def test_config():
             lambda: config.nothing,
             AttributeError,
             "fungrad.config has no 'nothing'; it has disable_jit, debug_nans, debug_infs, log_compiles, "
-            "explain_cache_misses, strict_conversions, strict_dependence, threefry_partitionable, "
+            "explain_cache_misses, strict_conversions, strict_dependence, debug_key_reuse, threefry_partitionable, "
             "default_device",
         ),
         (

@@ -55,6 +55,12 @@ class Settings:
     dependence_checked: bool = False
     """Whether a result that does not depend on what it is differentiated by is an error."""
 
+    key_reuse_checked: bool = False
+    """Whether a key that random numbers have been drawn from is not to be drawn from again."""
+
+    key_uses: dict[bytes, Any] | None = dataclasses.field(default=None, repr=False)
+    """Which keys have been, where that is checked; `fungrad.random.reuse` keeps it."""
+
     threefry_partitionable: bool = True
     """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
 
@@ -64,7 +70,10 @@ class Settings:
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
         """Whether programs run equation by equation, each result being checked."""
-        self.programs = () if self.threefry_partitionable else ("in halves",)
+        if self.key_reuse_checked is (self.key_uses is None):
+            self.key_uses = {} if self.key_reuse_checked else None
+        unusual = {"keys": self.key_reuse_checked, "in halves": not self.threefry_partitionable}
+        self.programs = tuple([name for name, chosen in unusual.items() if chosen])
         """What the program of a traced function depends on, beside its arguments; () for the settings that are usual."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
@@ -83,6 +92,7 @@ process_settings = Settings(
     misses_explained=_environment("EXPLAIN_CACHE_MISSES"),
     conversions_checked=_environment("STRICT_CONVERSIONS"),
     dependence_checked=_environment("STRICT_DEPENDENCE"),
+    key_reuse_checked=_environment("DEBUG_KEY_REUSE"),
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
     default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )

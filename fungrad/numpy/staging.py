@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.nesting import stage
 from fungrad.core.tracer import innermost_trace
-from fungrad.core.types import is_key, kind_of
+from fungrad.core.types import kind_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.views import created
 
@@ -43,9 +43,7 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
         return result
     if type(result) is tuple:  # of linspace(retstep=True)
         return (in_trace(result[0], args), *result[1:])
-    if type(result) is not np.ndarray or not (
-        kind_of(result.dtype) in "biufc" or is_key(result.dtype)
-    ):
+    if type(result) is not np.ndarray or kind_of(result.dtype) not in "biufc":
         return result
     if args and result is args[0]:
         return result

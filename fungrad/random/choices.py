@@ -154,7 +154,7 @@ def choice(
     if not draws:
         return fnp.zeros((*x.shape[:axis], *found, *x.shape[axis + 1 :]), x.dtype)
     if p is None and not replace:  # the first of a permutation, as JAX has it
-        whole = permutation(key, length if not x.ndim else x, axis)
+        whole = permutation(words, length if not x.ndim else x, axis)
         taken = whole[(slice(None),) * axis + (slice(draws),)]
         return taken.reshape((*x.shape[:axis], *found, *x.shape[axis + 1 :]))
     if p is None:

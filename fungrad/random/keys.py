@@ -20,6 +20,7 @@ from fungrad.random import threefry
 from fungrad.random.dtypes import DType, shape_of
 from fungrad.random.glossary import public
 from fungrad.random.programs import run
+from fungrad.random.reuse import note_made, note_use
 
 _U32 = np.dtype(np.uint32)
 DEFAULT = "threefry2x32"
@@ -59,8 +60,8 @@ def generator_of(impl: Any, dtype: Any = None) -> str:
     return chosen
 
 
-def words_of(name: str, key: Any, several: bool = False) -> Any:
-    """Return the words of a key, typed or raw, as an array of uint32 whose last axis they are.
+def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> Any:
+    """Return the words of a key, typed or raw, as an array of uint32 whose last axis they are; note that it is used.
 
     Raises
     ------
@@ -79,6 +80,8 @@ def words_of(name: str, key: Any, several: bool = False) -> Any:
             f"random.{name} takes one key, and was given an array of keys of shape {words.shape[:-1]}: map it over them, "
             f"fungrad.vmap(lambda key: random.{name}(key, ...))(keys)"
         )
+    if uses and not several:
+        note_use(name, key)
     return words
 
 
@@ -100,7 +103,7 @@ def _raw(name: str, key: Any, dtype: Any) -> Any:
 def as_given(key: Any, words: Any) -> Any:
     """Return words of new keys as keys like `key`: typed, if it is."""
     dtype = key.dtype
-    return reinterpret(words, dtype) if is_key(dtype) else words
+    return note_made(reinterpret(words, dtype)) if is_key(dtype) else words
 
 
 def _seed_words(name: str, seed: Any) -> Any:
@@ -268,7 +271,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     """
     name = generator_of(impl, dtype)
     words = _raw("wrap_key_data", key_bits_array, getattr(key_bits_array, "dtype", None))
-    return reinterpret(words if type(words) is Tracer else words.copy(), KEYS[name])
+    return note_made(reinterpret(words if type(words) is Tracer else words.copy(), KEYS[name]))
 
 
 @public
@@ -330,7 +333,7 @@ def fold_in(key: Any, data: Any) -> Any:
     >>> bool(random.fold_in(key, 1) == random.fold_in(key, 2))
     False
     """
-    words = words_of("fold_in", key)
+    words = words_of("fold_in", key, uses=False)
     type_ = type_of(data)
     if type_.dtype.kind not in "biu" or type_.shape:
         raise TypeError(f"random.fold_in: data is one integer, not {type_}")
@@ -360,4 +363,4 @@ def clone(key: Any) -> Any:
     True
     """
     words_of("clone", key, True)
-    return key
+    return note_made(key, cloned=True)

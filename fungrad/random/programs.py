@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from fungrad.core.config import threefry_partitionable
-from fungrad.numpy.staging import in_trace
 from fungrad.transforms.jit import Jitted, jit
 
 KEPT = 512
@@ -26,5 +25,4 @@ def _compiled(function: Callable[..., Any], static: tuple[Any, ...]) -> Jitted:
 
 def run(function: Callable[..., Any], arrays: tuple[Any, ...], *static: Any) -> Any:
     """Return ``function(*arrays, *static, partitionable)``, compiled; the last says which layout of counters is set."""
-    result = _compiled(function, (*static, threefry_partitionable.get()))(*arrays)
-    return in_trace(result, ())  # so that traced numbers can be put into it
+    return _compiled(function, (*static, threefry_partitionable.get()))(*arrays)

@@ -262,7 +262,7 @@ def test_jitted_bounds_and_parameters():
 
 def test_numbers_can_be_changed():
     def f(x):
-        noise = random.normal(KEY, (3,))
+        noise = fnp.array(random.normal(KEY, (3,)))
         noise[0] = x
         return noise.sum()
 
