@@ -53,7 +53,6 @@ from fungrad.core.errors import (
     ExprError,
     FrozenRandomWarning,
     FungradError,
-    KeyReuseError,
     LeakedTracerError,
     LostDerivativeError,
     MissingRuleError,
@@ -103,6 +102,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad.programs.rules.custom_jvp import custom_jvp
     from fungrad.programs.rules.custom_vjp import custom_vjp
     from fungrad.programs.rules.residuals import print_saved_residuals
+    from fungrad.random.reuse import KeyReuseError
     from fungrad.settings import (
         checking_leaks,
         config,
@@ -134,7 +134,7 @@ Array = numpy.ndarray | Tracer
 # fmt: off
 __all__ = [
     "Array", "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
-    "FrozenRandomWarning", "FungradError", "KeyReuseError", "LeakedTracerError", "LostDerivativeError",
+    "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
     "MissingRuleError", "StrictConversionWarning", "Tracer", "at", "checking", "float0",
     "numpy",
 ]
@@ -172,6 +172,8 @@ __all__ += ["custom_vjp"]
 _are_in("fungrad.programs.rules.custom_vjp")
 __all__ += ["print_saved_residuals"]
 _are_in("fungrad.programs.rules.residuals")
+__all__ += ["KeyReuseError"]
+_are_in("fungrad.random.reuse")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",
     "explain_cache_misses", "log_compiles", "show_config", "strict_conversions", "strict_dependence",

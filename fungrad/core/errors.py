@@ -64,22 +64,6 @@ class ConcretizationError(FungradError, TypeError):
     """
 
 
-class KeyReuseError(FungradError, RuntimeError):
-    """Random numbers were drawn from a key that some had been drawn from (`fungrad.debug_key_reuse`).
-
-    Examples
-    --------
-    >>> import fungrad as fg
-    >>> key = fg.random.key(0)
-    >>> with fg.debug_key_reuse():
-    ...     try:
-    ...         fg.random.normal(key) + fg.random.normal(key)
-    ...     except fg.KeyReuseError:
-    ...         print("key, other = fg.random.split(key)")
-    key, other = fg.random.split(key)
-    """
-
-
 class LeakedTracerError(FungradError, RuntimeError):
     """A tracer was used after the transformed function that made it had returned.
 

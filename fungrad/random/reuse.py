@@ -14,9 +14,26 @@ import numpy as np
 
 from fungrad.core.backend import to_host
 from fungrad.core.config import settings
-from fungrad.core.errors import KeyReuseError, here
+from fungrad.core.errors import FungradError, here
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, is_key, type_of
+
+
+class KeyReuseError(FungradError, RuntimeError):
+    """Random numbers were drawn from a key that some had been drawn from (`fungrad.debug_key_reuse`).
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> key = fg.random.key(0)
+    >>> with fg.debug_key_reuse():
+    ...     try:
+    ...         fg.random.normal(key) + fg.random.normal(key)
+    ...     except fg.KeyReuseError:
+    ...         print("key, other = fg.random.split(key)")
+    key, other = fg.random.split(key)
+    """
+
 
 KEPT = 1 << 16
 """How many keys are remembered."""
