@@ -67,10 +67,13 @@ def main(
     draw : callable
         Draws into a figure of matplotlib's.
     """
+    from threadpoolctl import threadpool_limits
+
     path = Path(sys.argv[0])
     parser = argparse.ArgumentParser(prog=path.name)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the result")
     options = parser.parse_args()
+    threadpool_limits(1, user_api="blas")  # matrices this small only wait for a second thread
     start = time.perf_counter()
     result = compute()
     seconds = time.perf_counter() - start
