@@ -13,6 +13,7 @@ The exact solution, by the transform of E. Hopf (1950) and J. D. Cole (1951), is
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Solution(NamedTuple):
 
 def init(key: Any) -> list[tuple[Any, Any]]:
     """Draw the weights of each layer."""
-    shapes = list(zip(LAYERS[:-1], LAYERS[1:], strict=True))
+    shapes = list(pairwise(LAYERS))
     keys = random.split(key, len(shapes))
     return [
         (random.normal(k, shape, dtype=float) / shape[0] ** 0.5, np.zeros(shape[1]))
