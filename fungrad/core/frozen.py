@@ -27,6 +27,7 @@ import numpy as np
 
 from fungrad.core.errors import FrozenRandomWarning
 from fungrad.core.generators import generator_types, position_of, same, shared_generator, state_of
+from fungrad.core.unseeded import MAKERS, made_without_seed
 
 _FUNCTIONS = 64
 """How many functions are looked through for the generators that they use, at most."""
@@ -54,11 +55,12 @@ class _Mention(NamedTuple):
 class Draws:
     """The random number generators that a function can reach, as they are before it is traced."""
 
-    __slots__ = ("_before", "_function", "_mentions")
+    __slots__ = ("_before", "_function", "_mentions", "_unseeded")
 
     def __init__(self, function: Any, arguments: Sequence[Any] = ()) -> None:
         self._function = function
-        self._mentions = _Search(function, arguments).mentions
+        search = _Search(function, arguments)
+        self._mentions, self._unseeded = search.mentions, search.unseeded
         self._before = [(x, state_of(x)) for x, _ in self._mentions.values()]
         shared = shared_generator()  # which libraries draw from
         if shared is not None and id(shared) not in self._mentions:
@@ -70,6 +72,12 @@ class Draws:
             known = id(generator) in self._mentions
             if not same(before, state_of(generator) if known else position_of(generator)):
                 self._warn(label, generator, mapped)
+        for code, scope in self._unseeded:
+            for line, maker in made_without_seed(code):
+                numbers = "np.random.default_rng().normal(size=n)"
+                if maker == "Random":
+                    numbers = "np.array([random.random() for _ in range(n)])"
+                _warn_of(code, scope, line, label, mapped, numbers)
 
     def _warn(self, label: str, generator: Any, mapped: bool) -> None:
         if id(generator) in self._mentions:
@@ -82,23 +90,30 @@ class Draws:
                 return
             code, scope = own, _scope_of(self._function)
             line, draw = code.co_firstlineno, "np.random.normal"
-        known = scope.setdefault("__warningregistry__", {})
-        if any(type(k) is tuple and k[1:] == (FrozenRandomWarning, line) for k in known):
-            return  # the transforms around a call see the draw, too
         numbers = f"{draw}(size=n)"
         if hasattr(generator, "getstate"):  # of Python
             numbers = f"np.array([{draw}() for _ in range(n)])"
-        once = (
-            f"Random numbers are drawn while {label} is traced, once for all calls that it maps over, which get "
-            "the same numbers. Draw them outside, for each call, and map over them, too:"
-            if mapped
-            else f"Random numbers are drawn while {label} is traced, and become constants: all further calls or steps get "
-            "the same numbers. Draw them outside and pass them as an argument:"
-        )
-        message = f"{once}\n    noise = {numbers}\n    {label}(x, noise)"
-        warnings.warn_explicit(
-            message, FrozenRandomWarning, code.co_filename, line, scope.get("__name__"), known
-        )
+        _warn_of(code, scope, line, label, mapped, numbers)
+
+
+def _warn_of(
+    code: CodeType, scope: dict[str, Any], line: int, label: str, mapped: bool, numbers: str
+) -> None:
+    """Warn of the line that draws, once; `numbers` is how to draw outside of the function."""
+    known = scope.setdefault("__warningregistry__", {})
+    if any(type(k) is tuple and k[1:] == (FrozenRandomWarning, line) for k in known):
+        return  # the transforms around a call see the draw, too
+    once = (
+        f"Random numbers are drawn while {label} is traced, once for all calls that it maps over, which get "
+        "the same numbers. Draw them outside, for each call, and map over them, too:"
+        if mapped
+        else f"Random numbers are drawn while {label} is traced, and become constants: all further calls or steps get "
+        "the same numbers. Draw them outside and pass them as an argument:"
+    )
+    message = f"{once}\n    noise = {numbers}\n    {label}(x, noise)"
+    warnings.warn_explicit(
+        message, FrozenRandomWarning, code.co_filename, line, scope.get("__name__"), known
+    )
 
 
 # What a function can reach
@@ -110,10 +125,11 @@ class _Search:
     It runs at each call of a function that `vmap` has made; hence the plain style.
     """
 
-    __slots__ = ("_kinds", "_looked", "_pending", "_seen", "mentions")
+    __slots__ = ("_kinds", "_looked", "_pending", "_seen", "mentions", "unseeded")
 
     def __init__(self, function: Any, arguments: Sequence[Any]) -> None:
         self.mentions: dict[int, tuple[Any, _Mention]] = {}
+        self.unseeded: list[tuple[CodeType, dict[str, Any]]] = []
         self._kinds = generator_types()
         self._looked: set[int] = set()
         self._seen: set[tuple[int, int]] = set()
@@ -158,6 +174,8 @@ class _Search:
         if not own and not package.startswith(_MAKERS):
             return
         names = _names(code) if own else ()
+        if not MAKERS.isdisjoint(names):
+            self.unseeded.append((code, scope))
         for name in names:
             value = scope.get(name)
             if value is not None and (kind := type(value)) not in _PLAIN:

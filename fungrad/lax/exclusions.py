@@ -24,8 +24,7 @@ REASONS: dict[str, str] = {
         "ragged_all_to_all"
     ),
     "types here do not say across which axes values vary; leave the call out": "pcast",
-    "drawing random numbers is an effect that tracing would do once: draw them with numpy.random outside and "
-    "pass them in": "RandomAlgorithm rng_bit_generator rng_uniform",
+    "its bits are those of XLA's own generator; use fungrad.random, whose numbers follow from a key": "RandomAlgorithm rng_bit_generator rng_uniform",
     "it makes arrays of the compiler's values; use fungrad.numpy.asarray, which gives a traced array while a "
     "function is traced": "stage",
 }

@@ -40,8 +40,8 @@ REASONS: dict[str, str] = {
     "fungrad.numpy.where": "asmatrix bmat ma matrix",
     "use the functions polyval, polyfit, roots, ... on arrays of coefficients; numpy.{name} holds plain "
     "arrays": "poly1d polynomial",
-    "drawing random numbers is an effect that tracing would do once: draw them with numpy.random outside and "
-    "pass them in": "random",
+    "drawing random numbers is an effect that tracing would do once: use fungrad.random, whose numbers follow from a "
+    "key, or draw them with numpy.random outside and pass them in": "random",
     "its dtype would depend on values: make the operand complex, as in fungrad.numpy.sqrt(x + 0j)": "emath",
     "it is an old name; use fungrad.numpy.vstack": "row_stack",
     "it sets how NumPy itself works or tells about that; use numpy.{name}": (

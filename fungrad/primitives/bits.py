@@ -8,7 +8,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.types import ArrayType, array_type, type_of
+from fungrad.core.types import ArrayType, array_type, is_key, type_of
 from fungrad.primitives.reductions import Reduction
 from fungrad.primitives.ufunc import DType, Elementwise
 
@@ -42,6 +42,11 @@ class Bitcast(Primitive):
 
     def impl(self, xp: Any, x: Any) -> Any:
         shape = self._shape(type_of(x))
+        if not target_of(xp).on_host and (is_key(x.dtype) or is_key(self.dtype)):
+            raise TypeError(
+                "CuPy has no typed keys: draw with the words of one on the device, cupy.asarray(random.PRNGKey(0)) or "
+                "cupy.asarray(random.key_data(key))"
+            )
         return xp.ascontiguousarray(x).reshape(-1).view(self.dtype).reshape(shape)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:

@@ -195,6 +195,36 @@ def test_the_two_lines_to_write():
         assert f"noise = {text}\n" in str(found.message)
 
 
+def from_nowhere():
+    return np.random.default_rng().normal()
+
+
+UNSEEDED = {
+    "default_rng": (lambda x: x + np.random.default_rng().normal(), "np.random.default_rng().normal(size=n)"),
+    "in a function": (lambda x: x + from_nowhere(), "np.random.default_rng().normal(size=n)"),
+    "RandomState": (lambda x: x + np.random.RandomState().normal(), "np.random.default_rng().normal(size=n)"),
+    "of bits": (lambda x: x + np.random.Generator(np.random.PCG64()).normal(), "np.random.default_rng().normal(size=n)"),
+    "of Python": (lambda x: x + random.Random().random(), "np.array([random.random() for _ in range(n)])"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEDED)
+def test_generators_made_without_a_seed(name):
+    f, numbers = UNSEEDED[name]
+    for transform, x in ((fg.vmap, X), (fg.jit, 1.0)):
+        (found,) = warned(lambda: transform(f)(x))  # noqa: B023
+        assert found.filename == __file__
+        made = from_nowhere if name == "in a function" else f
+        assert found.lineno == made.__code__.co_firstlineno + (made is from_nowhere)
+        assert f"noise = {numbers}\n" in str(found.message)
+
+
+def test_generators_with_a_seed_are_as_outside():
+    f = lambda x: x + np.random.default_rng(3).normal()
+    assert not warned(lambda: fg.vmap(f)(X))
+    assert fg.vmap(f)(X).tolist() == [f(x) for x in X]
+
+
 def test_once_per_line():
     def f(x):
         return x + rng.normal()

@@ -1,0 +1,46 @@
+"""Generators of random numbers that a function makes without a seed: they are found in its bytecode, for no name leads to them."""
+
+from __future__ import annotations
+
+import functools
+from types import CodeType
+
+MAKERS = frozenset(
+    [
+        "MT19937",
+        "PCG64",
+        "PCG64DXSM",
+        "Philox",
+        "Random",
+        "RandomState",
+        "SFC64",
+        "SeedSequence",
+        "default_rng",
+    ]
+)
+"""What makes generators, or the bits for them, of NumPy and of Python; without arguments, of a seed that nobody knows."""
+
+
+@functools.lru_cache(maxsize=256)
+def made_without_seed(code: CodeType) -> tuple[tuple[int, str], ...]:
+    r"""Return the lines of such calls in `code` and in the functions written inside of it, and what is called.
+
+    >>> made_without_seed(compile("x = random.default_rng(0)\ny = random.default_rng()", "", "exec"))
+    ((2, 'default_rng'),)
+    """
+    import dis  # few functions make generators
+
+    found = []
+    pending = [code]
+    while pending:
+        code = pending.pop(0)
+        pending += [x for x in code.co_consts if type(x) is CodeType]
+        line, named = code.co_firstlineno, ""
+        for x in dis.get_instructions(code):
+            if x.positions is not None and x.positions.lineno is not None:
+                line = x.positions.lineno
+            if x.opname == "CALL" and x.argval == 0 and named:
+                found.append((line, named))
+            if x.opname not in ("PUSH_NULL", "PRECALL"):  # which come between the name and the call
+                named = x.argval if x.opname.startswith("LOAD_") and x.argval in MAKERS else ""
+    return tuple(found)
