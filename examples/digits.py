@@ -258,6 +258,7 @@ def draw(path: Path, params: Params, digits: Digits, history: History) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from outcome import shrink
 
     rows, columns = 2, 3
     figure = plt.figure(figsize=(11.0, 4.6), layout="constrained")
@@ -283,8 +284,9 @@ def draw(path: Path, params: Params, digits: Digits, history: History) -> None:
         answer, truth = chances[index].argmax(), digits.test_targets[index].argmax()
         axes.imshow(digits.test_images[index].reshape(8, 8), cmap="gray_r")
         axes.set_title(f"read {answer} ({chances[index, answer]:.0%})\nis {truth}", fontsize=10)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=80)
     plt.close(figure)
+    shrink(path)
 
 
 def main() -> int:

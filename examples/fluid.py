@@ -3,7 +3,7 @@
 A solver of the kind that J. Stam describes in "Stable fluids" (1999), in plain NumPy and in place:
 arrays are made once and overwritten, neighbours are slices, the wind is a view of all fields, and steps are
 nothing but a Python loop. `value_and_grad` differentiates through all of it by the wind at the start,
-2 x 40 x 40 numbers, and SciPy's L-BFGS improves the wind. (The problem is that of M. Johnson and
+2 x 50 x 50 numbers, and SciPy's L-BFGS improves the wind. (The problem is that of M. Johnson and
 D. Maclaurin's example for autograd, 2015.)
 """
 
@@ -16,8 +16,8 @@ from outcome import Check, main
 
 from fungrad.scipy import optimize
 
-SIZE, STEPS, SWEEPS = 40, 20, 8
-ITERATIONS = 60
+SIZE, STEPS, SWEEPS = 50, 20, 10
+ITERATIONS = 100
 
 
 class Flight(NamedTuple):
@@ -32,9 +32,9 @@ def shapes(size: int = SIZE) -> tuple[Any, Any]:
     """Return the smoke as it is, and as it should be."""
     y, x = np.mgrid[:size, :size] / (size - 1) * 2.0 - 1.0
     disc = 1.0 / (1.0 + np.exp(30.0 * (np.hypot(x, y) - 0.6)))
-    a, b = 1.75 * x, 0.2 - 1.75 * y
-    outside = (a * a + b * b - 1.0) ** 3 - a * a * b**3
-    heart = 1.0 / (1.0 + np.exp(np.clip(40.0 * outside, -50.0, 50.0)))
+    a, b = 1.77 * x, 0.15 - 1.77 * y
+    outside = np.cbrt((a * a + b * b - 1.0) ** 3 - a * a * b**3)
+    heart = 1.0 / (1.0 + np.exp(9.0 * outside))
     return disc, heart * disc.sum() / heart.sum()
 
 
@@ -95,7 +95,7 @@ def find_wind(iterations: int = ITERATIONS, steps: int = STEPS) -> Flight:
 def check(flight: Flight) -> list[Check]:
     """What is left of the difference to the heart."""
     left = flight.error / flight.error_at_rest
-    return [Check("square error of the smoke, of that in calm air", left, at_most=0.05)]
+    return [Check("square error of the smoke, of that in calm air", left, at_most=0.06)]
 
 
 def draw(flight: Flight, figure: Any) -> None:

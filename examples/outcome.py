@@ -83,16 +83,22 @@ def main(
 
 
 def save(path: Path, draw: Callable[[Any], None]) -> None:
-    """Write a picture of few colours, which takes little room."""
+    """Write a picture."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from PIL import Image
 
     figure = plt.figure(figsize=(6.0, 4.0), layout="constrained")
     draw(figure)
     figure.savefig(path, dpi=80)
     plt.close(figure)
+    shrink(path)
+
+
+def shrink(path: Path) -> None:
+    """Make a picture one of few colours, which takes little room."""
+    from PIL import Image
+
     with Image.open(path) as picture:
         picture.convert("RGB").quantize(96).save(path, optimize=True)

@@ -34,7 +34,7 @@ class Trained(NamedTuple):
 
 def moved(state: Any, force: Any) -> Any:
     """Return the state after a push: place and speed of the cart, angle of the pole and its speed."""
-    x, speed, angle, turning = state
+    _, speed, angle, turning = state
     total = CART + POLE
     pull = (force + POLE * HALF_LENGTH * turning**2 * np.sin(angle)) / total
     inertia = HALF_LENGTH * (4.0 / 3.0 - POLE * np.cos(angle) ** 2 / total)
