@@ -21,7 +21,10 @@ float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
 
 KEYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {"threefry2x32": np.dtype([("threefry2x32", np.uint32, (2,))])}
+    {
+        name: np.dtype([(name, np.uint32, (length,))])
+        for name, length in (("threefry2x32", 2), ("rbg", 4), ("unsafe_rbg", 4))
+    }
 )
 """The dtypes of keys of random numbers, by generator: an element is some words, and no number."""
 

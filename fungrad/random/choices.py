@@ -13,9 +13,10 @@ import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.lax.sorting import sort_key_val, top_k
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.continuous import gumbels, mode_of
 from fungrad.random.dtypes import FLOAT, check_shape, dtype_of, not_here, shape_of
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.programs import run
@@ -25,7 +26,7 @@ _U32 = np.dtype(np.uint32)
 _I64 = np.dtype(np.int64)
 
 
-def shuffled(words: Any, x: Any, axis: int, layout: bool) -> Any:
+def shuffled(words: Any, x: Any, axis: int, how: How) -> Any:
     """Return an array with each vector along an axis in another order: sorted by random words, several times over.
 
     Words may be equal, and equal ones keep their order; after as many rounds as there are here, few elements have been
@@ -33,20 +34,20 @@ def shuffled(words: Any, x: Any, axis: int, layout: bool) -> Any:
     """
     size = max(1, math.prod(x.shape))
     for _ in range(math.ceil(3 * math.log(size) / math.log(np.iinfo(_U32).max))):
-        words, own = threefry.split(words, (2,), layout)
-        _, x = sort_key_val(threefry.bits(own, x.shape, _U32, layout), x, axis)
+        words, own = generators.split(words, (2,), how)
+        _, x = sort_key_val(generators.bits(own, x.shape, _U32, how), x, axis)
     return x
 
 
-def _permuted(words: Any, x: Any, axis: int, independent: bool, layout: bool) -> Any:
+def _permuted(words: Any, x: Any, axis: int, independent: bool, how: How) -> Any:
     if independent or x.ndim == 1:
-        return shuffled(words, x, axis, layout)
-    order = shuffled(words, fnp.arange(x.shape[axis]), 0, layout)
+        return shuffled(words, x, axis, how)
+    order = shuffled(words, fnp.arange(x.shape[axis]), 0, how)
     return fnp.take(x, order, axis)
 
 
-def _permuted_numbers(words: Any, length: int, layout: bool) -> Any:
-    return shuffled(words, fnp.arange(length), 0, layout)
+def _permuted_numbers(words: Any, length: int, how: How) -> Any:
+    return shuffled(words, fnp.arange(length), 0, how)
 
 
 def _length(name: str, argument: str, x: Any) -> int:
@@ -89,9 +90,9 @@ def permutation(
     ndim = type_of(x if type(x) is Tracer else fnp.asarray(x)).ndim
     if not ndim:
         normalize_axis_index(axis, 1)
-        return run(_permuted_numbers, (words,), _length("permutation", "x", x))
+        return run(_permuted_numbers, words, (), _length("permutation", "x", x))
     number = normalize_axis_index(axis, ndim)
-    return run(_permuted, (words, fnp.asarray(x)), number, bool(independent))
+    return run(_permuted, words, (fnp.asarray(x),), number, bool(independent))
 
 
 @public
@@ -154,16 +155,18 @@ def choice(
     if not draws:
         return fnp.zeros((*x.shape[:axis], *found, *x.shape[axis + 1 :]), x.dtype)
     if p is None and not replace:  # the first of a permutation, as JAX has it
-        whole = permutation(words, length if not x.ndim else x, axis)
+        if not x.ndim:
+            return run(_permuted_numbers, words, (), length)[:draws].reshape(found)
+        whole = run(_permuted, words, (x,), axis, False)
         taken = whole[(slice(None),) * axis + (slice(draws),)]
         return taken.reshape((*x.shape[:axis], *found, *x.shape[axis + 1 :]))
     if p is None:
         bounds = (np.asarray(0), np.asarray(length))
-        places = run(integers, (words, *bounds), found, _I64)
+        places = run(integers, words, (*bounds,), found, _I64)
     elif replace:
-        places = run(_by_quantiles, (words, p), found)
+        places = run(_by_quantiles, words, (p,), found)
     else:
-        places = run(_by_gumbels, (words, p), found, chosen)
+        places = run(_by_gumbels, words, (p,), found, chosen)
     return fnp.take(x, places, axis) if x.ndim else places
 
 
@@ -192,16 +195,16 @@ def _cumulative(x: Any) -> Any:
     return (before[:, None] + within).reshape(-1)[:size]
 
 
-def _by_quantiles(words: Any, p: Any, shape: Shape, layout: bool) -> Any:
+def _by_quantiles(words: Any, p: Any, shape: Shape, how: How) -> Any:
     total = _cumulative(p)
-    u = total[-1] * (total.dtype.type(1) - unit(words, shape, total.dtype, layout))
+    u = total[-1] * (total.dtype.type(1) - unit(words, shape, total.dtype, how))
     return fnp.searchsorted(total, u).astype(_I64)
 
 
-def _by_gumbels(words: Any, p: Any, shape: Shape, mode: str, layout: bool) -> Any:
+def _by_gumbels(words: Any, p: Any, shape: Shape, mode: str, how: How) -> Any:
     impossible = p == 0
     logits = fnp.where(impossible, -np.inf, fnp.log(fnp.where(impossible, 1, p))).astype(p.dtype)
-    scores = gumbels(words, p.shape, p.dtype, mode, layout) + logits
+    scores = gumbels(words, p.shape, p.dtype, mode, how) + logits
     return top_k(scores, math.prod(shape))[1].astype(_I64).reshape(shape)
 
 
@@ -254,27 +257,25 @@ def categorical(
     check_shape("categorical", found, [batch])
     chosen = mode_of("categorical", mode)
     if replace:
-        return run(_with_replacement, (words, x), found, number - x.ndim, chosen)
+        return run(_with_replacement, words, (x,), found, number - x.ndim, chosen)
     draws = math.prod(found[: len(found) - len(batch)])
     if draws > x.shape[number]:
         raise ValueError(
             f"random.categorical: {draws} of {x.shape[number]} categories cannot be drawn with replace=False"
         )
-    return run(_without_replacement, (words, x), found, number, draws, chosen)
+    return run(_without_replacement, words, (x,), found, number, draws, chosen)
 
 
-def _with_replacement(
-    words: Any, logits: Any, shape: Shape, axis: int, mode: str, layout: bool
-) -> Any:
+def _with_replacement(words: Any, logits: Any, shape: Shape, axis: int, mode: str, how: How) -> Any:
     inner = list(shape[len(shape) - logits.ndim + 1 :])
     inner.insert(axis % logits.ndim, logits.shape[axis])
     whole = (*shape[: len(shape) - logits.ndim + 1], *inner)
-    return fnp.argmax(gumbels(words, whole, logits.dtype, mode, layout) + logits, axis)
+    return fnp.argmax(gumbels(words, whole, logits.dtype, mode, how) + logits, axis)
 
 
 def _without_replacement(
-    words: Any, logits: Any, shape: Shape, axis: int, draws: int, mode: str, layout: bool
+    words: Any, logits: Any, shape: Shape, axis: int, draws: int, mode: str, how: How
 ) -> Any:
-    scores = logits + gumbels(words, logits.shape, logits.dtype, mode, layout)
+    scores = logits + gumbels(words, logits.shape, logits.dtype, mode, how)
     places = top_k(fnp.moveaxis(scores, axis, -1), draws)[1]
     return fnp.moveaxis(places, -1, 0).reshape(shape)

@@ -11,7 +11,7 @@ import fungrad.numpy as fnp
 from fungrad.core.types import Shape
 from fungrad.lax.arithmetic import clz
 from fungrad.primitives.bits import reinterpret
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.dtypes import (
     FLOAT,
     DType,
@@ -22,6 +22,7 @@ from fungrad.random.dtypes import (
     parameter,
     shape_of,
 )
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.logarithms import log
@@ -36,7 +37,7 @@ def standard(
     words = words_of(name, key)
     not_here(name, sharding)
     chosen = dtype_of(name, dtype, float, FLOAT)
-    return run(sampler, (words,), shape_of(name, shape), chosen)
+    return run(sampler, words, (), shape_of(name, shape), chosen)
 
 
 def of_parameters(
@@ -46,13 +47,13 @@ def of_parameters(
     words = words_of(name, key)
     chosen = dtype_of(name, dtype, float, FLOAT)
     given = tuple([parameter(name, x, chosen) for x in parameters])
-    return run(sampler, (words, *given), common_shape(name, shape, *given), chosen)
+    return run(sampler, words, (*given,), common_shape(name, shape, *given), chosen)
 
 
-def positive(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def positive(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return uniform numbers of which none is 0: the least normal number takes its place."""
     least = dtype.type(limits_of(dtype).tiny)
-    return fnp.maximum(least, unit(words, shape, dtype, partitionable))
+    return fnp.maximum(least, unit(words, shape, dtype, how))
 
 
 @public
@@ -72,9 +73,9 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
     return standard("exponential", exponentials, key, shape, dtype, out_sharding)
 
 
-def exponentials(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def exponentials(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return exponentially distributed numbers."""
-    return -fnp.log1p(-unit(words, shape, dtype, partitionable))
+    return -fnp.log1p(-unit(words, shape, dtype, how))
 
 
 @public
@@ -94,9 +95,9 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     return standard("cauchy", _cauchy, key, shape, dtype, out_sharding)
 
 
-def _cauchy(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def _cauchy(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     least = dtype.type(limits_of(dtype).eps)
-    u = between(words, least, dtype.type(1), shape, dtype, False, partitionable)
+    u = between(words, least, dtype.type(1), shape, dtype, False, how)
     return fnp.tan(dtype.type(np.pi) * (u - dtype.type(0.5)))
 
 
@@ -117,9 +118,9 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return standard("laplace", _laplace, key, shape, dtype, out_sharding)
 
 
-def _laplace(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def _laplace(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     least = dtype.type(-1.0 + float(limits_of(dtype).epsneg))
-    u = between(words, least, dtype.type(1), shape, dtype, True, partitionable)
+    u = between(words, least, dtype.type(1), shape, dtype, True, how)
     return fnp.sign(u) * fnp.log1p(-fnp.abs(u))
 
 
@@ -140,8 +141,8 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
     return standard("logistic", _logistic, key, shape, dtype, out_sharding)
 
 
-def _logistic(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    u = positive(words, shape, dtype, partitionable)
+def _logistic(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    u = positive(words, shape, dtype, how)
     return fnp.log(u) - fnp.log1p(-u)
 
 
@@ -173,7 +174,7 @@ def gumbel(
     words = words_of("gumbel", key)
     not_here("gumbel", out_sharding)
     chosen = dtype_of("gumbel", dtype, float, FLOAT)
-    return run(gumbels, (words,), shape_of("gumbel", shape), chosen, mode_of("gumbel", mode))
+    return run(gumbels, words, (), shape_of("gumbel", shape), chosen, mode_of("gumbel", mode))
 
 
 def mode_of(name: str, mode: Any) -> str:
@@ -183,14 +184,14 @@ def mode_of(name: str, mode: Any) -> str:
     return mode or "low"
 
 
-def gumbels(words: Any, shape: Shape, dtype: DType, mode: str, partitionable: bool) -> Any:
+def gumbels(words: Any, shape: Shape, dtype: DType, mode: str, how: How) -> Any:
     """Return numbers of the Gumbel distribution."""
     if mode == "low":
-        return -fnp.log(-fnp.log(positive(words, shape, dtype, partitionable)))
+        return -fnp.log(-fnp.log(positive(words, shape, dtype, how)))
     if mode == "highest" and dtype == np.float32:
-        return _from_64_bits(threefry.bits(words, (2, *shape), np.dtype(np.uint32), partitionable))
+        return _from_64_bits(generators.bits(words, (2, *shape), np.dtype(np.uint32), how))
     limits = limits_of(dtype)
-    high, low = unit(words, (2, *shape), dtype, partitionable)
+    high, low = unit(words, (2, *shape), dtype, how)
     finer = high + dtype.type(2.0**-limits.nmant) * low + dtype.type(limits.tiny)
     return -fnp.log(-fnp.log1p(-fnp.where(high >= dtype.type(0.5), high, finer)))
 
@@ -249,8 +250,8 @@ def pareto(
     return of_parameters("pareto", _pareto, key, (b,), shape, dtype)
 
 
-def _pareto(words: Any, b: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    return fnp.exp(exponentials(words, shape, dtype, partitionable) / b)
+def _pareto(words: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    return fnp.exp(exponentials(words, shape, dtype, how) / b)
 
 
 @public
@@ -278,8 +279,8 @@ def rayleigh(
     return of_parameters("rayleigh", _rayleigh, key, (scale,), shape, dtype)
 
 
-def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    return scale * fnp.sqrt(log(unit(words, shape, dtype, partitionable)) * dtype.type(-2))
+def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    return scale * fnp.sqrt(log(unit(words, shape, dtype, how)) * dtype.type(-2))
 
 
 @public
@@ -308,13 +309,13 @@ def weibull_min(
     words = words_of("weibull_min", key)
     chosen = dtype_of("weibull_min", dtype, float, FLOAT)
     given = [parameter("weibull_min", x, chosen) for x in (scale, concentration)]
-    return run(_weibull, (words, *given), shape_of("weibull_min", shape), chosen)
+    return run(_weibull, words, (*given,), shape_of("weibull_min", shape), chosen)
 
 
 def _weibull(
-    words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType, partitionable: bool
+    words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType, how: How
 ) -> Any:
-    return exponentials(words, shape, dtype, partitionable) ** (1 / concentration) * scale
+    return exponentials(words, shape, dtype, how) ** (1 / concentration) * scale
 
 
 @public
@@ -350,10 +351,10 @@ def triangular(
 
 
 def _triangular(
-    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType, partitionable: bool
+    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType, how: How
 ) -> Any:
     width = right - left
-    u = unit(words, shape, dtype, partitionable)
+    u = unit(words, shape, dtype, how)
     rising = left + fnp.sqrt(u * width * (mode - left))
     falling = right - fnp.sqrt((1 - u) * width * (right - mode))
     return fnp.where(u < (mode - left) / width, rising, falling)

@@ -11,7 +11,7 @@ from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.lax.special import lgamma
 from fungrad.programs.loops.loops import scan
 from fungrad.programs.loops.while_loop import while_loop
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.dtypes import (
     FLOAT,
     INTEGER,
@@ -24,6 +24,7 @@ from fungrad.random.dtypes import (
     parameter,
     shape_of,
 )
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.logarithms import log
@@ -60,7 +61,7 @@ def geometric(
     not_here("geometric", out_sharding)
     chosen = dtype_of("geometric", dtype, int, INTEGER)
     given = _inexact("geometric", p)
-    return run(_geometric, (words, given), common_shape("geometric", shape, given), chosen)
+    return run(_geometric, words, (given,), common_shape("geometric", shape, given), chosen)
 
 
 def _inexact(name: str, x: Any) -> Any:
@@ -68,8 +69,8 @@ def _inexact(name: str, x: Any) -> Any:
     return parameter(name, x, dtype if kind_of(dtype) == "f" else np.dtype(float))
 
 
-def _geometric(words: Any, p: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    u = unit(words, shape, p.dtype, layout)
+def _geometric(words: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    u = unit(words, shape, p.dtype, how)
     u = fnp.where(u == 0, u.dtype.type(1), u)
     certain = p == 1  # then the logarithm of 1 - p is infinite, and one trial is enough
     failing = fnp.log1p(-fnp.where(certain, p.dtype.type(0.5), p))
@@ -111,33 +112,33 @@ def poisson(
     not_here("poisson", out_sharding)
     chosen = dtype_of("poisson", dtype, int, INTEGER)
     given = parameter("poisson", lam, _F32)
-    return run(_poisson, (words, given), common_shape("poisson", shape, given), chosen)
+    return run(_poisson, words, (given,), common_shape("poisson", shape, given), chosen)
 
 
-def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType, how: How) -> Any:
     lam = fnp.broadcast_to(lam, shape)
     counted = fnp.isnan(lam) | (lam < 10)
-    few = _knuth(words, fnp.where(counted, lam, _F32.type(0)), shape, dtype, layout)
-    many = _hoermann(words, fnp.where(counted, _F32.type(1e5), lam), shape, layout)
+    few = _knuth(words, fnp.where(counted, lam, _F32.type(0)), shape, dtype, how)
+    many = _hoermann(words, fnp.where(counted, _F32.type(1e5), lam), shape, how)
     found = fnp.where(counted, few, many.astype(dtype))
     return fnp.where(lam == 0, dtype.type(0), found)
 
 
-def _knuth(words: Any, lam: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def _knuth(words: Any, lam: Any, shape: Shape, dtype: DType, how: How) -> Any:
     most = np.iinfo(dtype).max
 
     def step(state: Any) -> Any:
         i, number, words, logarithm = state
-        words, own = threefry.split(words, (2,), layout)
+        words, own = generators.split(words, (2,), how)
         number = fnp.where(logarithm > -lam, number + dtype.type(1), number)
-        return i + 1, number, words, logarithm + log(unit(own, shape, _F32, layout))
+        return i + 1, number, words, logarithm + log(unit(own, shape, _F32, how))
 
     start = (0, fnp.zeros(shape, dtype), words, fnp.zeros(shape, _F32))
     going = lambda state: fnp.any(state[3] > -lam) & (state[0] < most)
     return while_loop(going, step, start)[1] - dtype.type(1)
 
 
-def _hoermann(words: Any, lam: Any, shape: Shape, layout: bool) -> Any:
+def _hoermann(words: Any, lam: Any, shape: Shape, how: How) -> Any:
     b = 0.931 + 2.53 * fnp.sqrt(lam)
     a = -0.059 + 0.02483 * b
     scale = 1.1239 + 1.1328 / (b - 3.4)
@@ -146,9 +147,9 @@ def _hoermann(words: Any, lam: Any, shape: Shape, layout: bool) -> Any:
 
     def attempt(state: Any) -> Any:
         words, found, accepted = state
-        words, first, second = threefry.split(words, (3,), layout)
-        u = unit(first, shape, _F32, layout) - 0.5
-        v = unit(second, shape, _F32, layout)
+        words, first, second = generators.split(words, (3,), how)
+        u = unit(first, shape, _F32, how) - 0.5
+        v = unit(second, shape, _F32, how)
         side = 0.5 - fnp.abs(u)
         inside = fnp.where(side == 0, _F32.type(1), side)  # such a number is rejected
         k = fnp.floor((2 * a / inside + b) * u + lam + 0.43)
@@ -199,10 +200,10 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     probability = _inexact("binomial", p)
     trials = parameter("binomial", n, probability.dtype)
     found = common_shape("binomial", shape, trials, probability)
-    return run(binomials, (words, trials, probability), found, chosen)
+    return run(binomials, words, (trials, probability), found, chosen)
 
 
-def binomials(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def binomials(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return how many of `n` trials succeed; NaN where there is no such distribution."""
     n, p = fnp.broadcast_to(n, shape), fnp.broadcast_to(p, shape)
     number = p.dtype.type
@@ -217,16 +218,16 @@ def binomials(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, layout: bo
     q = fnp.where(q >= 0, q, number(0.01))
     finite = fnp.where(no_count | endless, number(0), n)
     counted = no_count | ((finite * q <= number(10)) & ~endless)
-    few = _by_waiting(words, fnp.where(counted, finite, number(0)), q, shape, layout)
+    few = _by_waiting(words, fnp.where(counted, finite, number(0)), q, shape, how)
     rejected = ~counted & ~endless
     at = (fnp.where(rejected, finite, number(1e4)), fnp.where(rejected, q, number(0.5)))
-    many = _btrs(words, *at, shape, layout)
+    many = _btrs(words, *at, shape, how)
     found = fnp.where(counted, few, many).astype(dtype)
     found = fnp.where(bad, dtype.type(np.nan), fnp.where(endless, dtype.type(np.inf), found))
     return fnp.where(small | bad | endless, found, n.astype(dtype) - found)
 
 
-def _by_waiting(words: Any, n: Any, q: Any, shape: Shape, layout: bool) -> Any:
+def _by_waiting(words: Any, n: Any, q: Any, shape: Shape, how: How) -> Any:
     """Return how many waiting times until a success fit into `n` trials."""
     dtype = q.dtype
     never = q == 0
@@ -235,9 +236,9 @@ def _by_waiting(words: Any, n: Any, q: Any, shape: Shape, layout: bool) -> Any:
 
     def step(state: Any) -> Any:
         i, number, waited, words = state
-        own, words = threefry.split(words, (2,), layout)
+        own, words = generators.split(words, (2,), how)
         number = fnp.where(waited <= n, number + dtype.type(1), number)
-        times = fnp.ceil(log(unit(own, shape, dtype, layout)) / failing)
+        times = fnp.ceil(log(unit(own, shape, dtype, how)) / failing)
         times = fnp.where(never, dtype.type(np.inf), times)
         return i + 1, number, waited + times, words
 
@@ -246,7 +247,7 @@ def _by_waiting(words: Any, n: Any, q: Any, shape: Shape, layout: bool) -> Any:
     return while_loop(going, step, start)[1] - dtype.type(1)
 
 
-def _btrs(words: Any, n: Any, p: Any, shape: Shape, layout: bool) -> Any:
+def _btrs(words: Any, n: Any, p: Any, shape: Shape, how: How) -> Any:
     dtype = p.dtype
     number = dtype.type
     half, one = number(0.5), number(1)
@@ -264,9 +265,9 @@ def _btrs(words: Any, n: Any, p: Any, shape: Shape, layout: bool) -> Any:
 
     def attempt(state: Any) -> Any:
         words, found, accepted = state
-        words, first, second = threefry.split(words, (3,), layout)
-        u = unit(first, shape, dtype, layout) - half
-        v = unit(second, shape, dtype, layout)
+        words, first, second = generators.split(words, (3,), how)
+        u = unit(first, shape, dtype, how) - half
+        v = unit(second, shape, dtype, how)
         side = half - fnp.abs(u)
         inside = fnp.where(side == 0, one, side)  # such a number is rejected
         k = fnp.floor((number(2) * a / inside + b) * u + centre)
@@ -353,19 +354,19 @@ def multinomial(
     trials = parameter("multinomial", n, probabilities.dtype)
     check_shape("multinomial", found, [probabilities.shape])
     check_shape("multinomial", found[:-1], [trials.shape])
-    return run(_multinomial, (words, trials, probabilities), found, chosen)
+    return run(_multinomial, words, (trials, probabilities), found, chosen)
 
 
-def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:
     p = fnp.moveaxis(fnp.broadcast_to(p, shape), -1, 0)
     left = fnp.flip(fnp.cumsum(fnp.flip(p, 0), 0), 0)
     ratios = fnp.clip(p / fnp.where(left == 0, left.dtype.type(1), left), 0, 1)
 
     def outcome(remaining: Any, ratio_and_words: Any) -> Any:
         ratio, own = ratio_and_words
-        count = binomials(own, remaining, ratio, shape[:-1], remaining.dtype, layout)
+        count = binomials(own, remaining, ratio, shape[:-1], remaining.dtype, how)
         return remaining - count, count
 
-    keys = threefry.split(words, (shape[-1],), layout)
+    keys = generators.split(words, (shape[-1],), how)
     _, counts = scan(outcome, fnp.broadcast_to(n, shape[:-1]), (ratios, keys))
     return fnp.moveaxis(counts, 0, -1).astype(dtype)

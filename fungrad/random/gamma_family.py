@@ -8,7 +8,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, type_of
 from fungrad.primitives.elementwise import stop_gradient
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.continuous import exponentials, of_parameters
 from fungrad.random.dtypes import (
     FLOAT,
@@ -20,6 +20,7 @@ from fungrad.random.dtypes import (
     shape_of,
 )
 from fungrad.random.gammas import logarithms, plain
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.normals import standard
@@ -58,11 +59,11 @@ def beta(
     return of_parameters("beta", _beta, key, (a, b), shape, dtype)
 
 
-def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    keys = threefry.split(words, (2,), layout)
+def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    keys = generators.split(words, (2,), how)
     x, y = (
-        logarithms(keys[0], a, shape, dtype, layout),
-        logarithms(keys[1], b, shape, dtype, layout),
+        logarithms(keys[0], a, shape, dtype, how),
+        logarithms(keys[1], b, shape, dtype, how),
     )
     top = fnp.maximum(x, y)
     x, y = fnp.exp(x - top), fnp.exp(y - top)
@@ -102,11 +103,11 @@ def dirichlet(
         )
     leading = a.shape[:-1] if shape is None else shape_of("dirichlet", shape)
     check_shape("dirichlet", leading, [a.shape[:-1]])
-    return run(_dirichlet, (words, a), (*leading, a.shape[-1]), chosen)
+    return run(_dirichlet, words, (a,), (*leading, a.shape[-1]), chosen)
 
 
-def _dirichlet(words: Any, a: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    x = logarithms(words, a, shape, dtype, layout)
+def _dirichlet(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    x = logarithms(words, a, shape, dtype, how)
     x = fnp.exp(x - stop_gradient(fnp.max(x, -1, keepdims=True)))
     return x / fnp.sum(x, -1, keepdims=True)
 
@@ -136,8 +137,8 @@ def chisquare(
     return of_parameters("chisquare", _chisquare, key, (df,), shape, dtype)
 
 
-def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    return fnp.exp(logarithms(words, df / 2, shape, dtype, layout)) * 2
+def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    return fnp.exp(logarithms(words, df / 2, shape, dtype, how)) * 2
 
 
 @public
@@ -171,10 +172,10 @@ def f(
     return of_parameters("f", _f, key, (dfnum, dfden), shape, dtype)
 
 
-def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    keys = threefry.split(words, (2,), layout)
-    numerator = _chisquare(keys[1], above, shape, dtype, layout) / above
-    return numerator / (_chisquare(keys[0], below, shape, dtype, layout) / below)
+def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    keys = generators.split(words, (2,), how)
+    numerator = _chisquare(keys[1], above, shape, dtype, how) / above
+    return numerator / (_chisquare(keys[0], below, shape, dtype, how) / below)
 
 
 @public
@@ -200,11 +201,11 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     return of_parameters("t", _t, key, (df,), shape, dtype)
 
 
-def _t(words: Any, df: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    keys = threefry.split(words, (2,), layout)
+def _t(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    keys = generators.split(words, (2,), how)
     half = df / 2
-    numbers = standard(keys[0], shape, dtype, layout)
-    return numbers * fnp.sqrt(half / plain(keys[1], half, shape, dtype, layout))
+    numbers = standard(keys[0], shape, dtype, how)
+    return numbers * fnp.sqrt(half / plain(keys[1], half, shape, dtype, how))
 
 
 @public
@@ -233,7 +234,7 @@ def generalized_normal(
     not_here(name, out_sharding)
     chosen, found = dtype_of(name, dtype, float, FLOAT), shape_of(name, shape)
     check_shape(name, found, [type_of(p).shape])
-    return run(_generalized, (words, *_exponents(name, p, chosen)), found, chosen)
+    return run(_generalized, words, _exponents(name, p, chosen), found, chosen)
 
 
 def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
@@ -241,10 +242,10 @@ def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
     return parameter(name, p, dtype), parameter(name, 1 / p, dtype)
 
 
-def _generalized(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
-    keys = threefry.split(words, (2,), layout)
-    sizes = plain(keys[0], inverse, shape, dtype, layout) ** inverse
-    return heads_or_tails(keys[1], shape, dtype, layout) * sizes
+def _generalized(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    keys = generators.split(words, (2,), how)
+    sizes = plain(keys[0], inverse, shape, dtype, how) ** inverse
+    return heads_or_tails(keys[1], shape, dtype, how) * sizes
 
 
 @public
@@ -285,13 +286,11 @@ def ball(
     not_here("ball", out_sharding)
     chosen, found = dtype_of("ball", dtype, float, FLOAT), shape_of("ball", shape)
     check_shape("ball", (), [type_of(p).shape])
-    return run(_ball, (words, *_exponents("ball", p, chosen)), found, chosen, operator.index(d))
+    return run(_ball, words, _exponents("ball", p, chosen), found, chosen, operator.index(d))
 
 
-def _ball(
-    words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, d: int, layout: bool
-) -> Any:
-    keys = threefry.split(words, (2,), layout)
-    x = _generalized(keys[0], p, inverse, (*shape, d), dtype, layout)
-    e = exponentials(keys[1], shape, dtype, layout)
+def _ball(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, d: int, how: How) -> Any:
+    keys = generators.split(words, (2,), how)
+    x = _generalized(keys[0], p, inverse, (*shape, d), dtype, how)
+    e = exponentials(keys[1], shape, dtype, how)
     return x / ((fnp.abs(x) ** p).sum(-1) + e)[..., None] ** inverse

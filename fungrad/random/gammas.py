@@ -17,13 +17,14 @@ from fungrad.core.types import Shape
 from fungrad.lax.special import random_gamma_grad
 from fungrad.programs.loops.while_loop import while_loop
 from fungrad.programs.rules.custom_jvp import custom_jvp
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.continuous import of_parameters
 from fungrad.random.dtypes import (
     DType,
     limits_of,
     not_here,
 )
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.logarithms import log
 from fungrad.random.normals import standard
@@ -43,7 +44,7 @@ def _chosen(mask: Any, new: Any, old: Any) -> Any:
     return fnp.where(mask.reshape(mask.shape + (1,) * (new.ndim - mask.ndim)), new, old)
 
 
-def _marsaglia_tsang(words: Any, d: Any, layout: bool) -> Any:
+def _marsaglia_tsang(words: Any, d: Any, how: How) -> Any:
     """Return numbers V such that d V is of the gamma distribution of shape ``d + 1 / 3``; one for each key.
 
     G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
@@ -52,10 +53,10 @@ def _marsaglia_tsang(words: Any, d: Any, layout: bool) -> Any:
     dtype = d.dtype
     one, half, squeeze = dtype.type(1), dtype.type(0.5), dtype.type(0.0331)
     c = dtype.type(1 / 3) / fnp.sqrt(d)
-    split_in_two = each(threefry.split, (2,), layout)
-    split_in_three = each(threefry.split, (3,), layout)
-    normals = each(standard, (), dtype, layout)
-    uniforms = each(unit, (), dtype, layout)
+    split_in_two = each(generators.split, (2,), how)
+    split_in_three = each(generators.split, (3,), how)
+    normals = each(standard, (), dtype, how)
+    uniforms = each(unit, (), dtype, how)
 
     def next_normal(state: Any) -> Any:
         keys, x, v = state
@@ -84,7 +85,7 @@ def _marsaglia_tsang(words: Any, d: Any, layout: bool) -> Any:
     return while_loop(lambda state: fnp.any(state[2]), attempt, start)[1]
 
 
-def _drawn(words: Any, a: Any, in_logs: bool, layout: bool) -> Any:
+def _drawn(words: Any, a: Any, in_logs: bool, how: How) -> Any:
     """Return gamma numbers of the shapes `a`, or their logarithms.
 
     Of shapes below 1 they are those of ``a + 1``, times a power of a uniform number.
@@ -94,10 +95,10 @@ def _drawn(words: Any, a: Any, in_logs: bool, layout: bool) -> Any:
     one = dtype.type(1)
     large = a >= one
     d = fnp.where(large, a, a + one) - dtype.type(1 / 3)
-    keys = threefry.split(words, (a.shape[0],), layout)
-    pairs = each(threefry.split, (2,), layout)(keys)
-    v = _marsaglia_tsang(pairs[:, 0], d, layout)
-    u = each(unit, (), dtype, layout)(pairs[:, 1])
+    keys = generators.split(words, (a.shape[0],), how)
+    pairs = each(generators.split, (2,), how)(keys)
+    v = _marsaglia_tsang(pairs[:, 0], d, how)
+    u = each(unit, (), dtype, how)(pairs[:, 1])
     if in_logs:
         logarithm = fnp.log1p(-u)
         none = large | (logarithm == 0)
@@ -107,14 +108,14 @@ def _drawn(words: Any, a: Any, in_logs: bool, layout: bool) -> Any:
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(2, 3))
-def _gamma(words: Any, a: Any, in_logs: bool, layout: bool) -> Any:
-    return _drawn(words, a, in_logs, layout)
+def _gamma(words: Any, a: Any, in_logs: bool, how: How) -> Any:
+    return _drawn(words, a, in_logs, how)
 
 
 @_gamma.defjvp
-def _(in_logs: bool, layout: bool, primals: Any, tangents: Any) -> Any:
+def _(in_logs: bool, how: How, primals: Any, tangents: Any) -> Any:
     words, a = primals
-    out = _gamma(words, a, in_logs, layout)
+    out = _gamma(words, a, in_logs, how)
     if not in_logs:
         return out, tangents[1] * random_gamma_grad(a, out)
     number = fnp.exp(out)
@@ -122,20 +123,20 @@ def _(in_logs: bool, layout: bool, primals: Any, tangents: Any) -> Any:
     return out, tangents[1] * (random_gamma_grad(a, number) / number)
 
 
-def _gammas(words: Any, a: Any, shape: Shape, dtype: DType, in_logs: bool, layout: bool) -> Any:
+def _gammas(words: Any, a: Any, shape: Shape, dtype: DType, in_logs: bool, how: How) -> Any:
     if not math.prod(shape):
         return fnp.zeros(shape, dtype)
-    return _gamma(words, fnp.broadcast_to(a.astype(dtype), shape), in_logs, layout)
+    return _gamma(words, fnp.broadcast_to(a.astype(dtype), shape), in_logs, how)
 
 
-def plain(words: Any, a: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def plain(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the gamma distribution."""
-    return _gammas(words, a, shape, dtype, False, layout)
+    return _gammas(words, a, shape, dtype, False, how)
 
 
-def logarithms(words: Any, a: Any, shape: Shape, dtype: DType, layout: bool) -> Any:
+def logarithms(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return logarithms of such numbers."""
-    return _gammas(words, a, shape, dtype, True, layout)
+    return _gammas(words, a, shape, dtype, True, how)
 
 
 @public

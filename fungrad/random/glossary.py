@@ -9,7 +9,7 @@ PARAMETERS = {
     "keys": "A key or an array of keys.",
     "shape": "The shape of the result.",
     "dtype": "The dtype of the result: float64 by default, or any other of floating-point numbers.",
-    "impl": 'The generator: "threefry2x32", which None stands for.',
+    "impl": 'The generator: "threefry2x32", which None stands for, "rbg" or "unsafe_rbg".',
     "mode": 'How many bits are used for a number: "low" or "high", which takes twice as long and gives rare events their\n'
     "    probability.",
     "out_sharding": "Accepted for JAX's sake; must be None.",

@@ -16,26 +16,17 @@ import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import KEYS, Shape, is_key, kind_of, type_of
 from fungrad.primitives.bits import reinterpret
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.dtypes import DType, shape_of
 from fungrad.random.glossary import public
-from fungrad.random.programs import run
+from fungrad.random.programs import Words, run
 from fungrad.random.reuse import note_made, note_use
 
 _U32 = np.dtype(np.uint32)
 DEFAULT = "threefry2x32"
 
-_ABSENT = {
-    **dict.fromkeys(
-        ("rbg", "unsafe_rbg"),
-        "its bits are those of XLA's own generator, which differ between versions and devices",
-    ),
-    **dict.fromkeys(
-        ("philox2x32", "philox4x32", "threefry4x32"),
-        "JAX has it since 0.10 alone, and as an option",
-    ),
-}
-"""Generators of JAX that are not here, and why."""
+_ABSENT = ("philox2x32", "philox4x32", "threefry4x32")
+"""Generators of JAX that are not here."""
 
 
 def generator_of(impl: Any, dtype: Any = None) -> str:
@@ -49,18 +40,16 @@ def generator_of(impl: Any, dtype: Any = None) -> str:
         raise TypeError(
             f"random: a generator is given by its name, such as {DEFAULT!r}, not {chosen!r}"
         )
-    if chosen in _ABSENT:
-        raise ValueError(
-            f"random: the generator {chosen!r} is not here, as {_ABSENT[chosen]}; use {DEFAULT!r}"
-        )
     if chosen not in KEYS:
-        raise ValueError(
-            f"random: there is no generator {chosen!r}; there is {', '.join(map(repr, KEYS))}"
+        known = ", ".join(map(repr, KEYS))
+        more = (
+            "is one of JAX's options that is not here" if chosen in _ABSENT else "is no generator"
         )
+        raise ValueError(f"random: {chosen!r} {more}; there are {known}")
     return chosen
 
 
-def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> Any:
+def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> Words:
     """Return the words of a key, typed or raw, as an array of uint32 whose last axis they are; note that it is used.
 
     Raises
@@ -72,30 +61,31 @@ def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> A
     """
     dtype = getattr(key, "dtype", None)
     if dtype is not None and is_key(dtype):
-        words = reinterpret(key, _U32)
+        words = Words(reinterpret(key, _U32), str(dtype.names[0]))
     else:
-        words = _raw(name, key, dtype)
-    if not several and words.ndim != 1:
+        words = Words(_raw(name, key, dtype, DEFAULT), DEFAULT)
+    if not several and words.array.ndim != 1:
         raise ValueError(
-            f"random.{name} takes one key, and was given an array of keys of shape {words.shape[:-1]}: map it over them, "
-            f"fungrad.vmap(lambda key: random.{name}(key, ...))(keys)"
+            f"random.{name} takes one key, and was given an array of keys of shape {words.array.shape[:-1]}: map it over "
+            f"them, fungrad.vmap(lambda key: random.{name}(key, ...))(keys)"
         )
     if uses and not several:
         note_use(name, key)
     return words
 
 
-def _raw(name: str, key: Any, dtype: Any) -> Any:
+def _raw(name: str, key: Any, dtype: Any, generator: str) -> Any:
     if type(key) is list and dtype is None:
         raise TypeError(
             f"random.{name}: a list is no key; write numpy.array({key!r}, numpy.uint32)"
         )
     shape: Shape = getattr(key, "shape", ())
-    if dtype != _U32 or shape[-1:] != (threefry.WORDS,):
+    length = KEYS[generator].itemsize // _U32.itemsize
+    if dtype != _U32 or shape[-1:] != (length,):
         given = type_of(key) if dtype is not None and kind_of(dtype) in "biufc" else repr(key)
         raise TypeError(
-            f"random.{name} takes a key, as random.key(0) makes it, or its words, an array of uint32 of shape (2,); "
-            f"got {given}"
+            f"random.{name} takes a key, as random.key(0) makes it, or the words of one of {generator}, an array of uint32 "
+            f"of shape ({length},); got {given}"
         )
     return key
 
@@ -106,7 +96,7 @@ def as_given(key: Any, words: Any) -> Any:
     return note_made(reinterpret(words, dtype)) if is_key(dtype) else words
 
 
-def _seed_words(name: str, seed: Any) -> Any:
+def _seed_words(name: str, seed: Any, generator: str) -> Any:
     if type(seed) is int:
         try:
             seed = np.asarray(seed, np.int64)
@@ -125,11 +115,7 @@ def _seed_words(name: str, seed: Any) -> Any:
             f"random.{name} takes one seed, and was given an array of shape {type_.shape}: fungrad.vmap(random.{name}) "
             "takes several"
         )
-    return run(_seed, (seed,))
-
-
-def _seed(seed: Any, partitionable: bool) -> Any:
-    return threefry.seeded(seed)
+    return run(generators.seeded, Words(seed, generator), ())
 
 
 @public
@@ -158,7 +144,8 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     >>> random.uniform(random.key(0))
     np.float64(0.41845711171638644)
     """
-    return wrap_key_data(_seed_words("key", seed), impl=generator_of(impl, dtype))
+    generator = generator_of(impl, dtype)
+    return note_made(reinterpret(_seed_words("key", seed, generator), KEYS[generator]))
 
 
 @public
@@ -185,8 +172,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     >>> random.PRNGKey(42)
     array([ 0, 42], dtype=uint32)
     """
-    generator_of(impl)
-    return _seed_words("PRNGKey", seed)
+    return _seed_words("PRNGKey", seed, generator_of(impl))
 
 
 @public
@@ -220,8 +206,7 @@ def key_impl(keys: Any) -> str:
     >>> random.key_impl(random.key(0))
     'threefry2x32'
     """
-    words_of("key_impl", keys, True)
-    return str(keys.dtype.names[0]) if is_key(keys.dtype) else DEFAULT
+    return words_of("key_impl", keys, True).generator
 
 
 @public
@@ -238,7 +223,7 @@ def key_data(keys: Any) -> Any:
     >>> random.key_data(random.key(42))
     array([ 0, 42], dtype=uint32)
     """
-    words = words_of("key_data", keys, True)
+    words = words_of("key_data", keys, True).array
     return words if type(words) is Tracer else words.copy()
 
 
@@ -270,7 +255,8 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     True
     """
     name = generator_of(impl, dtype)
-    words = _raw("wrap_key_data", key_bits_array, getattr(key_bits_array, "dtype", None))
+    dtype = getattr(key_bits_array, "dtype", None)
+    words = _raw("wrap_key_data", key_bits_array, dtype, name)
     return note_made(reinterpret(words if type(words) is Tracer else words.copy(), KEYS[name]))
 
 
@@ -301,11 +287,7 @@ def split(key: Any, num: Any = 2) -> Any:
     """
     words = words_of("split", key)
     shape: Shape = shape_of("split", num if isinstance(num, Iterable) else (num,))
-    return as_given(key, run(_split, (words,), shape))
-
-
-def _split(key: Any, shape: Shape, partitionable: bool) -> Any:
-    return threefry.split(key, shape, partitionable)
+    return as_given(key, run(generators.split, words, (), shape))
 
 
 @public
@@ -340,11 +322,7 @@ def fold_in(key: Any, data: Any) -> Any:
     if type(data) is int:
         data = np.uint32(data % (1 << 32)) if abs(data) < (1 << 63) else np.asarray(data, np.int64)
     low = fnp.asarray(data).astype(_U32)
-    return as_given(key, run(_fold_in, (words, low)))
-
-
-def _fold_in(key: Any, data: Any, partitionable: bool) -> Any:
-    return threefry.fold_in(key, data)
+    return as_given(key, run(generators.fold_in, words, (low,)))
 
 
 @public

@@ -10,7 +10,7 @@ import fungrad.numpy as fnp
 from fungrad.core.types import Shape
 from fungrad.lax.special import erf
 from fungrad.primitives.elementwise import stop_gradient
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.continuous import of_parameters
 from fungrad.random.dtypes import (
     COMPLEX,
@@ -23,21 +23,22 @@ from fungrad.random.dtypes import (
     shape_of,
 )
 from fungrad.random.erfinv import differentiable_erfinv, erfinv
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.programs import run
 from fungrad.random.uniforms import between, heads_or_tails, unit
 
 
-def standard(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def standard(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return normal numbers of mean 0 and variance 1; complex ones have parts of variance 1/2."""
     if dtype.kind == "c":
         part = np.empty(0, dtype).real.dtype
-        keys = threefry.split(words, (2,), partitionable)
-        real, imaginary = [standard(k, shape, part, partitionable).astype(dtype) for k in keys]
+        keys = generators.split(words, (2,), how)
+        real, imaginary = [standard(k, shape, part, how).astype(dtype) for k in keys]
         return (real + dtype.type(1j) * imaginary) / dtype.type(np.sqrt(2))
     least = np.nextafter(dtype.type(-1), dtype.type(0))
-    u = between(words, least, dtype.type(1), shape, dtype, True, partitionable)
+    u = between(words, least, dtype.type(1), shape, dtype, True, how)
     return dtype.type(np.sqrt(2)) * erfinv(u)
 
 
@@ -64,7 +65,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     words = words_of("normal", key)
     not_here("normal", out_sharding)
     chosen = dtype_of("normal", dtype, float, COMPLEX)
-    return run(standard, (words,), shape_of("normal", shape), chosen)
+    return run(standard, words, (), shape_of("normal", shape), chosen)
 
 
 # Made of normal numbers
@@ -95,8 +96,8 @@ def lognormal(
     return of_parameters("lognormal", _lognormal, key, (sigma,), shape, dtype)
 
 
-def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    return fnp.exp(standard(words, shape, dtype, partitionable) * sigma)
+def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    return fnp.exp(standard(words, shape, dtype, how) * sigma)
 
 
 @public
@@ -130,12 +131,10 @@ def truncated_normal(
     return of_parameters("truncated_normal", _truncated, key, (lower, upper), shape, dtype)
 
 
-def _truncated(
-    words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, partitionable: bool
-) -> Any:
+def _truncated(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, how: How) -> Any:
     root = dtype.type(np.sqrt(2))
     low, high = erf(lower / root), erf(upper / root)
-    u = between(words, low, high, shape, dtype, False, partitionable)
+    u = between(words, low, high, shape, dtype, False, how)
     numbers = root * differentiable_erfinv(u)
     # Rounding must not take a number to a bound.
     least = fnp.nextafter(stop_gradient(lower), dtype.type(np.inf))
@@ -160,11 +159,11 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     words = words_of("maxwell", key)
     not_here("maxwell", out_sharding)
     chosen = dtype_of("maxwell", dtype, float, FLOAT)
-    return run(_maxwell, (words,), shape_of("maxwell", shape), chosen)
+    return run(_maxwell, words, (), shape_of("maxwell", shape), chosen)
 
 
-def _maxwell(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    x = standard(words, (*shape, 3), dtype, partitionable)
+def _maxwell(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    x = standard(words, (*shape, 3), dtype, how)
     wide = np.result_type(dtype, np.float32)
     return fnp.sqrt((x * x).sum(-1, dtype=wide).astype(dtype))
 
@@ -196,15 +195,13 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     loc, scale = [parameter(name, x, chosen) for x in (loc, scale)]
     own = common_shape(name, None, loc, scale)
     leading = shape_of(name, shape) or own
-    return run(_double_sided, (words, loc, scale), (*leading, *own), chosen)
+    return run(_double_sided, words, (loc, scale), (*leading, *own), chosen)
 
 
-def _double_sided(
-    words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType, partitionable: bool
-) -> Any:
-    lengths, signs = threefry.split(words, (2,), partitionable)
-    sides = heads_or_tails(signs, shape, dtype, partitionable)
-    return sides * _maxwell(lengths, shape, dtype, partitionable) * scale + loc
+def _double_sided(words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    lengths, signs = generators.split(words, (2,), how)
+    sides = heads_or_tails(signs, shape, dtype, how)
+    return sides * _maxwell(lengths, shape, dtype, how) * scale + loc
 
 
 @public
@@ -235,10 +232,10 @@ def wald(
     return of_parameters("wald", _wald, key, (mean,), shape, dtype)
 
 
-def _wald(words: Any, mean: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
-    first, second = threefry.split(words, (2,), partitionable)
-    y = standard(first, shape, dtype, partitionable) ** 2
-    u = unit(second, shape, dtype, partitionable)
+def _wald(words: Any, mean: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    first, second = generators.split(words, (2,), how)
+    y = standard(first, shape, dtype, how) ** 2
+    u = unit(second, shape, dtype, how)
     square = mean**2
     root = fnp.sqrt(4 * mean * y + square * y**2)
     x = mean + square * y / 2 - mean / 2 * root

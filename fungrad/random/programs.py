@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from fungrad.core.config import threefry_partitionable
+from fungrad.random.generators import How
 from fungrad.transforms.jit import Jitted, jit
 
 KEPT = 512
@@ -23,6 +24,16 @@ def _compiled(function: Callable[..., Any], static: tuple[Any, ...]) -> Jitted:
     return compiled
 
 
-def run(function: Callable[..., Any], arrays: tuple[Any, ...], *static: Any) -> Any:
-    """Return ``function(*arrays, *static, partitionable)``, compiled; the last says which layout of counters is set."""
-    return _compiled(function, (*static, threefry_partitionable.get()))(*arrays)
+class Words(NamedTuple):
+    """What a key is made of, and the generator it is for."""
+
+    array: Any
+    generator: str
+
+
+def run(
+    function: Callable[..., Any], words: Words, parameters: tuple[Any, ...], *static: Any
+) -> Any:
+    """Return ``function(words, *parameters, *static, how)``, compiled."""
+    how = How(words.generator, threefry_partitionable.get())
+    return _compiled(function, (*static, how))(words.array, *parameters)

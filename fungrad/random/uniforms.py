@@ -9,7 +9,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.primitives.bits import reinterpret
-from fungrad.random import threefry
+from fungrad.random import generators
 from fungrad.random.dtypes import (
     FLOAT,
     INTEGER,
@@ -25,9 +25,10 @@ from fungrad.random.dtypes import (
     unsigned,
 )
 from fungrad.random.fused import is_exact, multiply_add
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
-from fungrad.random.programs import run
+from fungrad.random.programs import Words, run
 
 
 @public
@@ -52,14 +53,14 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     words = words_of("bits", key)
     not_here("bits", out_sharding)
     chosen = dtype_of("bits", dtype, np.uint64, UNSIGNED)
-    return run(threefry.bits, (words,), shape_of("bits", shape), chosen)
+    return run(generators.bits, words, (), shape_of("bits", shape), chosen)
 
 
-def unit(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def unit(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers in [0, 1): random bits as the mantissas of numbers between 1 and 2, less 1."""
     mantissa, whole = mantissa_of(dtype), unsigned(dtype)
     drawn = np.dtype(np.uint8) if mantissa < 8 else whole
-    random = threefry.bits(words, shape, drawn, partitionable).astype(whole)
+    random = generators.bits(words, shape, drawn, how).astype(whole)
     one = np.array(1, dtype)
     exponent = one.view(whole)[()]
     shift = whole.type(8 * drawn.itemsize - mantissa)
@@ -67,11 +68,11 @@ def unit(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
 
 
 def between(
-    words: Any, low: Any, high: Any, shape: Shape, dtype: DType, exact: bool, partitionable: bool
+    words: Any, low: Any, high: Any, shape: Shape, dtype: DType, exact: bool, how: How
 ) -> Any:
     """Return numbers in [low, high); with `exact`, products with ``high - low`` are known to be exact."""
     low, high = low.astype(dtype), high.astype(dtype)
-    numbers = unit(words, shape, dtype, partitionable)
+    numbers = unit(words, shape, dtype, how)
     width = high - low
     scaled = numbers * width + low if exact else multiply_add(numbers, width, low)
     return fnp.maximum(low, scaled)
@@ -115,15 +116,15 @@ def uniform(
     return uniforms(words, found, chosen, minval, maxval)
 
 
-def uniforms(words: Any, shape: Shape, dtype: DType, low: Any = 0.0, high: Any = 1.0) -> Any:
+def uniforms(words: Words, shape: Shape, dtype: DType, low: Any = 0.0, high: Any = 1.0) -> Any:
     """Return numbers between two bounds, in the cheapest way that rounds as JAX does."""
     known = type(low) in (int, float) and type(high) in (int, float)
     if known and low == 0 and high == 1:
-        return run(unit, (words,), shape, dtype)
+        return run(unit, words, (), shape, dtype)
     check_shape("uniform", shape, [type_of(low).shape, type_of(high).shape])
     low, high = parameter("uniform", low, dtype), parameter("uniform", high, dtype)
     exact = known and (low == 0 or is_exact(high - low))
-    return run(between, (words, low, high), shape, dtype, bool(exact))
+    return run(between, words, (low, high), shape, dtype, bool(exact))
 
 
 # Integers
@@ -142,17 +143,15 @@ def _remainder(x: Any, y: Any) -> Any:
     return fnp.where(none, x, x % fnp.where(none, y.dtype.type(1), y))
 
 
-def integers(
-    words: Any, low: Any, high: Any, shape: Shape, dtype: DType, partitionable: bool
-) -> Any:
+def integers(words: Any, low: Any, high: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return integers in [low, high): twice as many random bits as the dtype has, modulo the number of them."""
     width = 8 * dtype.itemsize
     beyond = high > _clipped(np.array(np.iinfo(dtype).max, dtype), high.dtype)
     low, high = _clipped(low, dtype), _clipped(high, dtype)
-    keys = threefry.split(words, (2,), partitionable)
+    keys = generators.split(words, (2,), how)
     whole = unsigned(dtype)
-    upper = threefry.bits(keys[0], shape, whole, partitionable)
-    lower = threefry.bits(keys[1], shape, whole, partitionable)
+    upper = generators.bits(keys[0], shape, whole, how)
+    lower = generators.bits(keys[1], shape, whole, how)
     span = high.astype(whole) - low.astype(whole)
     span = fnp.where(high <= low, whole.type(1), span)
     span = fnp.where(beyond & (high > low), span + whole.type(1), span)
@@ -206,7 +205,7 @@ def randint(
         limits, sampled = np.iinfo(chosen), np.dtype(np.int32)
         low = fnp.clip(low.astype(np.int32), limits.min, limits.max)
         high = fnp.clip(high.astype(np.int32), limits.min, limits.max + 1)
-    return run(integers, (words, low, high), found, sampled).astype(chosen)
+    return run(integers, words, (low, high), found, sampled).astype(chosen)
 
 
 def _integer(bound: Any) -> Any:
@@ -248,13 +247,13 @@ def bernoulli(
     if kind_of(given.dtype) != "f":
         raise TypeError(f"random.bernoulli: p is a floating-point number, not {given}")
     found = common_shape("bernoulli", shape, p)
-    return run(_bernoulli, (words, fnp.asarray(p)), found, mode)
+    return run(_bernoulli, words, (fnp.asarray(p),), found, mode)
 
 
-def _bernoulli(words: Any, p: Any, shape: Shape, mode: str, partitionable: bool) -> Any:
+def _bernoulli(words: Any, p: Any, shape: Shape, mode: str, how: How) -> Any:
     if mode == "low":
-        return unit(words, shape, p.dtype, partitionable) < p
-    first, second = unit(words, (2, *shape), p.dtype, partitionable)
+        return unit(words, shape, p.dtype, how) < p
+    first, second = unit(words, (2, *shape), p.dtype, how)
     return second * p.dtype.type(2.0 ** -mantissa_of(p.dtype)) < p - first
 
 
@@ -280,10 +279,10 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     words = words_of("rademacher", key)
     not_here("rademacher", out_sharding)
     chosen = np.dtype(int if dtype is None else dtype)
-    return run(heads_or_tails, (words,), shape_of("rademacher", shape), chosen)
+    return run(heads_or_tails, words, (), shape_of("rademacher", shape), chosen)
 
 
-def heads_or_tails(words: Any, shape: Shape, dtype: DType, partitionable: bool) -> Any:
+def heads_or_tails(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers that are 1 or -1."""
-    heads = _bernoulli(words, np.array(0.5), shape, "low", partitionable)
+    heads = _bernoulli(words, np.array(0.5), shape, "low", how)
     return (2 * heads.astype(dtype) - 1).astype(dtype)

@@ -10,6 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.random.dtypes import COMPLEX, FLOAT, DType, check_shape, dtype_of, not_here, shape_of
+from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
 from fungrad.random.normals import standard
@@ -70,13 +71,13 @@ def multivariate_normal(
     shapes = (mean.shape[:-1], cov.shape[:-2])
     leading = np.broadcast_shapes(*shapes) if shape is None else shape_of(name, shape)
     check_shape(name, leading, shapes)
-    return run(_multivariate, (words, mean, cov), leading, chosen, method)
+    return run(_multivariate, words, (mean, cov), leading, chosen, method)
 
 
 def _multivariate(
-    words: Any, mean: Any, cov: Any, shape: Shape, dtype: DType, method: str, partitionable: bool
+    words: Any, mean: Any, cov: Any, shape: Shape, dtype: DType, method: str, how: How
 ) -> Any:
-    numbers = standard(words, (*shape, mean.shape[-1]), dtype, partitionable)
+    numbers = standard(words, (*shape, mean.shape[-1]), dtype, how)
     return mean + fnp.einsum("...ij,...j->...i", _factor(cov, method), numbers)
 
 
@@ -133,13 +134,11 @@ def orthogonal(
     chosen = dtype_of("orthogonal", dtype, float, COMPLEX)
     rows = operator.index(n)
     columns = rows if m is None else operator.index(m)
-    return run(_orthogonal, (words,), shape_of("orthogonal", shape), chosen, rows, columns)
+    return run(_orthogonal, words, (), shape_of("orthogonal", shape), chosen, rows, columns)
 
 
-def _orthogonal(
-    words: Any, shape: Shape, dtype: DType, rows: int, columns: int, partitionable: bool
-) -> Any:
+def _orthogonal(words: Any, shape: Shape, dtype: DType, rows: int, columns: int, how: How) -> Any:
     tall = (max(rows, columns), min(rows, columns))
-    q, r = fnp.linalg.qr(standard(words, (*shape, *tall), dtype, partitionable))
+    q, r = fnp.linalg.qr(standard(words, (*shape, *tall), dtype, how))
     x = q * fnp.sign(fnp.diagonal(r, axis1=-2, axis2=-1))[..., None, :]
     return fnp.swapaxes(x, -1, -2) if rows < columns else x

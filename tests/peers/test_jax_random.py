@@ -55,6 +55,36 @@ def test_keys(layout, seed):
         check_bits(random.key_data(folded), jax.random.key_data(jax.random.fold_in(theirs, data)))
 
 
+@pytest.mark.parametrize("generator", ["rbg", "unsafe_rbg"])
+def test_other_generators(layout, generator):
+    for seed in SEEDS:
+        mine, theirs = random.key(seed, impl=generator), jax.random.key(seed, impl=generator)
+        check_bits(random.key_data(mine), jax.random.key_data(theirs))
+        check_bits(random.PRNGKey(seed, impl=generator), jax.random.PRNGKey(seed, impl=generator))
+        for number in (2, 1, (2, 3)):
+            split = random.split(mine, number)
+            others = jax.random.key_data(jax.random.split(theirs, number))
+            check_bits(random.key_data(split), others)
+        for data in (0, 77, 2**32 - 1, np.int8(-3)):
+            folded = random.fold_in(mine, data)
+            others = jax.random.key_data(jax.random.fold_in(theirs, data))
+            check_bits(random.key_data(folded), others)
+        for dtype in ("u1", "u2", "u4", "u8"):
+            for shape in ((), (1,), (5,), (3, 4), (0,), (1001,)):
+                bits = random.bits(mine, shape, dtype)
+                check_bits(bits, jax.random.bits(theirs, shape, dtype))
+        check_bits(random.uniform(mine, (99,)), jax.random.uniform(theirs, (99,)))
+        check_bits(random.permutation(mine, 99), jax.random.permutation(theirs, 99))
+        gammas = random.gamma(mine, 2.5, (99,))
+        np.testing.assert_allclose(gammas, jax.random.gamma(theirs, 2.5, (99,)), 1e-12)
+
+
+def test_counters_of_other_generators_carry():
+    words = np.array([1, 2, 2**32 - 1, 2**32 - 1], np.uint32)
+    mine = random.bits(random.wrap_key_data(words, impl="rbg"), (20,), np.uint32)
+    check_bits(mine, jax.random.bits(jax.random.wrap_key_data(words, impl="rbg"), (20,), np.uint32))
+
+
 @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8"])
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (3, 4), (0,), (10001,)])
 def test_bits(layout, dtype, shape):

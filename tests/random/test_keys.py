@@ -165,6 +165,24 @@ def test_keys_show_their_generator():
     assert random.key_impl(KEY) == random.key_impl(random.PRNGKey(0)) == "threefry2x32"
 
 
+@pytest.mark.parametrize("generator", ["rbg", "unsafe_rbg"])
+def test_other_generators(generator):
+    key = random.key(3, impl=generator)
+    assert random.key_impl(key) == generator
+    assert key.dtype == random.key_dtype(generator) == random.key(3, dtype=generator).dtype
+    raw = random.PRNGKey(3, impl=generator)
+    assert raw.shape == (4,)
+    assert random.wrap_key_data(raw, impl=generator) == key
+    keys = random.split(key, 3)
+    draw = lambda key: random.gamma(key, 2.0, (2,)) + random.normal(key, (2,))
+    each = [draw(k) for k in keys]
+    np.testing.assert_allclose(fg.vmap(draw)(keys), each, 1e-14)  # and not all of the first key
+    np.testing.assert_allclose([fg.jit(draw)(k) for k in keys], each, 1e-14)
+    assert 0.4 < random.uniform(key, (2000,)).mean() < 0.6
+    with pytest.raises(TypeError):
+        fnp.concatenate([fg.jit(lambda k: k)(keys), SEVERAL])
+
+
 def test_gradients_pass_keys_by():
     f = lambda x, key: (x * random.normal(key, (3,))).sum()
     assert fg.grad(f)(2.0, KEY) == pytest.approx(random.normal(KEY, (3,)).sum())
@@ -211,8 +229,9 @@ WRONG = {
     "many seeds": (lambda: random.key(np.arange(3)), TypeError, r"takes one seed.*fungrad.vmap\(random.key\)"),
     "a key as seed": (lambda: random.key(KEY), TypeError, "was given a key"),
     "a long seed": (lambda: random.key(2**64), OverflowError, r"modulo 2\*\*64"),
-    "a generator not here": (lambda: random.key(0, impl="rbg"), ValueError, "'rbg' is not here"),
-    "no generator": (lambda: random.key(0, impl="mt"), ValueError, "no generator 'mt'"),
+    "a generator not here": (lambda: random.key(0, impl="philox2x32"), ValueError, "'philox2x32' is one of JAX's"),
+    "no generator": (lambda: random.key(0, impl="mt"), ValueError, "'mt' is no generator; there are 'threefry2x32', 'rbg'"),
+    "raw words of another": (lambda: random.uniform(random.PRNGKey(0, impl="rbg")), TypeError, r"of shape \(2,\); got uint32\[4\]"),
     "two generators": (lambda: random.key(0, impl="rbg", dtype="rbg"), ValueError, "not both"),
     "no name": (lambda: random.key(0, impl=3), TypeError, "by its name"),
     "split": (lambda: random.split(KEY, 2.5), TypeError, r"random.split: shape is"),
