@@ -110,7 +110,7 @@ class _Call:
         dtype, class_ = self.address(f"dtype {type_.dtype.name}"), self.address("ndarray")
         arguments = [f"ptr {y}" for y in (x, scalar, python, class_, dtype)]
         arguments += [f"i32 {len(type_.shape)}", f"ptr {self.shape(type_, f'{name}.in{k}')}"]
-        flags = self.kernel.internal, k in self.kernel.told_apart
+        flags = k not in self.kernel.followed, k in self.kernel.told_apart
         arguments += [f"i1 {'true' if flag else 'false'}" for flag in flags]
         arguments += [f"ptr {self._slot('%owned', k)}"]
         data = self.emit(f"call ptr @operand({', '.join(arguments)})")

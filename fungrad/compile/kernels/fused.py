@@ -13,8 +13,8 @@ class Function(Protocol):
     """What becomes one function of machine code: a kernel or a routine."""
 
     @property
-    def internal(self) -> bool:
-        """Whether nobody but its program sees the outputs, so that these may lie in C order however the operands do."""
+    def followed(self) -> Collection[int]:
+        """The operands in whose order in memory outputs may lie that others than its program see; however others do, outputs may lie in C order."""
 
     @property
     def told_apart(self) -> Collection[int]:

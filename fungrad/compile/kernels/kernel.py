@@ -101,6 +101,11 @@ class Kernel:
         return [x.type for x in self.outputs]
 
     @property
+    def followed(self) -> range:
+        """The arrays that it is given, unless it is internal, as `Function` says."""
+        return range(0 if self.internal else len(self.operand_types))
+
+    @property
     def told_apart(self) -> range:
         """The arrays that it is given, if it converts something, as `Function` says."""
         # A conversion to booleans is `ne`.

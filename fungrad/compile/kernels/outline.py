@@ -132,7 +132,7 @@ class _Outliner:
             if flow is None:
                 return self.has_form(primitive, operands, types[outputs[0]])
         part, _ = self._part([number])
-        return part is not None and self.fits(routine_of(part, True))
+        return part is not None and self.fits(routine_of(part))
 
     def _product(self, number: int) -> list[int]:
         """Return the numbers of an equation that is a routine by itself, and of the views that it reads; [] if it is none."""
@@ -178,9 +178,7 @@ class _Outliner:
         part, outside = self._part(group)
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
-        follow = turned(part, part.inputs)
-        internal = follow.isdisjoint(self.shown.intersection(part.outputs))
-        routine = routine_of(part, internal)
+        routine = routine_of(part, self.shown)
         worth = calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
         if not (alone or worth) or not self.fits(routine):
             return False
@@ -236,7 +234,7 @@ class _Outliner:
         equations, sources = zip(*located, strict=True)
         given = self._given(equations)
         found = dataclasses.replace(part, **given, equations=equations, sources=sources)
-        return found if self.fits(routine_of(found, True)) else part
+        return found if self.fits(routine_of(found)) else part
 
     def _given(self, equations: Sequence[Equation]) -> dict[str, Any]:
         """Return the inputs and constants of a program of some equations."""

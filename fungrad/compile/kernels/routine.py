@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fungrad.compile.interpret import interpret
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.orders import turned
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
@@ -48,12 +49,12 @@ class Routine:
     ----------
     steps
         What it does.
-    internal
-        Whether nobody but its program sees how its outputs lie, so that they may lie in C order however the operands do.
+    followed
+        The operands in whose order outputs may lie that others than its program see, as `Function` says.
     """
 
     steps: Schedule
-    internal: bool
+    followed: frozenset[int] = frozenset()
 
     @property
     def operand_types(self) -> list[ArrayType]:
@@ -129,9 +130,16 @@ def _converts(step: Call) -> bool:
     return bool(primitive.kernel.told_apart) if isinstance(primitive, Fused) else False
 
 
-def routine_of(expr: Expr, internal: bool) -> Routine:
-    """Return a program as a routine."""
-    return Routine(schedule(expr, prepare=_prepared, over=OVER_FROM), internal)
+def routine_of(expr: Expr, seen: Collection[int] = ()) -> Routine:
+    """Return a program as a routine, given of which variables others than its program see how they lie."""
+    outputs = set(seen).intersection(expr.outputs)
+    followed = [
+        k
+        for k, v in enumerate(expr.inputs)
+        if outputs and not outputs.isdisjoint(turned(expr, [v]))
+    ]
+    steps = schedule(expr, prepare=_prepared, over=OVER_FROM)
+    return Routine(steps, frozenset(followed))
 
 
 def _prepared(expr: Expr) -> Expr:
