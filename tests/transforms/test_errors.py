@@ -1090,7 +1090,6 @@ def test_jitted_methods_hint_at_a_static_self():
     [
         ("scan", r"fungrad\.lax"),
         ("io_callback", r"fungrad\.experimental"),
-        ("random", r"numpy\.random outside"),
         ("nn", "softmax"),
     ],
 )
