@@ -134,8 +134,8 @@ class While(Pushing):
             "reverse-mode differentiation of a while_loop, or of a fori_loop with traced bounds, would have to "
             f"keep every step of a loop of unknown length; the loop is at {place_of_use()}. Use scan, or "
             "fori_loop with bounds that are Python integers, and a condition inside of it to leave the carry "
-            "as it is once done; custom_root, if the loop looks for a solution of an equation; forward mode "
-            "(jvp, jacfwd); or call the function without jit, where the loop is run by Python."
+            "as it is once done; custom_root, if the loop looks for a solution of an equation (custom_linear_solve, of "
+            "a linear one, as is that of custom_root's tangents); forward mode (jvp, jacfwd); or call the function without jit, where the loop is run by Python."
         )
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
