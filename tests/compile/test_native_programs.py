@@ -327,6 +327,14 @@ def test_what_follows_an_order_lies_as_without_kernels(name, layout, size):
     np.testing.assert_allclose(results[1], results[0], 1e-12)
 
 
+def test_what_is_repeated_and_not_converted_is_no_reason_to_fall_back(made):
+    """`logaddexp` asks whether numbers are NaN, of what has been computed."""
+    signs = np.broadcast_to(np.sign(V[:40] - 1.5), X[:6, :40].shape)
+    compare(lambda x, s: fnp.logaddexp(0.0, s * x) * 2, (X[:6, :40].copy(), signs), 64)
+    assert made[-1].native is not None
+    assert not any(tier.failures for tier in made)
+
+
 def test_small_stacks():
     """What one pass over a row keeps for the next one is on the stack of a thread."""
 

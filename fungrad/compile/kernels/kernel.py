@@ -106,11 +106,16 @@ class Kernel:
         return range(0 if self.internal else len(self.operand_types))
 
     @property
-    def told_apart(self) -> range:
-        """The arrays that it is given, if it converts something, as `Function` says."""
-        # A conversion to booleans is `ne`.
-        converts = any(node.operation in ("convert", "ne") for node in self.nodes)
-        return range(len(self.operand_types) if converts else 0)
+    def told_apart(self) -> frozenset[int]:
+        """The arrays that it is given and converts, as `Function` says; all if some are computed with in parts or wider."""
+        # A conversion to booleans is `ne`. What ufuncs compute lies in C order, however elements are repeated.
+        converted = {
+            v for node in self.nodes if node.operation in ("convert", "ne") for v in node.operands
+        }
+        if converted and any(computed_in(x.type.dtype) != x.type.dtype for x in self.operands):
+            return frozenset(range(len(self.operand_types)))
+        loads = [self.nodes[v] for v in converted if self.nodes[v].operation == "load"]
+        return frozenset([self.array_of(node.value) for node in loads])
 
     @property
     def summary(self) -> str:
