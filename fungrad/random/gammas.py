@@ -15,6 +15,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape
 from fungrad.lax.special import random_gamma_grad
+from fungrad.numpy.at import at
 from fungrad.programs.loops.while_loop import while_loop
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.random import generators
@@ -39,50 +40,74 @@ def each(sampler: Sampler, *static: Any) -> Sampler:
     return vmap(lambda words: sampler(words, *static))
 
 
-def _chosen(mask: Any, new: Any, old: Any) -> Any:
+Lanes = tuple[Any, ...]
+"""Arrays whose first axis are the numbers that are looked for."""
+
+MANY = 1 << 12
+"""How many numbers there are at least for those that have been rejected to be looked at apart."""
+
+
+def _merged(mask: Any, new: Lanes, old: Lanes) -> Lanes:
     """Return the new values where a mask is true, of arrays with axes beyond those of the mask too."""
-    return fnp.where(mask.reshape(mask.shape + (1,) * (new.ndim - mask.ndim)), new, old)
+    shaped = [mask.reshape(mask.shape + (1,) * (x.ndim - 1)) for x in new]
+    return tuple([fnp.where(m, x, y) for m, x, y in zip(shaped, new, old, strict=True)])
+
+
+def _until_accepted(step: Callable[[Lanes], tuple[Lanes, Any]], lanes: Lanes) -> Lanes:
+    """Run steps, each of which returns new values and which of them are rejected, until there are none.
+
+    Numbers do not depend on each other. So where there are many, those rejected at first, of which there are few, go on
+    among themselves.
+    """
+
+    def run(state: tuple[Lanes, Any]) -> tuple[Lanes, Any]:
+        lanes, going = state
+        new, rejected = step(lanes)
+        return _merged(going, new, lanes), going & rejected
+
+    size = lanes[0].shape[0]
+    state = (lanes, fnp.ones(size, bool))
+    goes_on = lambda state: fnp.any(state[1])
+    if size >= MANY:
+        lanes, going = run(state)
+        places = fnp.argsort(~going, kind="stable")[: size // 8]
+        state = (tuple([x[places] for x in lanes]), going[places])
+        found, _ = while_loop(goes_on, run, state)
+        lanes = tuple([at(x)[places].set(y) for x, y in zip(lanes, found, strict=True)])
+        state = (lanes, at(going)[places].set(False))
+    return while_loop(goes_on, run, state)[0]  # type: ignore[no-any-return]
 
 
 def _marsaglia_tsang(words: Any, d: Any, how: How) -> Any:
     """Return numbers V such that d V is of the gamma distribution of shape ``d + 1 / 3``; one for each key.
 
     G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
-    Software 26, 2000. Each number goes on with its own key until it is accepted, so it does not depend on the others.
+    Software 26, 2000. Each number goes on with its own key until it is accepted.
     """
     dtype = d.dtype
     one, half, squeeze = dtype.type(1), dtype.type(0.5), dtype.type(0.0331)
-    c = dtype.type(1 / 3) / fnp.sqrt(d)
     split_in_two = each(generators.split, (2,), how)
     split_in_three = each(generators.split, (3,), how)
     normals = each(standard, (), dtype, how)
     uniforms = each(unit, (), dtype, how)
 
-    def next_normal(state: Any) -> Any:
-        keys, x, v = state
+    def next_normal(lanes: Lanes) -> tuple[Lanes, Any]:
+        keys, _, _, c = lanes
         pairs = split_in_two(keys)
-        drawn = normals(pairs[:, 1])
-        missing = v <= 0
-        return (
-            _chosen(missing, pairs[:, 0], keys),
-            fnp.where(missing, drawn, x),
-            fnp.where(missing, one + drawn * c, v),
-        )
+        x = normals(pairs[:, 1])
+        v = one + x * c
+        return (pairs[:, 0], x, v, c), v <= 0
 
-    def attempt(state: Any) -> Any:
-        keys, found, going = state
+    def attempt(lanes: Lanes) -> tuple[Lanes, Any]:
+        keys, _, d, c = lanes
         triples = split_in_three(keys)
-        start = (triples[:, 1], fnp.zeros_like(d), fnp.full_like(d, -1))
-        _, x, v = while_loop(lambda s: fnp.any(s[2] <= 0), next_normal, start)
+        _, x, v, _ = _until_accepted(next_normal, (triples[:, 1], c, c, c))
         x, v = x * x, v * v * v
         u = uniforms(triples[:, 2])
-        rejected = (u >= one - squeeze * (x * x)) & (
-            log(u) >= x * half + d * ((one - v) + fnp.log(v))
-        )
-        return triples[:, 0], fnp.where(going, v, found), going & rejected
+        below = log(u) >= x * half + d * ((one - v) + fnp.log(v))
+        return (triples[:, 0], v, d, c), (u >= one - squeeze * (x * x)) & below
 
-    start = (words, fnp.ones_like(d), fnp.ones(d.shape, bool))
-    return while_loop(lambda state: fnp.any(state[2]), attempt, start)[1]
+    return _until_accepted(attempt, (words, d, d, dtype.type(1 / 3) / fnp.sqrt(d)))[1]
 
 
 def _drawn(words: Any, a: Any, in_logs: bool, how: How) -> Any:

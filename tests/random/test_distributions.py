@@ -11,6 +11,7 @@ import scipy.stats as st
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import random
+from fungrad.random import gammas, programs
 
 KEY = random.key(11)
 N = 20000
@@ -316,3 +317,16 @@ def test_names_that_are_not_there():
         random.norml
     assert "normal" in dir(random)
     assert fnp.all(random.normal(KEY, (3,)) == fg.random.normal(KEY, (3,)))
+
+
+@pytest.mark.parametrize("many", [1 << 30, 8])
+def test_rejected_numbers_apart_are_the_same(many, monkeypatch):
+    """Of few numbers an eighth goes on apart, and the others must be found all the same."""
+    keys = random.split(KEY, 20)
+    draw = lambda key: random.gamma(key, np.linspace(0.05, 3, 17))
+    expected = [draw(k) for k in keys]
+    programs._compiled.cache_clear()
+    monkeypatch.setattr(gammas, "MANY", many)
+    np.testing.assert_array_equal([draw(k) for k in keys], expected)
+    np.testing.assert_allclose(fg.jit(fg.vmap(draw))(keys), expected, 1e-14)
+    programs._compiled.cache_clear()
