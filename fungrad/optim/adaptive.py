@@ -1,0 +1,373 @@
+"""Scaling by running means of gradients and of their squares: Adam and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import fungrad.numpy as fnp
+from fungrad.optim import tree
+from fungrad.optim.base import (
+    GradientTransformation,
+    OptState,
+    Params,
+    Updates,
+    no_steps,
+    safe_increment,
+    tree_map,
+)
+from fungrad.optim.glossary import public
+from fungrad.optim.moments import abs_sq
+
+__all__ = [
+    "ScaleByAdamState",
+    "ScaleByAdanState",
+    "ScaleByAmsgradState",
+    "ScaleByBeliefState",
+    "scale_by_adam",
+    "scale_by_adamax",
+    "scale_by_adan",
+    "scale_by_amsgrad",
+    "scale_by_belief",
+    "scale_by_radam",
+    "scale_by_yogi",
+]
+
+
+class ScaleByAdamState(NamedTuple):
+    """The number of steps, the mean of gradients and that of their squares."""
+
+    count: Any
+    mu: Updates
+    nu: Updates
+
+
+class ScaleByAmsgradState(NamedTuple):
+    """The state of Adam and the largest mean of squares so far."""
+
+    count: Any
+    mu: Updates
+    nu: Updates
+    nu_max: Updates
+
+
+class ScaleByBeliefState(NamedTuple):
+    """The number of steps, the mean of gradients and that of squared deviations from it."""
+
+    count: Any
+    mu: Updates
+    nu: Updates
+
+
+class ScaleByAdanState(NamedTuple):
+    """Means of gradients, of their differences and of squares; the last gradient; the number of steps."""
+
+    m: Updates
+    v: Updates
+    n: Updates
+    g: Updates
+    t: Any
+
+
+def expected(updates: Updates, mu: Updates, b1: Any, count: Any, nesterov: bool) -> Updates:
+    """Return the mean of gradients without bias; with `nesterov`, that of the next step as far as it is known."""
+    if not nesterov:
+        return tree.bias_correction(mu, b1, count)
+    ahead = tree.bias_correction(mu, b1, safe_increment(count))
+    now = tree.bias_correction(updates, b1, count)
+    return tree_map(lambda m, g: b1 * m + (1 - b1) * g, ahead, now)
+
+
+def quotient(mu: Updates, nu: Updates, eps: Any, eps_root: Any) -> Updates:
+    """Return means of gradients divided by the roots of means of squares."""
+    return tree_map(lambda m, v: m / (fnp.sqrt(v + eps_root) + eps), mu, nu)
+
+
+@public
+def scale_by_adam(
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Divide the mean of gradients by the root of the mean of their squares (D. Kingma and J. Ba, 2014).
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_adam()
+    >>> tx.update(np.array([30.0, -5.0]), tx.init(np.zeros(2)))[0]
+    array([ 1., -1.])
+    """
+
+    def init(params: Params) -> OptState:
+        return ScaleByAdamState(
+            no_steps(), tree.zeros_like(params, mu_dtype), tree.zeros_like(params)
+        )
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
+        count = safe_increment(state.count)
+        mu_hat = expected(updates, mu, b1, count, nesterov)
+        scaled = quotient(mu_hat, tree.bias_correction(nu, b2, count), eps, eps_root)
+        nu = tree_map(lambda v, old: v.astype(fnp.asarray(old).dtype), nu, state.nu)
+        return scaled, ScaleByAdamState(count, tree.cast(mu, mu_dtype), nu)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_amsgrad(
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    bias_correction_mu: bool = True,
+    bias_correction_nu: bool = True,
+) -> GradientTransformation:
+    """Divide as Adam does, by the largest mean of squares so far (S. Reddi et al., 2018).
+
+    Parameters
+    ----------
+    bias_correction_mu, bias_correction_nu
+        Whether the means are divided by the sum of their weights, as their first value is 0.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_amsgrad()
+    >>> tx.update(np.array([30.0, -5.0]), tx.init(np.zeros(2)))[0]
+    array([ 1., -1.])
+    """
+
+    def init(params: Params) -> OptState:
+        zeros = tree.zeros_like(params)
+        return ScaleByAmsgradState(no_steps(), tree.zeros_like(params, mu_dtype), zeros, zeros)
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
+        count = safe_increment(state.count)
+        mu_hat = tree.bias_correction(mu, b1, count) if bias_correction_mu else mu
+        nu_hat = tree.bias_correction(nu, b2, count) if bias_correction_nu else nu
+        nu_max = tree_map(fnp.maximum, nu_hat, state.nu_max)
+        scaled = quotient(mu_hat, nu_max, eps, eps_root)
+        return scaled, ScaleByAmsgradState(count, tree.cast(mu, mu_dtype), nu, nu_max)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_adamax(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> GradientTransformation:
+    """Divide the mean of gradients by their largest absolute value (D. Kingma and J. Ba, 2014).
+
+    Parameters
+    ----------
+    eps
+        Added to the absolute values.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_adamax()
+    >>> tx.update(np.array([30.0, -5.0]), tx.init(np.zeros(2)))[0]
+    array([ 1., -1.])
+    """
+
+    def init(params: Params) -> OptState:
+        return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        count = safe_increment(state.count)
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        nu = tree.update_infinity_moment(updates, state.nu, b2, eps)
+        mu_hat = tree.bias_correction(mu, b1, count)
+        return tree_map(lambda m, v: m / v, mu_hat, nu), ScaleByAdamState(count, mu, nu)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_belief(
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-16,
+    eps_root: Any = 1e-16,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Divide the mean of gradients by the root of their variance about it (J. Zhuang et al., 2020).
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_belief()
+    >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
+    array([ 1.11111111, -1.11111111])
+    """
+
+    def init(params: Params) -> OptState:
+        return ScaleByBeliefState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        error = tree_map(lambda g, m: g - m, updates, mu)
+        nu = tree.update_moment_per_elem_norm(error, state.nu, b2, 2)
+        nu = tree_map(lambda v: v + eps_root, nu)
+        count = safe_increment(state.count)
+        mu_hat = expected(updates, mu, b1, count, nesterov)
+        nu_hat = tree.bias_correction(nu, b2, count)
+        return quotient(mu_hat, nu_hat, eps, 0), ScaleByBeliefState(count, mu, nu)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_yogi(
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 0.001,
+    eps_root: Any = 0.0,
+    initial_accumulator_value: Any = 1e-06,
+) -> GradientTransformation:
+    """Divide as Adam does, by a mean of squares that falls slowly (M. Zaheer et al., 2018).
+
+    Parameters
+    ----------
+    initial_accumulator_value
+        What both means begin with.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_yogi()
+    >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
+    array([ 0.99961426, -0.99599999])
+    """
+
+    def init(params: Params) -> OptState:
+        start = tree.full_like(params, initial_accumulator_value)
+        return ScaleByAdamState(no_steps(), start, start)
+
+    def toward(g: Any, v: Any) -> Any:
+        square = abs_sq(g)
+        return v - (1 - b2) * fnp.sign(v - square) * square
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        nu = tree_map(toward, updates, state.nu)
+        count = safe_increment(state.count)
+        mu_hat = tree.bias_correction(mu, b1, count)
+        nu_hat = tree.bias_correction(nu, b2, count)
+        return quotient(mu_hat, nu_hat, eps, eps_root), ScaleByAdamState(count, mu, nu)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_radam(
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    threshold: Any = 5.0,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Divide as Adam does, once the mean of squares is of enough values to be trusted (L. Liu et al., 2020).
+
+    Parameters
+    ----------
+    threshold
+        The number of independent values from which on it divides.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_radam()
+    >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
+    array([ 3. , -0.5])
+    """
+    most = 2.0 / (1.0 - b2) - 1.0
+
+    def init(params: Params) -> OptState:
+        return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        mu = tree.update_moment(updates, state.mu, b1, 1)
+        nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
+        count = safe_increment(state.count)
+        weight = b2**count
+        length = most - 2 * count * weight / (1 - weight)
+        enough = length >= threshold
+        # The root is of a negative number for lengths below 4, where the result is thrown away.
+        known = fnp.where(length > 4.0, length, most)
+        r = fnp.sqrt((known - 4.0) * (known - 2.0) * most / ((most - 4.0) * (most - 2.0) * known))
+        mu_hat = expected(updates, mu, b1, count, nesterov)
+        nu_hat = tree.bias_correction(nu, b2, count)
+
+        def rectified(m: Any, v: Any) -> Any:
+            scaled = r.astype(m.dtype) * m / (fnp.sqrt(v + eps_root) + eps)
+            return fnp.where(enough, scaled, m)
+
+        return tree_map(rectified, mu_hat, nu_hat), ScaleByAdamState(count, mu, nu)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_adan(
+    b1: Any = 0.98,
+    b2: Any = 0.92,
+    b3: Any = 0.99,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+) -> GradientTransformation:
+    """Divide the mean of gradients and of their differences by the root of a mean of squares (X. Xie et al., 2022).
+
+    Parameters
+    ----------
+    b2
+        How much of the mean of differences is kept in each step.
+    b3
+        How much of the mean of squares is kept in each step.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_adan()
+    >>> tx.update(np.array([30.0, -5.0]), tx.init(np.zeros(2)))[0]
+    array([ 1., -1.])
+    """
+
+    def init(params: Params) -> OptState:
+        zeros = tree.zeros_like(params)
+        return ScaleByAdanState(zeros, zeros, zeros, zeros, no_steps())
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        first = state.t == 0
+        step = tree_map(
+            lambda g, old: fnp.where(first, fnp.zeros_like(g), g - old), updates, state.g
+        )
+        m = tree.update_moment(updates, state.m, b1, 1)
+        v = tree.update_moment(step, state.v, b2, 1)
+        ahead = tree.add_scale(updates, 1 - b2, step)
+        n = tree.update_moment_per_elem_norm(ahead, state.n, b3, 2)
+        t = safe_increment(state.t)
+        v_hat = tree.bias_correction(v, b2, t)
+        mean = tree.add_scale(tree.bias_correction(m, b1, t), 1 - b2, v_hat)
+        scaled = quotient(mean, tree.bias_correction(n, b3, t), eps, eps_root)
+        return scaled, ScaleByAdanState(m, v, n, updates, t)
+
+    return GradientTransformation(init, update)

@@ -1,0 +1,316 @@
+"""What a gradient transformation is, and the simplest ones.
+
+A transformation is a pair of functions. ``init(params)`` makes a state; ``update(updates, state, params)`` returns other
+updates and the next state. Both are pure, and all they hold is pytrees of arrays, so they can be jitted, mapped and carried
+through loops. Names, order of arguments and numbers are those of optax (DeepMind, https://github.com/google-deepmind/optax).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad import tree
+from fungrad.core.types import is_array
+from fungrad.lax.control import cond
+from fungrad.optim.glossary import public
+
+__all__ = [
+    "EmptyState",
+    "GradientTransformation",
+    "GradientTransformationExtraArgs",
+    "OptState",
+    "Params",
+    "ScalarOrSchedule",
+    "Schedule",
+    "TransformInitFn",
+    "TransformUpdateExtraArgsFn",
+    "TransformUpdateFn",
+    "Updates",
+    "apply_updates",
+    "identity",
+    "incremental_update",
+    "init_empty_state",
+    "periodic_update",
+    "safe_increment",
+    "set_to_zero",
+    "stateless",
+    "stateless_with_tree_map",
+    "with_extra_args_support",
+]
+
+Params: TypeAlias = Any
+"""A pytree of parameters."""
+Updates: TypeAlias = Any
+"""A pytree like the parameters: gradients, or what is added to the parameters."""
+OptState: TypeAlias = Any
+"""A pytree: what a transformation remembers."""
+Schedule: TypeAlias = Callable[[Any], Any]
+"""A function from the number of steps so far to a number."""
+ScalarOrSchedule: TypeAlias = Any
+"""A number, or a schedule."""
+
+
+class TransformInitFn(Protocol):
+    """The function from parameters to the first state."""
+
+    def __call__(self, params: Params) -> OptState: ...
+
+
+class TransformUpdateFn(Protocol):
+    """The function from updates to other updates and the next state."""
+
+    def __call__(
+        self, updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]: ...
+
+
+class TransformUpdateExtraArgsFn(Protocol):
+    """The same with further arguments by name, such as the value of the loss."""
+
+    def __call__(
+        self, updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[Updates, OptState]: ...
+
+
+class GradientTransformation(NamedTuple):
+    """A pair of pure functions, `init` and `update`."""
+
+    init: TransformInitFn
+    update: Any  # a TransformUpdateFn, or one that takes additional arguments
+
+
+class GradientTransformationExtraArgs(GradientTransformation):
+    """A transformation whose `update` takes additional arguments by name; it ignores those that it does not know."""
+
+
+class EmptyState(NamedTuple):
+    """The state of what remembers nothing."""
+
+
+def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
+    """Apply f to all leaves; where the first tree has None, so has the result, whatever the others have."""
+    return tree.map(
+        lambda x, *others: None if x is None else f(x, *others),
+        updates,
+        *rest,
+        is_leaf=lambda x: x is None,
+    )
+
+
+def no_steps() -> Any:
+    """Return the counter of steps before the first one."""
+    return fnp.zeros((), np.int32)
+
+
+def required(params: Params | None, name: str) -> Params:
+    """Return the parameters that `update` was given, without which this transformation cannot do."""
+    if params is None:
+        raise ValueError(
+            f"{name}: update needs the parameters; write tx.update(updates, state, params)"
+        )
+    return params
+
+
+def at_step(scalar_or_schedule: ScalarOrSchedule, count: Any) -> Any:
+    """Return the number, or the schedule's at this step."""
+    return scalar_or_schedule(count) if callable(scalar_or_schedule) else scalar_or_schedule
+
+
+@public
+def init_empty_state(params: Params) -> EmptyState:
+    """Return the state of what remembers nothing.
+
+    Examples
+    --------
+    >>> optim.init_empty_state(np.zeros(3))
+    EmptyState()
+    """
+    del params
+    return EmptyState()
+
+
+@public
+def safe_increment(count: Any) -> Any:
+    """Return the count and one more, or the count if there is no larger number of its dtype.
+
+    Examples
+    --------
+    >>> print(optim.safe_increment(np.int32(2)), optim.safe_increment(np.int8(127)))
+    3 127
+    """
+    count = count if is_array(count) or hasattr(count, "dtype") else fnp.asarray(count)
+    if np.issubdtype(count.dtype, np.integer):
+        largest = np.iinfo(count.dtype).max
+    elif np.issubdtype(count.dtype, np.floating):
+        return count + count.dtype.type(1)  # the largest one stays as it is by rounding
+    else:
+        raise ValueError(
+            f"safe_increment: count must be an integer or a float, got dtype {count.dtype}"
+        )
+    kind = count.dtype.type
+    return count + fnp.where(count < kind(largest), kind(1), kind(0))
+
+
+@public
+def identity() -> GradientTransformation:
+    """Leave updates as they are.
+
+    Examples
+    --------
+    >>> tx = optim.identity()
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))
+    (array([1., 1.]), EmptyState())
+    """
+    return GradientTransformation(
+        init_empty_state, lambda updates, state, params=None: (updates, state)
+    )
+
+
+@public
+def set_to_zero() -> GradientTransformation:
+    """Make all updates zero, so that parameters stay as they are.
+
+    Examples
+    --------
+    >>> tx = optim.set_to_zero()
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([0., 0.])
+    """
+    return stateless(lambda updates, params: tree.map(fnp.zeros_like, updates))
+
+
+@public
+def stateless(f: Callable[[Updates, Params | None], Updates]) -> GradientTransformation:
+    """Make a transformation of a function that remembers nothing.
+
+    Parameters
+    ----------
+    f
+        Takes updates and parameters (or None) and returns updates.
+
+    Examples
+    --------
+    >>> tx = optim.stateless(lambda updates, params: 2 * updates)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([2., 2.])
+    """
+    return GradientTransformation(
+        init_empty_state, lambda updates, state, params=None: (f(updates, params), EmptyState())
+    )
+
+
+@public
+def stateless_with_tree_map(f: Callable[[Any, Any], Any]) -> GradientTransformation:
+    """Make a transformation of a function of one leaf.
+
+    Parameters
+    ----------
+    f
+        Takes a leaf of the updates and that of the parameters (or None) and returns a leaf.
+
+    Examples
+    --------
+    >>> tx = optim.stateless_with_tree_map(lambda u, p: u - p)
+    >>> tx.update([np.ones(2)], tx.init([np.ones(2)]), [np.ones(2)])[0]
+    [array([0., 0.])]
+    """
+
+    def over_leaves(updates: Updates, params: Params | None) -> Updates:
+        if params is None:
+            return tree.map(lambda u: f(u, None), updates)
+        return tree.map(f, updates, params)
+
+    return stateless(over_leaves)
+
+
+@public
+def with_extra_args_support(tx: GradientTransformation) -> GradientTransformationExtraArgs:
+    """Return a transformation whose `update` takes additional arguments by name.
+
+    Parameters
+    ----------
+    tx
+        A gradient transformation; if it takes none, they are left out.
+
+    Examples
+    --------
+    >>> tx = optim.with_extra_args_support(optim.scale(2.0))
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)), None, value=3.0)[0]
+    array([2., 2.])
+    """
+    if isinstance(tx, GradientTransformationExtraArgs):
+        return tx
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[Updates, OptState]:
+        del extra_args
+        return tx.update(updates, state, params)  # type: ignore[no-any-return]
+
+    return GradientTransformationExtraArgs(tx.init, update)
+
+
+@public
+def apply_updates(params: Params, updates: Updates) -> Params:
+    """Return parameters and updates added; dtypes are those of the parameters.
+
+    Examples
+    --------
+    >>> optim.apply_updates({"w": np.ones(2)}, {"w": np.array([0.5, -0.5])})
+    {'w': array([1.5, 0.5])}
+    """
+    return tree_map(_added, params, updates)
+
+
+def _added(param: Any, update: Any) -> Any:
+    param = fnp.asarray(param)
+    return fnp.asarray(param + update).astype(param.dtype)
+
+
+@public
+def incremental_update(new_tensors: Params, old_tensors: Params, step_size: Any) -> Params:
+    """Return a step from old arrays to new ones: a running mean of parameters.
+
+    Parameters
+    ----------
+    new_tensors, old_tensors
+        Pytrees of arrays.
+    step_size
+        How far to go: 1 gives the new ones.
+
+    Examples
+    --------
+    >>> optim.incremental_update(np.ones(2), np.zeros(2), 0.25)
+    array([0.25, 0.25])
+    """
+    return tree_map(
+        lambda new, old: step_size * new + (1.0 - step_size) * old, new_tensors, old_tensors
+    )
+
+
+@public
+def periodic_update(
+    new_tensors: Params, old_tensors: Params, steps: Any, update_period: Any
+) -> Params:
+    """Return the new arrays after each period, and the old ones in between.
+
+    Parameters
+    ----------
+    new_tensors, old_tensors
+        Pytrees of arrays.
+    steps
+        The number of steps so far.
+    update_period
+        The number of steps of a period.
+
+    Examples
+    --------
+    >>> [float(optim.periodic_update(1.0, 0.0, i, 2)) for i in range(3)]
+    [1.0, 0.0, 1.0]
+    """
+    due = fnp.mod(steps, update_period) == 0
+    return cond(due, lambda new, old: new, lambda new, old: old, new_tensors, old_tensors)

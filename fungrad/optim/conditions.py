@@ -1,0 +1,243 @@
+"""Transformations that do what they do under a condition; NaNs and signs of parameters."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple, Protocol
+
+import fungrad.numpy as fnp
+from fungrad import tree as trees
+from fungrad.lax.control import cond
+from fungrad.optim import tree
+from fungrad.optim.base import (
+    EmptyState,
+    GradientTransformation,
+    GradientTransformationExtraArgs,
+    OptState,
+    Params,
+    Updates,
+    no_steps,
+    required,
+    safe_increment,
+    stateless,
+    tree_map,
+    with_extra_args_support,
+)
+from fungrad.optim.glossary import public, public_like
+
+__all__ = [
+    "ApplyIfFiniteState",
+    "ConditionFn",
+    "ConditionallyMaskState",
+    "ConditionallyTransformState",
+    "NonNegativeParamsState",
+    "ZeroNansState",
+    "apply_if_finite",
+    "conditionally_mask",
+    "conditionally_transform",
+    "keep_params_nonnegative",
+    "zero_nans",
+]
+
+NonNegativeParamsState = EmptyState
+
+
+class ConditionFn(Protocol):
+    """Whether to transform in a step."""
+
+    def __call__(self, step: Any, **extra_args: Any) -> Any: ...
+
+
+class ConditionallyTransformState(NamedTuple):
+    """The state of the transformation and the number of steps."""
+
+    inner_state: Any
+    step: Any
+
+
+class ConditionallyMaskState(NamedTuple):
+    """The number of steps and the state of the transformation."""
+
+    step: Any
+    inner_state: Any
+
+
+class ApplyIfFiniteState(NamedTuple):
+    """How often in a row, and in all, updates were not finite, whether the last were, and the state of the optimizer."""
+
+    notfinite_count: Any
+    last_finite: Any
+    total_notfinite: Any
+    inner_state: Any
+
+
+class ZeroNansState(NamedTuple):
+    """For each array whether there were NaNs in the last step."""
+
+    found_nan: Any
+
+
+def either(
+    due: Any,
+    within: GradientTransformationExtraArgs,
+    otherwise: Any,
+    updates: Updates,
+    inner_state: OptState,
+    params: Params | None,
+    extra_args: dict[str, Any],
+) -> tuple[Updates, OptState]:
+    """Return what the transformation makes if it is due, else what another function makes of updates and the old state."""
+    found: tuple[Updates, OptState] = cond(
+        due,
+        lambda updates, state: within.update(updates, state, params, **extra_args),
+        lambda updates, state: (otherwise(updates), state),
+        updates,
+        inner_state,
+    )
+    return found
+
+
+@public
+def conditionally_transform(
+    inner: GradientTransformation,
+    should_transform_fn: ConditionFn,
+    forward_extra_args: bool = False,
+) -> GradientTransformationExtraArgs:
+    """Transform updates in some steps and leave them as they are in the others.
+
+    Examples
+    --------
+    >>> tx = optim.conditionally_transform(optim.scale(9.0), lambda step: step > 0)
+    >>> first, state = tx.update(np.ones(2), tx.init(np.zeros(2)))
+    >>> print(first, tx.update(np.ones(2), state)[0])
+    [1. 1.] [9. 9.]
+    """
+    within = with_extra_args_support(inner)
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[Updates, OptState]:
+        due = should_transform_fn(state.step, **(extra_args if forward_extra_args else {}))
+        found, after = either(
+            due, within, lambda u: u, updates, state.inner_state, params, extra_args
+        )
+        return found, ConditionallyTransformState(after, safe_increment(state.step))
+
+    return GradientTransformationExtraArgs(
+        lambda params: ConditionallyTransformState(within.init(params), no_steps()), update
+    )
+
+
+@public_like(conditionally_transform)
+def conditionally_mask(
+    inner: GradientTransformation,
+    should_transform_fn: ConditionFn,
+    forward_extra_args: bool = False,
+) -> GradientTransformationExtraArgs:
+    """Transform updates in some steps and make them zero in the others.
+
+    Examples
+    --------
+    >>> tx = optim.conditionally_mask(optim.scale(9.0), lambda step: step > 0)
+    >>> first, state = tx.update(np.ones(2), tx.init(np.zeros(2)))
+    >>> print(first, tx.update(np.ones(2), state)[0])
+    [0. 0.] [9. 9.]
+    """
+    within = with_extra_args_support(inner)
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[Updates, OptState]:
+        due = should_transform_fn(state.step, **(extra_args if forward_extra_args else {}))
+        found, after = either(
+            due, within, tree.zeros_like, updates, state.inner_state, params, extra_args
+        )
+        return found, ConditionallyMaskState(safe_increment(state.step), after)
+
+    return GradientTransformationExtraArgs(
+        lambda params: ConditionallyMaskState(no_steps(), within.init(params)), update
+    )
+
+
+@public
+def apply_if_finite(
+    inner: GradientTransformation, max_consecutive_errors: int
+) -> GradientTransformationExtraArgs:
+    """Make no step where gradients are not finite, unless that happens too often in a row.
+
+    Parameters
+    ----------
+    max_consecutive_errors
+        After how many of them in a row gradients are used as they are.
+
+    Examples
+    --------
+    >>> tx = optim.apply_if_finite(optim.sgd(0.1), max_consecutive_errors=3)
+    >>> updates, state = tx.update(np.array([1.0, np.nan]), tx.init(np.zeros(2)))
+    >>> print(updates, state.total_notfinite)
+    [0. 0.] 1
+    """
+    within = with_extra_args_support(inner)
+
+    def init(params: Params) -> OptState:
+        return ApplyIfFiniteState(no_steps(), fnp.asarray(True), no_steps(), within.init(params))
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[Updates, OptState]:
+        whole = trees.map(lambda g: fnp.all(fnp.isfinite(g)), updates)
+        finite = trees.reduce(operator.and_, whole, fnp.asarray(True))
+        errors = fnp.where(finite, no_steps(), safe_increment(state.notfinite_count))
+        due = fnp.logical_or(finite, errors > max_consecutive_errors)
+        found, after = either(
+            due, within, tree.zeros_like, updates, state.inner_state, params, extra_args
+        )
+        total = state.total_notfinite
+        total = fnp.where(finite, total, safe_increment(total))
+        return found, ApplyIfFiniteState(errors, finite, total, after)
+
+    return GradientTransformationExtraArgs(init, update)
+
+
+@public
+def keep_params_nonnegative() -> GradientTransformation:
+    """Shorten updates that would make parameters negative, so that these become 0; the last in a chain.
+
+    Examples
+    --------
+    >>> tx = optim.chain(optim.sgd(1.0), optim.keep_params_nonnegative())
+    >>> params = np.array([0.5, 2.0])
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.5, -1. ])
+    """
+
+    def one(u: Any, p: Any) -> Any:
+        return fnp.where(p + u < 0.0, -p, u)
+
+    return stateless(
+        lambda updates, params: tree_map(one, updates, required(params, "keep_params_nonnegative"))
+    )
+
+
+@public
+def zero_nans() -> GradientTransformation:
+    """Replace NaNs by zeros; the state says which arrays had some.
+
+    Examples
+    --------
+    >>> tx = optim.zero_nans()
+    >>> updates, state = tx.update(np.array([1.0, np.nan]), tx.init(np.zeros(2)))
+    >>> print(updates, state.found_nan)
+    [1. 0.] True
+    """
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        found = tree_map(lambda g: fnp.any(fnp.isnan(g)), updates)
+        clean = tree_map(lambda g: fnp.where(fnp.isnan(g), fnp.zeros_like(g), g), updates)
+        return clean, ZeroNansState(found)
+
+    return GradientTransformation(
+        lambda params: ZeroNansState(tree_map(lambda p: fnp.asarray(False), params)), update
+    )

@@ -1,0 +1,64 @@
+"""What the docstrings of `fungrad.optim` leave out."""
+
+from __future__ import annotations
+
+from fungrad.core.glossary import Glossary
+
+PARAMETERS = {
+    "accumulator_dtype": "The dtype of what is kept; by default that of the parameters.",
+    "b1": "How much of the mean of gradients is kept in each step.",
+    "b2": "How much of the mean of squares is kept in each step.",
+    "bias_correction": "Whether means are divided by the sum of their weights, as their first value is 0.",
+    "count": "The number of steps so far.",
+    "debias": "Whether the mean is divided by the sum of its weights, as its first value is 0.",
+    "decay": "How much is kept in each step.",
+    "dtype": "The dtype of the results.",
+    "end_value": "The value at the end.",
+    "eps": "Added to the denominator, outside of the root where there is one.",
+    "eps_in_sqrt": "Whether `eps` is added within the root.",
+    "eps_root": "Added to the denominator within the root, which keeps derivatives by the updates finite.",
+    "forward_extra_args": "Whether the condition is also given the additional arguments of `update`.",
+    "grads": "A pytree of gradients.",
+    "init_value": "The value at the beginning.",
+    "initial_scale": "What the means begin with.",
+    "inner": "A gradient transformation.",
+    "learning_rate": "The length of steps: a number, or a schedule, which is a function of the number of steps so far.",
+    "mask": "Where it applies: a pytree of booleans that is a prefix of the parameters, or a function from the\n"
+    "    parameters to one; by default everywhere.",
+    "mask_compatible_extra_args": "Whether additional arguments of `update` that have the structure of the updates are\n"
+    "    masked too.",
+    "measure": "A function of the updates.",
+    "min_norm": "The least value of a norm.",
+    "min_scale": "The least value of the norm.",
+    "moments": "The means so far, a pytree like `updates`.",
+    "momentum": "How much of the last step is repeated; None for nothing.",
+    "mu_dtype": "The dtype of the mean of gradients; by default that of the parameters.",
+    "nesterov": "Whether to look ahead along the momentum (Y. Nesterov, 1983; T. Dozat, 2016).",
+    "order": "The power that is averaged.",
+    "params": "A pytree of parameters.",
+    "peak_value": "The largest value.",
+    "should_transform_fn": "Takes the number of steps so far; whether to transform.",
+    "staircase": "Whether the value changes only after each `transition_steps`.",
+    "transition_begin": "The number of steps before the value begins to change.",
+    "transition_steps": "The number of steps in which the value changes.",
+    "tree": "A pytree of arrays.",
+    "tree_x": "A pytree of arrays.",
+    "tree_y": "A pytree of arrays, of the same structure.",
+    "updates": "A pytree of arrays: gradients, or what was made of them.",
+    "warmup_steps": "The number of steps in which the value rises.",
+    "weight_decay": "How much of the parameters is subtracted in each step: a number or a schedule.",
+    "weight_decay_mask": "Which parameters decay: a pytree of booleans or a function from the parameters to one.",
+}
+
+IMPORTS = {
+    "np": "import numpy as np",
+    "fg": "import fungrad as fg",
+    "fnp": "import fungrad.numpy as fnp",
+    "lax": "from fungrad import lax",
+    "optim": "from fungrad import optim",
+}
+"""How the modules that examples use are imported."""
+
+_GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS)
+public, public_like = _GLOSSARY.public, _GLOSSARY.public_like
+"""The documentation of `fungrad.optim` is whole: what docstrings leave out is added from the glossary."""

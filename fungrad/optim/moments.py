@@ -1,0 +1,90 @@
+"""Running means of powers of updates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fungrad.numpy as fnp
+from fungrad import tree as trees
+from fungrad.optim.base import tree_map
+from fungrad.optim.glossary import public
+
+__all__ = [
+    "bias_correction",
+    "update_infinity_moment",
+    "update_moment",
+    "update_moment_per_elem_norm",
+]
+
+
+def abs_sq(x: Any) -> Any:
+    """Return the square of the absolute value, a real number."""
+    x = fnp.asarray(x)
+    return fnp.real(fnp.conj(x) * x) if x.dtype.kind == "c" else x * x
+
+
+@public
+def update_moment(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
+    """Return the running mean of a power.
+
+    Examples
+    --------
+    >>> print(optim.tree.update_moment(2.0, 1.0, 0.9, 1))
+    1.1
+    """
+    return tree_map(lambda g, t: (1 - decay) * (g**order) + decay * t, updates, moments)
+
+
+@public
+def update_moment_per_elem_norm(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
+    """Return the running mean of a power of the absolute value.
+
+    Examples
+    --------
+    >>> print(optim.tree.update_moment_per_elem_norm(2.0, 1.0, 0.5, 2))
+    2.5
+    """
+
+    def power(g: Any) -> Any:
+        if fnp.asarray(g).dtype.kind != "c":
+            return g**order
+        return abs_sq(g) if order == 2 else abs_sq(g) ** (order / 2)
+
+    return tree_map(lambda g, t: (1 - decay) * power(g) + decay * t, updates, moments)
+
+
+@public
+def update_infinity_moment(updates: Any, moments: Any, decay: Any, eps: Any) -> Any:
+    """Return the largest absolute value, of which some is forgotten in each step.
+
+    Parameters
+    ----------
+    eps
+        Added to the absolute values.
+
+    Examples
+    --------
+    >>> print(optim.tree.update_infinity_moment(2.0, 10.0, 0.5, 0.0))
+    5.0
+    """
+    return tree_map(lambda g, t: fnp.maximum(fnp.abs(g) + eps, decay * t), updates, moments)
+
+
+@public
+def bias_correction(moment: Any, decay: Any, count: Any) -> Any:
+    """Return a running mean that began with 0, divided by the sum of its weights.
+
+    Parameters
+    ----------
+    moment
+        The running mean, a pytree.
+    count
+        The number of values in it.
+
+    Examples
+    --------
+    >>> print(optim.tree.bias_correction(0.5, 0.5, 1))
+    1.0
+    """
+    weights = fnp.asarray(1 - decay**count)
+    return trees.map(lambda t: t / weights.astype(fnp.asarray(t).dtype), moment)

@@ -1,0 +1,363 @@
+"""Optimizers: chains of transformations."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from fungrad.optim.accumulation import trace
+from fungrad.optim.adaptive import (
+    scale_by_adam,
+    scale_by_adamax,
+    scale_by_adan,
+    scale_by_amsgrad,
+    scale_by_belief,
+    scale_by_radam,
+    scale_by_yogi,
+)
+from fungrad.optim.base import GradientTransformation, GradientTransformationExtraArgs, identity
+from fungrad.optim.combining import chain
+from fungrad.optim.glossary import public, public_like
+from fungrad.optim.masking import masked
+from fungrad.optim.scaling import (
+    add_decayed_weights,
+    scale_by_learning_rate,
+    scale_by_trust_ratio,
+)
+from fungrad.optim.signs import scale_by_lion
+
+__all__ = [
+    "adabelief", "adam", "adamax", "adamaxw", "adamw", "adan",
+    "amsgrad", "lamb", "lars", "lion", "nadam", "nadamw", "radam", "sgd",
+    "yogi",
+]  # fmt: skip
+
+Optimizer = GradientTransformationExtraArgs
+
+
+def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
+    """Return the momentum that is asked for."""
+    return identity() if momentum is None else trace(momentum, nesterov, dtype)
+
+
+@public
+def sgd(
+    learning_rate: Any,
+    momentum: Any = None,
+    nesterov: bool = False,
+    accumulator_dtype: Any = None,
+) -> Optimizer:
+    """Descend along gradients, with momentum if that is given.
+
+    Examples
+    --------
+    >>> tx = optim.sgd(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([-0.5, -0.5])
+    """
+    first = momentum_or_nothing(momentum, nesterov, accumulator_dtype)
+    return chain(first, scale_by_learning_rate(learning_rate))
+
+
+@public
+def adam(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = False,
+) -> Optimizer:
+    """Adam (D. Kingma and J. Ba, 2014).
+
+    Examples
+    --------
+    >>> tx = optim.adam(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([-0.5, -0.5])
+    """
+    first = scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
+    return chain(first, scale_by_learning_rate(learning_rate))
+
+
+@public
+def adamw(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    weight_decay: Any = 0.0001,
+    mask: Any = None,
+    *,
+    nesterov: bool = False,
+) -> Optimizer:
+    """Adam with decay of parameters (I. Loshchilov and F. Hutter, 2019).
+
+    Examples
+    --------
+    >>> tx = optim.adamw(0.5)
+    >>> params = np.zeros(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.5, -0.5])
+    """
+    first = scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
+    return chain(
+        first, add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate)
+    )
+
+
+nadam = functools.partial(adam, nesterov=True)
+nadamw = functools.partial(adamw, nesterov=True)
+
+
+@public_like(adam)
+def adabelief(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-16,
+    eps_root: Any = 1e-16,
+    *,
+    nesterov: bool = False,
+) -> Optimizer:
+    """AdaBelief (J. Zhuang et al., 2020).
+
+    Examples
+    --------
+    >>> tx = optim.adabelief(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0].shape
+    (2,)
+    """
+    first = scale_by_belief(b1, b2, eps, eps_root, nesterov=nesterov)
+    return chain(first, scale_by_learning_rate(learning_rate))
+
+
+@public
+def adan(
+    learning_rate: Any,
+    b1: Any = 0.98,
+    b2: Any = 0.92,
+    b3: Any = 0.99,
+    eps: Any = 1e-08,
+    eps_root: Any = 1e-08,
+    weight_decay: Any = 0.0,
+    mask: Any = None,
+) -> Optimizer:
+    """Adan (X. Xie et al., 2022).
+
+    Parameters
+    ----------
+    b2
+        How much of the mean of differences is kept in each step.
+    b3
+        How much of the mean of squares is kept in each step.
+
+    Examples
+    --------
+    >>> tx = optim.adan(0.5)
+    >>> params = np.zeros(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0].shape
+    (2,)
+    """
+    return chain(
+        scale_by_adan(b1, b2, b3, eps, eps_root),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+    )
+
+
+@public
+def lion(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.99,
+    mu_dtype: Any = None,
+    weight_decay: Any = 0.001,
+    mask: Any = None,
+) -> Optimizer:
+    """Lion (X. Chen et al., 2023).
+
+    Parameters
+    ----------
+    b2
+        How much of the running mean is kept in each step.
+
+    Examples
+    --------
+    >>> tx = optim.lion(0.5)
+    >>> params = np.zeros(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.5, -0.5])
+    """
+    return chain(
+        scale_by_lion(b1, b2, mu_dtype),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+    )
+
+
+@public_like(adam)
+def amsgrad(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+) -> Optimizer:
+    """AMSGrad (S. Reddi et al., 2018).
+
+    Examples
+    --------
+    >>> tx = optim.amsgrad(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([-0.5, -0.5])
+    """
+    first = scale_by_amsgrad(b1, b2, eps, eps_root, mu_dtype)
+    return chain(first, scale_by_learning_rate(learning_rate))
+
+
+@public
+def lars(
+    learning_rate: Any,
+    weight_decay: Any = 0.0,
+    weight_decay_mask: Any = True,
+    trust_coefficient: Any = 0.001,
+    eps: Any = 0.0,
+    trust_ratio_mask: Any = True,
+    momentum: Any = 0.9,
+    nesterov: bool = False,
+) -> Optimizer:
+    """LARS (Y. You et al., 2017).
+
+    Parameters
+    ----------
+    trust_coefficient
+        A factor of the ratio of norms.
+    trust_ratio_mask
+        Which parameters are scaled by the ratio.
+
+    Examples
+    --------
+    >>> tx = optim.lars(0.5)
+    >>> params = np.ones(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.0005, -0.0005])
+    """
+    ratio = scale_by_trust_ratio(trust_coefficient=trust_coefficient, eps=eps)
+    return chain(
+        add_decayed_weights(weight_decay, weight_decay_mask),
+        masked(ratio, trust_ratio_mask),
+        scale_by_learning_rate(learning_rate),
+        trace(momentum, nesterov),
+    )
+
+
+@public
+def lamb(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-06,
+    eps_root: Any = 0.0,
+    weight_decay: Any = 0.0,
+    mask: Any = None,
+) -> Optimizer:
+    """LAMB (Y. You et al., 2020).
+
+    Examples
+    --------
+    >>> tx = optim.lamb(0.5)
+    >>> params = np.ones(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.5, -0.5])
+    """
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_trust_ratio(),
+        scale_by_learning_rate(learning_rate),
+    )
+
+
+@public
+def radam(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    threshold: Any = 5.0,
+    *,
+    nesterov: bool = False,
+) -> Optimizer:
+    """RAdam (L. Liu et al., 2020).
+
+    Parameters
+    ----------
+    threshold
+        The number of independent values from which on it divides.
+
+    Examples
+    --------
+    >>> tx = optim.radam(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([-0.5, -0.5])
+    """
+    first = scale_by_radam(b1, b2, eps, eps_root, threshold, nesterov=nesterov)
+    return chain(first, scale_by_learning_rate(learning_rate))
+
+
+@public
+def yogi(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 0.001) -> Optimizer:
+    """Yogi (M. Zaheer et al., 2018).
+
+    Examples
+    --------
+    >>> tx = optim.yogi(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0].shape
+    (2,)
+    """
+    return chain(scale_by_yogi(b1, b2, eps), scale_by_learning_rate(learning_rate))
+
+
+@public
+def adamax(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> Optimizer:
+    """Adamax (D. Kingma and J. Ba, 2014).
+
+    Examples
+    --------
+    >>> tx = optim.adamax(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
+    array([-0.5, -0.5])
+    """
+    return chain(scale_by_adamax(b1, b2, eps), scale_by_learning_rate(learning_rate))
+
+
+@public
+def adamaxw(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    weight_decay: Any = 0.0001,
+    mask: Any = None,
+) -> Optimizer:
+    """Adamax with decay of parameters.
+
+    Examples
+    --------
+    >>> tx = optim.adamaxw(0.5)
+    >>> params = np.zeros(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0]
+    array([-0.5, -0.5])
+    """
+    return chain(
+        scale_by_adamax(b1, b2, eps),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+    )

@@ -1,0 +1,137 @@
+"""Numbers that are computed of all leaves of a pytree."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad import tree as trees
+from fungrad.optim.glossary import public
+from fungrad.optim.moments import abs_sq
+
+__all__ = ["allclose", "max", "min", "norm", "size", "sum", "vdot"]
+
+
+@public
+def vdot(tree_x: Any, tree_y: Any) -> Any:
+    """Return the inner product of two trees; of complex numbers the first are conjugated.
+
+    Examples
+    --------
+    >>> float(optim.tree.vdot({"a": np.ones(2), "b": 3.0}, {"a": np.ones(2), "b": 2.0}))
+    8.0
+    """
+    products = trees.map(lambda x, y: fnp.vdot(fnp.asarray(x), fnp.asarray(y)), tree_x, tree_y)
+    return trees.reduce(operator.add, products, 0)
+
+
+@public
+def sum(tree: Any, associative_reduction: bool = False) -> Any:
+    """Return the sum of all elements of all leaves.
+
+    Parameters
+    ----------
+    associative_reduction
+        Whether leaves are added in pairs, which loses fewer digits if there are many.
+
+    Examples
+    --------
+    >>> float(optim.tree.sum({"a": np.ones(2), "b": 3.0}))
+    5.0
+    """
+    sums = trees.map(fnp.sum, tree)
+    if associative_reduction:
+        return trees.reduce_associative(operator.add, sums, identity=0)
+    return trees.reduce(operator.add, sums, 0)
+
+
+@public
+def max(tree: Any) -> Any:
+    """Return the largest element of all leaves.
+
+    Examples
+    --------
+    >>> float(optim.tree.max({"a": np.ones(2), "b": 3.0}))
+    3.0
+    """
+    largest = trees.map(lambda x: fnp.max(x) if fnp.size(x) else None, tree)
+    return trees.reduce(fnp.maximum, largest, -float("inf"))
+
+
+@public
+def min(tree: Any) -> Any:
+    """Return the least element of all leaves.
+
+    Examples
+    --------
+    >>> float(optim.tree.min({"a": np.ones(2), "b": 3.0}))
+    1.0
+    """
+    least = trees.map(lambda x: fnp.min(x) if fnp.size(x) else None, tree)
+    return trees.reduce(fnp.minimum, least, float("inf"))
+
+
+@public
+def size(tree: Any) -> int:
+    """Return the number of all elements.
+
+    Examples
+    --------
+    >>> optim.tree.size({"a": np.ones((2, 3)), "b": 3.0})
+    7
+    """
+    return builtins.sum(fnp.size(leaf) for leaf in trees.leaves(tree))
+
+
+@public
+def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False) -> Any:
+    """Return the norm of all elements as one vector.
+
+    Parameters
+    ----------
+    ord
+        2 or None, 1, or infinity (also "inf").
+    squared
+        Whether to return the square of the norm.
+
+    Examples
+    --------
+    >>> float(optim.tree.norm({"a": np.array([3.0]), "b": 4.0}))
+    5.0
+    """
+    if ord is None or ord == 2:
+        square = sum(trees.map(abs_sq, tree))
+        return square if squared else fnp.sqrt(square)
+    if ord == 1:
+        found = sum(trees.map(fnp.abs, tree))
+    elif ord == np.inf or ord in ("inf", "infinity"):
+        found = max(trees.map(fnp.abs, tree))
+    else:
+        raise ValueError(f"tree.norm: ord must be None, 1, 2 or infinity, got {ord!r}")
+    return found * found if squared else found
+
+
+@public
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Return whether all leaves are close to each other.
+
+    Parameters
+    ----------
+    a, b
+        Pytrees of arrays.
+    rtol, atol, equal_nan
+        As of `numpy.allclose`.
+
+    Examples
+    --------
+    >>> bool(optim.tree.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]))
+    True
+    """
+    found = trees.map(lambda x, y: fnp.allclose(x, y, rtol, atol, equal_nan), a, b)
+    return trees.reduce(operator.and_, found, True)

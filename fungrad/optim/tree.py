@@ -1,0 +1,337 @@
+"""Arithmetic on pytrees of arrays, and access to the parts of states: the names of ``optax.tree``."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad import tree as trees
+from fungrad.optim.base import tree_map
+from fungrad.optim.glossary import public
+from fungrad.optim.moments import (
+    bias_correction,
+    update_infinity_moment,
+    update_moment,
+    update_moment_per_elem_norm,
+)
+from fungrad.optim.reductions import allclose, max, min, norm, size, sum, vdot
+from fungrad.optim.state_access import NamedTupleKey, get, get_all_with_path, map_params, set
+
+__all__ = [
+    "NamedTupleKey",
+    "add",
+    "add_scale",
+    "allclose",
+    "batch_shape",
+    "bias_correction",
+    "cast",
+    "cast_like",
+    "clip",
+    "conj",
+    "div",
+    "dtype",
+    "full_like",
+    "get",
+    "get_all_with_path",
+    "map_params",
+    "max",
+    "min",
+    "mul",
+    "norm",
+    "ones_like",
+    "real",
+    "scale",
+    "set",
+    "size",
+    "sub",
+    "sum",
+    "update_infinity_moment",
+    "update_moment",
+    "update_moment_per_elem_norm",
+    "vdot",
+    "where",
+    "zeros_like",
+]
+
+
+@public
+def add(tree_x: Any, tree_y: Any, *other_trees: Any) -> Any:
+    """Return the sum of trees.
+
+    Parameters
+    ----------
+    *other_trees
+        Further ones.
+
+    Examples
+    --------
+    >>> optim.tree.add([1, 2], [10, 20], [100, 200])
+    [111, 222]
+    """
+    return trees.map(lambda *xs: _total(xs), tree_x, tree_y, *other_trees)
+
+
+def _total(xs: Any) -> Any:
+    first, *rest = xs
+    for x in rest:
+        first = first + x
+    return first
+
+
+@public
+def sub(tree_x: Any, tree_y: Any) -> Any:
+    """Return the difference of two trees.
+
+    Examples
+    --------
+    >>> optim.tree.sub([1, 2], [10, 20])
+    [-9, -18]
+    """
+    return trees.map(operator.sub, tree_x, tree_y)
+
+
+@public
+def mul(tree_x: Any, tree_y: Any) -> Any:
+    """Return the product of two trees, leaf by leaf.
+
+    Examples
+    --------
+    >>> optim.tree.mul([1, 2], [10, 20])
+    [10, 40]
+    """
+    return trees.map(operator.mul, tree_x, tree_y)
+
+
+@public
+def div(tree_x: Any, tree_y: Any) -> Any:
+    """Return the quotient of two trees, leaf by leaf.
+
+    Examples
+    --------
+    >>> optim.tree.div([1, 2], [10, 20])
+    [0.1, 0.1]
+    """
+    return trees.map(operator.truediv, tree_x, tree_y)
+
+
+@public
+def scale(scalar: Any, tree: Any) -> Any:
+    """Return a number times a tree.
+
+    Parameters
+    ----------
+    scalar
+        The number.
+
+    Examples
+    --------
+    >>> optim.tree.scale(3, [1, 2])
+    [3, 6]
+    """
+    return trees.map(lambda x: scalar * x, tree)
+
+
+@public
+def add_scale(tree_x: Any, scalar: Any, tree_y: Any) -> Any:
+    """Return the sum of a tree and a number times another.
+
+    Parameters
+    ----------
+    scalar
+        The number.
+
+    Examples
+    --------
+    >>> optim.tree.add_scale([1, 2], 3, [10, 20])
+    [31, 62]
+    """
+    return tree_map(lambda x, y: x + scalar * y, tree_x, tree_y)
+
+
+@public
+def conj(tree: Any) -> Any:
+    """Return the complex conjugate.
+
+    Examples
+    --------
+    >>> optim.tree.conj([np.array([1j])])
+    [array([0.-1.j])]
+    """
+    return trees.map(fnp.conj, tree)
+
+
+@public
+def real(tree: Any) -> Any:
+    """Return the real part.
+
+    Examples
+    --------
+    >>> optim.tree.real([np.array([2 + 1j])])
+    [array([2.])]
+    """
+    return trees.map(fnp.real, tree)
+
+
+@public
+def zeros_like(tree: Any, dtype: Any = None) -> Any:
+    """Return a tree of zeros.
+
+    Examples
+    --------
+    >>> optim.tree.zeros_like([np.ones(2)])
+    [array([0., 0.])]
+    """
+    return trees.map(lambda x: fnp.zeros_like(x, dtype=dtype), tree)
+
+
+@public
+def ones_like(tree: Any, dtype: Any = None) -> Any:
+    """Return a tree of ones.
+
+    Examples
+    --------
+    >>> optim.tree.ones_like([np.zeros(2)])
+    [array([1., 1.])]
+    """
+    return trees.map(lambda x: fnp.ones_like(x, dtype=dtype), tree)
+
+
+@public
+def full_like(tree: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Return a tree of a number everywhere.
+
+    Parameters
+    ----------
+    fill_value
+        The number.
+
+    Examples
+    --------
+    >>> optim.tree.full_like([np.zeros(2)], 7)
+    [array([7., 7.])]
+    """
+    return trees.map(lambda x: fnp.full_like(x, fill_value, dtype=dtype), tree)
+
+
+@public
+def batch_shape(tree: Any, shape: tuple[int, ...] = ()) -> Any:
+    """Return a tree repeated along new leading axes.
+
+    Parameters
+    ----------
+    shape
+        The lengths of the axes.
+
+    Examples
+    --------
+    >>> optim.tree.batch_shape([np.zeros(2)], (2,))
+    [array([[0., 0.],
+           [0., 0.]])]
+    """
+    return trees.map(lambda x: fnp.broadcast_to(x, (*shape, *fnp.shape(x))), tree)
+
+
+@public
+def clip(tree: Any, min_value: Any = None, max_value: Any = None) -> Any:
+    """Return a tree with elements between bounds.
+
+    Parameters
+    ----------
+    min_value, max_value
+        The bounds; None for no bound.
+
+    Examples
+    --------
+    >>> optim.tree.clip([np.array([-2.0, 3.0])], -1, 1)
+    [array([-1.,  1.])]
+    """
+    return trees.map(lambda x: fnp.clip(x, min_value, max_value), tree)
+
+
+@public
+def cast(tree: Any, dtype: Any = None) -> Any:
+    """Return a tree in another dtype; None leaves it as it is.
+
+    Examples
+    --------
+    >>> optim.tree.cast([np.ones(2)], np.float32)
+    [array([1., 1.], dtype=float32)]
+    """
+    return tree if dtype is None else trees.map(lambda x: fnp.asarray(x).astype(dtype), tree)
+
+
+@public
+def cast_like(tree: Any, other_tree: Any) -> Any:
+    """Return a tree in the dtypes of another.
+
+    Parameters
+    ----------
+    other_tree
+        A pytree of arrays, of the same structure.
+
+    Examples
+    --------
+    >>> optim.tree.cast_like([np.ones(2)], [np.ones(2, np.float32)])
+    [array([1., 1.], dtype=float32)]
+    """
+    return trees.map(
+        lambda x, like: fnp.asarray(x).astype(fnp.asarray(like).dtype), tree, other_tree
+    )
+
+
+@public
+def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> Any:
+    """Return the dtype of the leaves.
+
+    Parameters
+    ----------
+    mixed_dtype_handler
+        What is returned if there are several: "promote", the one they promote to; "highest" and "lowest", the one of
+        them that others promote to, or that promotes to others; None is an error.
+
+    Examples
+    --------
+    >>> optim.tree.dtype([np.ones(2), np.ones(2, np.float32)], "highest")
+    dtype('float64')
+    """
+    found = list(dict.fromkeys(np.dtype(fnp.asarray(x).dtype) for x in trees.leaves(tree)))
+    if not found:
+        return None
+    if mixed_dtype_handler is None:
+        if len(found) > 1:
+            raise ValueError(f"tree.dtype: the leaves have several dtypes, {found}; say which")
+        return found[0]
+    if mixed_dtype_handler == "promote":
+        return fnp.result_type(*found)
+    if mixed_dtype_handler not in ("lowest", "highest"):
+        raise ValueError(
+            'tree.dtype: mixed_dtype_handler must be None, "promote", "highest" or "lowest", '
+            f"got {mixed_dtype_handler!r}"
+        )
+    if mixed_dtype_handler == "highest":
+        ends = [a for a in found if all(fnp.promote_types(a, b) == a for b in found)]
+    else:
+        ends = [a for a in found if all(fnp.promote_types(a, b) == b for b in found)]
+    if not ends:
+        raise ValueError(f"tree.dtype: none of the dtypes {found} is the {mixed_dtype_handler}")
+    return ends[0]
+
+
+@public
+def where(condition: Any, tree_x: Any, tree_y: Any) -> Any:
+    """Return one tree or the other.
+
+    Parameters
+    ----------
+    condition
+        A boolean, or an array of them.
+
+    Examples
+    --------
+    >>> optim.tree.where(True, [np.ones(2)], [np.zeros(2)])
+    [array([1., 1.])]
+    """
+    return trees.map(lambda x, y: fnp.where(condition, x, y), tree_x, tree_y)
