@@ -86,14 +86,21 @@ class Assembly:
         return name
 
     @contextlib.contextmanager
-    def loop(self, rounds: int | str, first: str = "0") -> Iterator[str]:
-        """Run what is added within for each index from `first` to `rounds`; the index is yielded."""
+    def loop(self, rounds: int | str, first: str = "0", some: bool = True) -> Iterator[str]:
+        """Run what is added within for each index from `first` to `rounds`; the index is yielded.
+
+        Without `some` there may be none.
+        """
         if rounds == 1:
             yield "0"
             return
         self.count += 1
         n, before = self.count, self.block
-        self.do(f"br label %head{n}")
+        if some:
+            self.do(f"br label %head{n}")
+        else:
+            self.do(f"%some{n} = icmp ult i64 {first}, {rounds}")
+            self.do(f"br i1 %some{n}, label %head{n}, label %exit{n}")
         self.label(f"head{n}")
         self.do(f"%i{n} = phi i64 [ {first}, %{before} ], [ %next{n}, %latch{n} ]")
         yield f"%i{n}"

@@ -17,6 +17,7 @@ from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES, Node, NotScalar, computed_in
 from fungrad.compile.kernels.products import is_small
+from fungrad.compile.kernels.spelled import Factorize, SolveFactored
 from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -24,6 +25,8 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.shaping import Iota
 from fungrad.primitives.stacks import OfMatrices
 
+SYSTEMS = (OfMatrices, Factorize, SolveFactored)
+"""Primitives of linear algebra."""
 OF_TRUTHS = {"reduce_max": "reduce_or", "reduce_min": "reduce_and"}
 """What reductions of numbers are for booleans."""
 WIDE = 4
@@ -41,8 +44,8 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
         return is_small(primitive, operands[0], out)
     if isinstance(primitive, Iota):
         return out.dtype in DTYPES
-    if isinstance(primitive, OfMatrices) and kind not in RULES:
-        return bool(_systems().is_small(primitive, operands[0]))
+    if isinstance(primitive, SYSTEMS) and kind not in RULES:
+        return bool(_systems().has_form(primitive, operands[0]))
     return primitive.rearranges or any(
         kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
     )
@@ -79,8 +82,8 @@ def computed(
         return [dot_general(to, primitive, operands, targets)]
     if (rule := RULES.get(type(primitive))) is not None:
         return [rule(to, primitive, operands, targets)]
-    if isinstance(primitive, OfMatrices):
-        return _systems().of_stacks(to, primitive, operands, targets)  # type: ignore[no-any-return]
+    if isinstance(primitive, SYSTEMS):
+        return _systems().computed(to, primitive, operands, targets)  # type: ignore[no-any-return]
     raise Unsupported(f"{primitive} has no form in LLVM's assembly")
 
 

@@ -17,6 +17,15 @@ I64 = np.dtype(np.int64)
 class Function(Places):
     """The lines of a function that may end before its time."""
 
+    def __init__(self, called: str) -> None:
+        super().__init__(called)
+        self.lapacks: set[str] = set()  # functions of LAPACK that are called
+
+    def lapack(self, name: str, pointers: Sequence[str]) -> None:
+        """Call a function of LAPACK."""
+        self.lapacks.add(name)
+        self.do(f"call void @lapack.{name}({', '.join([f'ptr {x}' for x in pointers])})")
+
     def fail_if(self, condition: str, code: str = "1") -> None:
         """End, if something holds."""
         raise NotImplementedError

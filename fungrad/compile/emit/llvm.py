@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from fungrad.compile.emit.assembly import VECTOR_BYTES
@@ -53,6 +54,8 @@ class KernelText(NamedTuple):
         Bytes on the stack for what is kept of a row.
     finishes
         Whether there is another function, to be called once all parts are done.
+    calls
+        Functions of LAPACK that are called.
     """
 
     text: str
@@ -60,6 +63,7 @@ class KernelText(NamedTuple):
     parts: int
     kept: int = 0
     finishes: bool = False
+    calls: Set[str] = frozenset()
 
 
 def kernel_assembly(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
+
+from fungrad.compile.lapack import SIGNATURES
 
 INTERRUPTED = "@interrupted"
 """The function that says whether a loop is to end: since the user wants it, or since NumPy's functions would warn. It takes where the
@@ -296,6 +299,21 @@ def prelude(layout: Layout, table: Table) -> str:
     fields |= {"scalar": head, "byte_order": head + 10}
     fields |= {"dtype": head + 40, "flags": head + 48, "contiguous": CONTIGUOUS}
     return _PRELUDE % {"size": len(table.places), **fields, **table.places}
+
+
+def of_lapack(names: Set[str], table: Table) -> str:
+    """Return the functions ``@lapack.<name>``, which call those of LAPACK by the table."""
+    lines = []
+    for name in sorted(names):
+        given = ", ".join([f"ptr %x{k}" for k in range(SIGNATURES[name].count("*"))])
+        lines += [
+            f"define internal void @lapack.{name}({given}) noinline {{",
+            f"  %function = call ptr @address(i64 {table.of(f'lapack {name}')})",
+            f"  call void %function({given})",
+            "  ret void",
+            "}",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def declarations(needed: set[str], x86: bool) -> str:

@@ -61,7 +61,8 @@ def routine_assembly(steps: Schedule, name: str) -> tuple[KernelText, int]:
     """
     writer = _Writer(steps, name)
     text = writer.function()
-    return KernelText(text, writer.declarations, writer.parts), writer.workspace * writer.parts
+    found = KernelText(text, writer.declarations, writer.parts, calls=writer.lapacks)
+    return found, writer.workspace * writer.parts
 
 
 def can_be_written(routine: Routine) -> bool:

@@ -1,4 +1,4 @@
-"""Linear systems of a few equations, within functions of LLVM's: Gauss' elimination, with no loop left in it.
+"""Linear systems within functions of LLVM's: of a few equations, Gauss' elimination with no loop left in it; `factors` has those of more.
 
 Rows are brought into order by exchanges that are selections, so nothing is read at a place that only the numbers tell: LLVM keeps
 small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.4 and 4.2.
@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from fungrad.compile import lapack
+from fungrad.compile.emit import factors
 from fungrad.compile.emit.assembly import VECTOR_BYTES
+from fungrad.compile.emit.factors import fail_if_lost
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.types import literal, vector_type
 from fungrad.compile.kernels import functions
 from fungrad.compile.kernels.access import Access
-from fungrad.compile.kernels.kernel import Kernel, Output, over_all
+from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.meaning import Namespace
 from fungrad.compile.kernels.operations import BOOL, DTYPES, DType, Node
 from fungrad.compile.kernels.scalar import Scalar
@@ -100,16 +103,6 @@ def _fail_if_zero(to: Function, x: str, dtype: DType) -> None:
     to.fail_if(to.compared("oeq", dtype, 1, x, literal(0, dtype)))
 
 
-def _fail_if_lost(to: Function, x: str, of: str, n: int, dtype: DType) -> None:
-    """Fail if nothing but rounding may be left of a number: what that makes of it is for LAPACK to say."""
-
-    def do(operation: str, *values: str) -> str:
-        return to.operation(Node(operation, dtype), dtype, list(values), 1)
-
-    least = do("mul", of, literal(4 * n * np.finfo(dtype).eps, dtype))
-    to.fail_if(to.compared("ole", dtype, 1, do("abs", x), least))
-
-
 def _largest(to: Function, rows: _Rows) -> _Rows:
     """Return the greatest absolute value of each column, as a row."""
     dtype = rows.dtype
@@ -142,7 +135,7 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
             for rows in filter(None, (left, right)):
                 rows.exchange(i, k, larger)
         pivot = left.element(k, k)
-        _fail_if_lost(to, pivot, largest.element(0, k), n, dtype)
+        fail_if_lost(to, pivot, largest.element(0, k), n, dtype)
         # Rounded as LAPACK does, so that the same matrices are singular, mostly; of two rows, exactly the same.
         over = to.operation(Node("div", dtype), dtype, [literal(1, dtype), pivot], 1)
         for i in range(k + 1, n):
@@ -230,7 +223,7 @@ def cholesky(
                 positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
                 to.fail_if(to.emit(f"xor i1 {positive}, true"))
                 # What rounding leaves of it grows where little was left of those before.
-                _fail_if_lost(to, value, do("mul", given, growth), n, dtype)
+                fail_if_lost(to, value, do("mul", given, growth), n, dtype)
                 growth = do("max", growth, do("div", given, value))
                 value = do("sqrt", value)
             row.append(value)
@@ -240,15 +233,17 @@ def cholesky(
 
 
 def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
-    """Return the kernel of the product of numbers; with `logarithm`, that of their signs, and the sum of their logarithms."""
+    """Return the kernel of the product of numbers, and of those below 1; with `logarithm`, of their signs, and of the sum of their logarithms."""
     names = Namespace()
     x = names.node("load", dtype, value=0)
+    one = names.constant(1, dtype)
     found: list[Scalar] = []
     if logarithm:
-        found.append(names.node("reduce_prod", dtype, names.copysign(names.constant(1, dtype), x)))
+        found.append(names.node("reduce_prod", dtype, names.copysign(one, x)))
         found.append(names.node("reduce_sum", dtype, functions.log(names, names.absolute(x))))
     else:
         found.append(names.node("reduce_prod", dtype, x))
+        found.append(names.node("reduce_prod", dtype, names.minimum(names.absolute(x), one)))
     outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in found])
     operands = (Access(ArrayType((n,), dtype), (0,)),)
     return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
@@ -262,8 +257,13 @@ def determinant(
     n, dtype = a.type.shape[-1], a.type.dtype
     left, _, odd = _eliminated(to, a, None)
     diagonal = to.part(left.place, "0", (n,), (n + 1,))
-    kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
-    found = to.kernel(kernel, [diagonal], targets)
+    logarithm = isinstance(primitive, Slogdet)
+    if not logarithm:
+        targets = Targets(to, [*targets.types, *targets.types], [targets[0], None])
+    found = to.kernel(_of_diagonal(dtype, n, logarithm), [diagonal], targets)
+    if not logarithm:  # what is lost on the way to a product may not be lost in all of it
+        tiny = literal(np.finfo(dtype).tiny, dtype)
+        to.fail_if(to.compared("olt", dtype, 1, to.load(found[1]), tiny))
     value = to.load(found[0])
     minus = to.operation(Node("neg", dtype), dtype, [value], 1)
     type_ = vector_type(dtype, 1)
@@ -283,22 +283,26 @@ IN_DOUBLE = (Solve, Inv, Cholesky, Det, Slogdet)
 """What NumPy computes in double precision whatever the matrices are of."""
 
 
-def is_small(primitive: Primitive, a: ArrayType) -> bool:
+def has_form(primitive: Primitive, a: ArrayType) -> bool:
     """Whether it is written here, for matrices of this type."""
-    return (
-        type(primitive) in SYSTEMS
-        and a.shape[-1] <= LARGEST
-        and a.dtype in DTYPES
-        and a.dtype.kind == "f"
-    )
+    kind, n = type(primitive), a.shape[-1]
+    if kind in factors.SHARED:
+        return n <= lapack.LARGEST and lapack.available()
+    if kind not in SYSTEMS or a.dtype not in DTYPES or a.dtype.kind != "f":
+        return False
+    if n <= LARGEST:
+        return True
+    return n <= lapack.LARGEST and (kind is TriangularSolve or lapack.available())
 
 
-def of_stacks(
+def computed(
     to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
-    """Write the results for each matrix of the stacks."""
-    if not is_small(primitive, operands[0].type):
+    """Write the results, for each matrix of stacks."""
+    if not has_form(primitive, operands[0].type):
         raise Unsupported(f"{primitive} of {operands[0].type}")
+    if (rule := factors.SHARED.get(type(primitive))) is not None:
+        return rule(to, primitive, operands, targets)
     stack = operands[0].type.shape[:-2]
     found = [targets[k] for k in range(len(targets.types))]
     here, there = list(operands), list(found)
@@ -314,19 +318,13 @@ def _of_matrices(
     to: Function, primitive: Primitive, operands: Sequence[Place], results: Sequence[Place]
 ) -> None:
     """Write the results for one matrix."""
-    rule, dtype = SYSTEMS[type(primitive)], operands[0].type.dtype
-    if not isinstance(primitive, IN_DOUBLE) or dtype == DOUBLE:
+    a = operands[0].type
+    rules = SYSTEMS if a.shape[-1] <= LARGEST else factors.SYSTEMS
+    rule = rules[type(primitive)]
+    if not isinstance(primitive, IN_DOUBLE) or a.dtype == DOUBLE:
         rule(to, primitive, operands, Targets(to, [x.type for x in results], results))
         return
     doubles = Targets(to, [x.type.update(dtype=DOUBLE) for x in results], [None] * len(results))
-    rule(to, primitive, [_cast(to, x, DOUBLE) for x in operands], doubles)
+    rule(to, primitive, [factors.cast(to, x, DOUBLE) for x in operands], doubles)
     for k, x in enumerate(results):
-        _cast(to, doubles[k], dtype, x)
-
-
-def _cast(to: Function, x: Place, dtype: DType, target: Place | None = None) -> Place:
-    """Return an array in another dtype; in `target`, if that is given."""
-    nodes = [Node("load", x.type.dtype, value=0), Node("convert", dtype, (0,))]
-    kernel = over_all(nodes, x.type.shape, (x.type,))
-    targets = Targets(to, [x.type.update(dtype=dtype)], [target])
-    return to.kernel(kernel, [x], targets)[0]
+        factors.cast(to, doubles[k], a.dtype, x)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
+from fungrad.compile.background import importing
 from fungrad.compile.flow import Choice, ControlFlow, Until
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
+from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
@@ -35,7 +37,9 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             turns = [a for a in primitive.axes if shape[a] != 1]
             if turns != sorted(turns):
                 found.update(outputs)
-        elif isinstance(primitive, DotGeneral) and _moves_axes(primitive):
+        elif (isinstance(primitive, DotGeneral) and _moves_axes(primitive)) or (
+            isinstance(primitive, OfMatrices) and _by_columns(primitive, types[outputs[0]].shape)
+        ):
             found.update(outputs)
         if primitive.holds_programs and (flow := primitive.uncut.control_flow) is not None:
             flags = _turned_results(flow, [v in found for v in inputs])
@@ -49,6 +53,13 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
 def _moves_axes(primitive: DotGeneral) -> bool:
     """Whether NumPy's functions move axes of operands to compute a product, and those of the result back."""
     return any(axes != tuple(range(len(axes))) for axes in primitive.batch_axes)
+
+
+def _by_columns(primitive: Primitive, shape: Shape) -> bool:
+    """Whether LAPACK computes a matrix, whose columns lie one after the other, and that is the result."""
+    with importing:  # SciPy, which programs without systems do not need
+        from fungrad.primitives.linalg import TriangularSolve
+    return isinstance(primitive, TriangularSolve) and len(shape) == 2 and 1 not in shape
 
 
 def _spreads(primitive: Primitive) -> bool:

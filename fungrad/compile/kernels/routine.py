@@ -12,6 +12,7 @@ from fungrad.compile.interpret import interpret
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.orders import turned
+from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
@@ -144,6 +145,7 @@ def routine_of(expr: Expr, seen: Collection[int] = ()) -> Routine:
 
 def _prepared(expr: Expr) -> Expr:
     """Return a program whose elementwise equations are all in kernels, and whose loops are run step by step."""
+    expr = spelled_out(expr)
     equations = [e._replace(primitive=e.primitive.uncut) for e in expr.equations]
     expr = dataclasses.replace(expr, equations=tuple(equations))
     return fuse(without_units(expr), every=True)[0]

@@ -25,6 +25,9 @@ from fungrad.primitives.stacks import OfMatrices, Triangle
 LEAST = 16
 """Of how many equations systems share the factors of their matrix: smaller ones are solved faster than the factors are handed on."""
 
+SLACK = 64
+"""How many times the rounding of one factorization the pivots of a matrix are to be beyond, of which those of the transpose are found."""
+
 
 def spelled_out(expr: Expr) -> Expr:
     """Return `expr` with programs in place of the primitives that are better spelled out."""
@@ -127,9 +130,17 @@ class Factorize(Primitive):
 
         columns = np.array(a, float, order="C").T
         factors, pivots, failed = scipy.linalg.lapack.dgetrf(columns, overwrite_a=True)
-        if failed:
-            raise Rerun  # NumPy's error
+        if failed or _is_lost(a, factors):
+            raise Rerun  # NumPy's error, maybe
         return factors.T, pivots
+
+
+def _is_lost(a: Any, factors: Any) -> bool:
+    """Whether nothing but rounding may be left of a pivot of the transpose: NumPy finds that of the matrix itself, which can be 0."""
+    largest, pivots = np.abs(a).max(axis=1), np.abs(factors.diagonal())
+    growth = np.maximum.accumulate(largest / pivots)
+    growth = np.maximum(np.concatenate([[1.0], growth[:-1]]), 1)
+    return bool(np.any(pivots <= 4 * SLACK * len(a) * np.finfo(float).eps * largest * growth))
 
 
 @declared

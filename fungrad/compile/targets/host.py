@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
 from fungrad.compile.emit.assembly import sums_assembly
@@ -165,6 +166,8 @@ def _address(name: str) -> int:
     if name in objects:
         return id(objects[name])
     kind, _, dtype = name.partition(" ")
+    if kind == "lapack":
+        return lapack.address(dtype)
     if dtype:
         return id(np.dtype(dtype) if kind == "dtype" else np.dtype(dtype).type)
     library = ctypes.pythonapi if name.startswith("Py") else ctypes.CDLL(None)
@@ -194,7 +197,8 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     least = LEAST if recycling.recycles() else None
     call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout, least)
     flags = llvm_threads.reading_flags(table, x86)
-    head = llvm_prelude.prelude(layout, table) + llvm_prelude.interrupted(flags, table)
+    called = llvm_prelude.of_lapack(written.calls, table)
+    head = llvm_prelude.prelude(layout, table) + llvm_prelude.interrupted(flags, table) + called
     if llvm_prelude.RECYCLING in table.places:
         head += llvm_prelude.recycled(table)
     sums = [sums_assembly(one) for one in ("float", "double")]
