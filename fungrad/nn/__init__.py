@@ -1,0 +1,53 @@
+"""Functions of neural networks: JAX's `jax.nn`, by its names.
+
+Activations: `relu`, `gelu`, `silu`, `sigmoid`, `softplus`, ...; `softmax`, `log_softmax`, `logsumexp`, `standardize`,
+`one_hot`; `dot_product_attention`. `fungrad.nn.initializers`: arrays of random numbers to begin with.
+
+>>> import numpy as np
+>>> from fungrad import nn
+>>> nn.relu(np.array([-1.0, 2.0]))
+array([0., 2.])
+>>> nn.scaled_matmul
+Traceback (most recent call last):
+...
+AttributeError: fungrad.nn has no 'scaled_matmul': it multiplies numbers of four and eight bits with one scale for
+each block, which is a format of some GPUs; scale the blocks and use fungrad.numpy.matmul or lax.dot_general
+"""
+
+import importlib as _importlib
+from typing import Any as _Any
+
+_NAMES = {
+    "activations": (
+        "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh identity leaky_relu "
+        "log1mexp log_sigmoid mish relu relu6 selu sigmoid silu soft_sign softplus sparse_plus "
+        "sparse_sigmoid squareplus swish tanh"
+    ),
+    "attention": "dot_product_attention",
+    "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",
+}
+"""The names of each module, separated by blanks; the module is imported when one of them is asked for."""
+
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = ("initializers",)
+
+__all__ = [*_HOME, *_MODULES]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> _Any:
+    from fungrad.nn.exclusions import EXCLUDED
+    from fungrad.numpy.exclusions import unknown_name
+
+    if name in _MODULES:
+        return _importlib.import_module(f"fungrad.nn.{name}")
+    if name in _HOME:
+        found = getattr(_importlib.import_module(f"fungrad.nn.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in EXCLUDED:
+        raise AttributeError(f"fungrad.nn has no {name!r}: {EXCLUDED[name]}")
+    raise unknown_name("fungrad.nn", name, __all__)

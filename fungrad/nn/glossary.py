@@ -1,0 +1,37 @@
+"""What the docstrings of `fungrad.nn` leave out."""
+
+from __future__ import annotations
+
+from fungrad.core.glossary import Glossary
+
+PARAMETERS = {
+    "alpha": "A number, or an array that broadcasts with `x`.",
+    "axis": "The axis, a tuple of axes, or None for all of them.",
+    "batch_axis": "The axis, or axes, that are neither inputs nor outputs of the layer.",
+    "column_axis": "The axis of the columns, which are orthogonal.",
+    "dtype": "The dtype of the result, if the initializer is not told another one.",
+    "epsilon": "A small number that is added to the variance before its root is taken.",
+    "in_axis": "The axis, or axes, of the inputs of the layer.",
+    "keepdims": "Whether the result has the axes that are summed over, with length 1.",
+    "key": "A key of `fungrad.random`.",
+    "out_axis": "The axis, or axes, of the outputs of the layer.",
+    "where": "Booleans that broadcast with the array: which of its elements take part.",
+    "x": "An array or a number.",
+}
+
+_NO_AXIS = ("ValueError", "If there is no such axis.")
+RAISES = {"axis": _NO_AXIS}
+
+IMPORTS = {
+    "np": "import numpy as np",
+    "fg": "import fungrad as fg",
+    "fnp": "import fungrad.numpy as fnp",
+    "lax": "from fungrad import lax",
+    "nn": "from fungrad import nn",
+    "random": "from fungrad import random",
+    "initializers": "from fungrad.nn import initializers",
+}
+"""How the modules that examples use are imported."""
+
+_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS)
+public, public_like, completed = _GLOSSARY.public, _GLOSSARY.public_like, _GLOSSARY.completed
