@@ -19,11 +19,11 @@ from typing import Any as _Any
 
 _NAMES = {
     "activations": (
-        "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh identity leaky_relu "
-        "log1mexp log_sigmoid mish relu relu6 selu sigmoid silu soft_sign softplus sparse_plus "
-        "sparse_sigmoid squareplus swish tanh"
+        "celu elu gelu glu identity leaky_relu log1mexp log_sigmoid mish selu sigmoid silu "
+        "soft_sign softplus sparse_plus sparse_sigmoid squareplus swish tanh"
     ),
     "attention": "dot_product_attention",
+    "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
     "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""

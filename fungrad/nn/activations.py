@@ -16,18 +16,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 import fungrad.numpy as fnp
 from fungrad.core.types import kind_of, type_of
 from fungrad.lax.special import erfc, logistic
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computed, converted
+from fungrad.nn.precision import array, computed
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity",
-    "leaky_relu", "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign",
-    "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "swish", "tanh",
+    "celu", "elu", "gelu", "glu", "identity", "leaky_relu", "log1mexp", "log_sigmoid", "mish", "selu",
+    "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "swish", "tanh",
 ]  # fmt: skip
 
 
@@ -45,96 +42,6 @@ def identity(x: Any) -> Any:
     array([1, 2])
     """
     return array(x)
-
-
-@public
-def relu(x: Any) -> Any:
-    """Return ``max(x, 0)``, whose derivative at 0 is taken to be 0. Integers stay integers.
-
-    Examples
-    --------
-    >>> nn.relu(np.array([-1.0, 0.0, 2.0]))
-    array([0., 0., 2.])
-    >>> fg.grad(lambda x: nn.relu(x).sum())(np.array([-1.0, 0.0, 2.0]))
-    array([0., 0., 1.])
-
-    References
-    ----------
-    D. Bertoin, J. Bolte, S. Gerchinovitz, E. Pauwels, "Numerical influence of ReLU'(0) on backpropagation", 2021.
-    """
-    return _relu(_numbers(x))
-
-
-def _numbers(x: Any) -> Any:
-    """Return an array of numbers: booleans become integers."""
-    x = array(x)
-    return converted(x, np.dtype(np.int64)) if type_of(x).dtype == np.bool_ else x
-
-
-def _relu(x: Any) -> Any:
-    # The condition, not fnp.maximum, says what the derivative is at 0; NaN stays NaN.
-    return fnp.where(x <= 0, fnp.zeros((), type_of(x).dtype), x)
-
-
-@public
-def relu6(x: Any) -> Any:
-    """Return ``min(max(x, 0), 6)``, whose derivatives at 0 and at 6 are taken to be 0.
-
-    Examples
-    --------
-    >>> nn.relu6(np.array([-1.0, 2.0, 7.0]))
-    array([0., 2., 6.])
-    """
-    return computed(_relu6, x)
-
-
-def _relu6(x: Any) -> Any:
-    return fnp.where(x >= 6, fnp.full((), 6, type_of(x).dtype), _relu(x))
-
-
-@public
-def hard_sigmoid(x: Any) -> Any:
-    """Return ``relu6(x + 3) / 6``.
-
-    Examples
-    --------
-    >>> nn.hard_sigmoid(np.array([-4.0, 0.0, 4.0]))
-    array([0. , 0.5, 1. ])
-    """
-    return computed(_hard_sigmoid, x)
-
-
-def _hard_sigmoid(x: Any) -> Any:
-    return _relu6(x + 3) / 6
-
-
-@public
-def hard_silu(x: Any) -> Any:
-    """Return ``x * hard_sigmoid(x)``; `hard_swish` is the same function.
-
-    Examples
-    --------
-    >>> nn.hard_silu(np.array([-4.0, 0.0, 4.0]))
-    array([-0.,  0.,  4.])
-    """
-    return computed(lambda x: x * _hard_sigmoid(x), x)
-
-
-hard_swish = hard_silu
-
-
-@public
-def hard_tanh(x: Any) -> Any:
-    """Return `x` where it is in [-1, 1], and the nearer end elsewhere. Integers stay integers.
-
-    Examples
-    --------
-    >>> nn.hard_tanh(np.array([-4.0, 0.5, 4.0]))
-    array([-1. ,  0.5,  1. ])
-    """
-    x = _numbers(x)
-    one, minus_one = (converted(np.asarray(s), type_of(x).dtype) for s in (1, -1))
-    return fnp.where(x > 1, one, fnp.where(x < -1, minus_one, x))
 
 
 @public

@@ -242,9 +242,7 @@ def variance_scaling(
     return _initializer(make, dtype)
 
 
-def _scaled_truncated(
-    key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any
-) -> Any:
+def _scaled_truncated(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
     # The divisors are the standard deviations of what is cut at 2: of the normal distribution, and of the complex one.
     if kind_of(dtype) != "c":
         deviation = fnp.sqrt(variance) / _number(0.87962566103423978, dtype)
@@ -297,9 +295,7 @@ def _named(scale: float, mode: str, distribution: str, name: str, doc: str) -> C
 
 
 _GLOROT = 'X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.'
-_LECUN = (
-    'G. Klambauer et al., "Self-Normalizing Neural Networks", 2017, arXiv:1706.02515, after Y. LeCun.'
-)
+_LECUN = 'G. Klambauer et al., "Self-Normalizing Neural Networks", 2017, arXiv:1706.02515, after Y. LeCun.'
 _HE = 'K. He, X. Zhang, S. Ren, J. Sun, "Delving Deep into Rectifiers", 2015, arXiv:1502.01852.'
 
 glorot_uniform = _named(1.0, "fan_avg", "uniform", "glorot_uniform", _GLOROT)
@@ -364,7 +360,6 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     array([[0., 0.],
            [0., 0.]])
     """
-    default = dtype
 
     def make(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         if len(shape) not in (3, 4, 5):
@@ -375,10 +370,10 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
             raise ValueError(
                 f"nn.initializers.delta_orthogonal: shape {shape} has more inputs than outputs"
             )
-        matrix = orthogonal(scale, column_axis, default)(key, shape[-2:])
+        matrix = orthogonal(scale, column_axis)(key, shape[-2:], dtype)
         middle = tuple((n - 1) // 2 for n in shape[:-2])
         before = [(m, n - 1 - m) for m, n in zip(middle, shape[:-2])]
-        matrix = fnp.reshape(fnp.astype(matrix, dtype), (1,) * len(middle) + shape[-2:])
+        matrix = fnp.reshape(matrix, (1,) * len(middle) + shape[-2:])
         return fnp.pad(matrix, [*before, (0, 0), (0, 0)])
 
     return _initializer(make, dtype)
