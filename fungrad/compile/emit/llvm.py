@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Set
-from typing import Any, NamedTuple
+from typing import Any
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
-from fungrad.compile.emit.reading import Piece, Reading
+from fungrad.compile.emit.columns import Columns
+from fungrad.compile.emit.reading import Index, Piece
 from fungrad.compile.emit.types import literal, scalar_type, splat
-from fungrad.compile.kernels.kernel import (
-    REDUCTIONS,
-    Axis,
-    Kernel,
-    cone_of,
-    merged,
-    nodes_needed,
-    strides,
-)
-from fungrad.compile.kernels.operations import PARTS, Node
+from fungrad.compile.emit.writer import KernelText, Writer
+from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
+from fungrad.compile.kernels.operations import Node
+from fungrad.compile.kernels.spaces import Axis, cone_of, in_columns, merged
 
 UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
@@ -34,36 +27,6 @@ ALL_SPILLED = 1 << 16
 DEAR = 4
 FEW = 32
 """Elements of a row that are worth several lengths of vectors."""
-INLINED = 2000
-"""Lines of a kernel up to which it is put into the function that runs it, if that is LLVM's own."""
-
-
-class KernelText(NamedTuple):
-    """The definition of a function of a kernel.
-
-    Attributes
-    ----------
-    text
-        The function takes the address of the addresses of the operands, that of the outputs, and which parts it
-        is to do, first and last. It returns 0, or 1 if a node that has to be true was not.
-    declarations
-        What is declared for it.
-    parts
-        Into how many parts, each of which can be done by itself, the work is cut.
-    kept
-        Bytes on the stack for what is kept of a row.
-    finishes
-        Whether there is another function, to be called once all parts are done.
-    calls
-        Functions of LAPACK that are called.
-    """
-
-    text: str
-    declarations: set[str]
-    parts: int
-    kept: int = 0
-    finishes: bool = False
-    calls: Set[str] = frozenset()
 
 
 def kernel_assembly(
@@ -74,16 +37,17 @@ def kernel_assembly(
     To be put `inline`, into a function of LLVM's, it takes the addresses of operands and outputs themselves. On the stack it
     keeps no more of its rows than there is `room` for.
     """
-    writer = _Writer(kernel, inline, room)
+    form = Columns if in_columns(kernel) else _Rows
+    writer = form(kernel, inline, room)
     text = writer.function(name)
     return KernelText(text, writer.declarations, writer.parts, writer.spilled_bytes)
 
 
-class _Writer(Reading):
+class _Rows(Writer):
+    """Vectors of elements of one row."""
+
     def __init__(self, kernel: Kernel, inline: bool, room: int) -> None:
-        super().__init__(kernel)
-        self.inline = inline
-        self.room = room
+        super().__init__(kernel, inline, room)
         self.rows = merged(kernel, range(kernel.rows))
         self.inner = merged(kernel, range(kernel.rows, len(kernel.space)))
         self.by_blocks = False
@@ -96,106 +60,38 @@ class _Writer(Reading):
             self.rows, self.inner = [*self.rows, *self.inner[:-1]], self.inner[-1:]
             self.by_blocks = not self.rows
         self.parts = self.rows[0].length if self.rows else 1
-        self.written = [strides(x) for x in kernel.outputs]
         self.row: dict[int, str] = {}  # values of nodes of the rows
-        self.spilled_bytes = 0
         self.unrolled = UNROLLED
 
-    def function(self, name: str) -> str:
-        kernel = self.kernel
-        self.operands = self._addresses("%operands", len(kernel.operand_types))
-        self.outputs = self._addresses("%outputs", len(kernel.outputs))
-        unsafe = self.allocate("i32")
-        self.do(f"store i32 0, ptr {unsafe}")
-        with contextlib.ExitStack() as stack:
-            index: list[tuple[Axis, str]] = []
-            for axis in self.rows:
-                bounds = (axis.length, "0") if index else ("%last", "%first")
-                index.append((axis, stack.enter_context(self.loop(*bounds))))
-            self._row(index, unsafe)
-        result = self.emit(f"load i32, ptr {unsafe}")
-        self.do(f"ret i32 {result}")
-        parameters = "ptr %operands, ptr noalias %outputs"
-        if self.inline:
-            given = [f"ptr {x}" for x in self.operands]
-            apart = ["" if k in kernel.over else "noalias " for k in range(len(self.outputs))]
-            given += [f"ptr {a}{x}" for a, x in zip(apart, self.outputs, strict=True)]
-            parameters = ", ".join(given)
-        size = len(self.lines)
-        how = "noinline" if not self.inline else "alwaysinline" if size <= INLINED else ""
-        head = f"define internal i32 @{name}({parameters}, i64 %first, i64 %last) {how} strictfp {{"
-        body = [head, "entry:", *self.allocations, "  br label %start", "start:", *self.lines, "}"]
-        return "\n".join(body) + "\n"
-
-    def _addresses(self, group: str, count: int) -> list[str]:
-        """Return where arrays are, of a group of the parameters."""
-        if self.inline:
-            return [f"{group}{k}" for k in range(count)]
-        places = [self.emit(f"getelementptr ptr, ptr {group}, i64 {k}") for k in range(count)]
-        return [self.emit(f"load ptr, ptr {place}") for place in places]
+    def body(self) -> None:
+        with self.over_rows(self.rows) as index:
+            self._row(index)
 
     # One row: nodes of rows and passes over its elements in turn
 
-    def _row(self, index: list[tuple[Axis, str]], unsafe: str) -> None:
-        kernel, stages = self.kernel, self.kernel.stages
-        needed = nodes_needed(kernel)
-        for stage in range(max(stages, default=0) + 1):
-            for number, node in enumerate(kernel.nodes):
-                if stages[number] == stage and not kernel.of_elements[number] and number in needed:
-                    self.row[number] = self._row_node(number, node, index)
-            sums = [
-                number
-                for number, node in enumerate(kernel.nodes)
-                if node.operation in REDUCTIONS and stages[number] == stage + 1 and number in needed
-            ]
-            writes = [
-                k
-                for k, output in enumerate(kernel.outputs)
-                if output.of_elements and stages[output.node] == stage
-            ]
+    def _row(self, index: Index) -> None:
+        kernel = self.kernel
+        for stage, (nodes, sums, writes) in enumerate(self.stages()):
+            for number in nodes:
+                self.row[number] = self._row_node(number, kernel.nodes[number], index)
             if sums or writes:
                 self._pass(stage, sums, writes, index)
         for k, output in enumerate(kernel.outputs):
             if not output.of_elements:
-                self.write(
-                    self.row[output.node],
-                    output.type.dtype,
-                    self.outputs[k],
-                    self._position(k, index),
-                    1,
-                )
+                self.give(k, self.row[output.node], index, 1)
         for number in kernel.safe:
-            fails = self.emit(f"select i1 {self.row[number]}, i32 0, i32 1")
-            before = self.emit(f"load i32, ptr {unsafe}")
-            after = self.emit(f"or i32 {before}, {fails}")
-            self.do(f"store i32 {after}, ptr {unsafe}")
+            self.require(self.row[number], 1)
 
-    def _position(self, output: int, index: list[tuple[Axis, str]]) -> str:
-        """Return where an output has its element for a place."""
-        step = self.written[output]
-        return self.offset([(i, step.get(axis.axes[-1], 0)) for axis, i in index])
-
-    def _row_node(self, number: int, node: Node, index: list[tuple[Axis, str]]) -> str:
+    def _row_node(self, number: int, node: Node, index: Index) -> str:
         if node.operation in REDUCTIONS:
             return self.reduced(number, node)
         if node.operation == "constant":
             return literal(node.value, node.dtype)
-        if node.operation == "iota":
-            return self.counted(node, index, 1)
-        if node.operation == "inside":
-            return self.inside(node, index, 1)
-        if node.operation == "load":
-            return self.load(node, index, 1, [self.row[i] for i in node.operands])
-        return self._computed(node, [self.row[i] for i in node.operands], 1)
-
-    def _computed(self, node: Node, operands: list[str], lanes: int) -> str:
-        return self.operation(node, self.kernel.nodes[node.operands[0]].dtype, operands, lanes)
+        return self.computed(number, index, 1, self.row.__getitem__)
 
     # One pass over the elements of a row
 
-    def _pass(
-        self, stage: int, sums: list[int], writes: list[int], index: list[tuple[Axis, str]]
-    ) -> None:
+    def _pass(self, stage: int, sums: list[int], writes: list[int], index: Index) -> None:
         kernel = self.kernel
         roots = [kernel.nodes[number].operands[0] for number in sums]
         roots += [kernel.outputs[k].node for k in writes]
@@ -204,7 +100,7 @@ class _Writer(Reading):
         last = self.inner[-1] if self.inner else Axis(1, (-1,))
         pieces = self.pieces(last)
         self.go_over(pieces[0], roots)
-        lanes = self._lanes(self.cone, pieces[0].length)
+        lanes = self.lanes_for(self.cone, pieces[0].length)
         size = len(self.cone)
         self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= UNROLLED_NODES)
         pushes = math.prod(a.length for a in self.inner[:-1]) * len(pieces)
@@ -228,15 +124,6 @@ class _Writer(Reading):
         self.go_over(None, [])
         self.spilled |= keeps
 
-    def _lanes(self, cone: list[int], length: int) -> int:
-        nodes = self.kernel.nodes
-        dtypes = [PARTS.get(nodes[i].dtype, nodes[i].dtype) for i in cone]
-        widest = max([dtype.itemsize for dtype in dtypes], default=8)
-        lanes = VECTOR_BYTES // widest
-        while lanes > length:
-            lanes //= 2
-        return lanes
-
     def _run(
         self, pieces: list[Piece], lanes: int, sums: bool, begin: Any, place: Any, push: Any
     ) -> None:
@@ -251,7 +138,7 @@ class _Writer(Reading):
             done = self._blocks(piece, narrow, parted, place, push)
             if parted and done:
                 self.parts = done // self._block(narrow)
-                rest = self._if_last(self.parts)
+                rest = self.if_last(self.parts)
             self._rest(piece, done, narrow, sums, place)
             push()
         if rest:
@@ -295,13 +182,6 @@ class _Writer(Reading):
         elif done < length:
             place(str(first + length - lanes), lanes - (length - done), lanes)
 
-    def _if_last(self, parts: int) -> str:
-        """Begin what only who does the last part does; return the label after it."""
-        ends = self.emit(f"icmp eq i64 %last, {parts}")
-        self.do(f"br i1 {ends}, label %rest, label %after")
-        self.label("rest")
-        return "after"
-
     def _block(self, lanes: int) -> int:
         """Return the number of elements whose sum is pushed at once."""
         return lanes * UNROLLED * (BLOCK // (lanes * UNROLLED))
@@ -336,7 +216,7 @@ class _Writer(Reading):
 
     def _vector(
         self,
-        index: list[tuple[Axis, str]],
+        index: Index,
         sums: list[int],
         writes: list[int],
         keeps: dict[int, str],
@@ -360,28 +240,13 @@ class _Writer(Reading):
             node = kernel.nodes[number]
             if number in self.spilled:
                 values[number] = self.read(self.spilled[number], index[-1][1], node.dtype, lanes)
-            elif node.operation == "load":
-                places = [value(i) for i in node.operands]
-                early = self.early.get(number) if skipped else None
-                values[number] = early or self.load(node, index, lanes, places)
-            elif node.operation == "iota":
-                values[number] = self.counted(node, index, lanes)
-            elif node.operation == "inside":
-                values[number] = self.inside(node, index, lanes)
-            elif number in self.alike:
-                values[number] = value(self.alike[number])
+            elif skipped and number in self.early:
+                values[number] = self.early[number]
             else:
-                values[number] = self._computed(node, [value(i) for i in node.operands], lanes)
+                values[number] = self.computed(number, index, lanes, value)
         for v, buffer in keeps.items():
             self.write(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
         for number in sums:
             self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
         for k in writes:
-            output = kernel.outputs[k]
-            self.write(
-                value(output.node),
-                output.type.dtype,
-                self.outputs[k],
-                self._position(k, index),
-                lanes,
-            )
+            self.give(k, value(kernel.outputs[k].node), index, lanes)

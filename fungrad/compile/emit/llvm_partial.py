@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fungrad.compile.emit.llvm import KernelText, kernel_assembly
+from fungrad.compile.emit.llvm import kernel_assembly
+from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import Partial
 

@@ -6,8 +6,8 @@ a kernel is cut only if it takes several times as long. Where no thread can be s
 
 from __future__ import annotations
 
-from fungrad.compile.emit.llvm import KernelText
 from fungrad.compile.emit.llvm_prelude import Table
+from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.fused import Function
 
 PART = 1 << 23

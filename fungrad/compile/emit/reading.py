@@ -11,8 +11,9 @@ import numpy as np
 from fungrad.compile.emit.reductions import Reductions
 from fungrad.compile.emit.types import literal, splat, vector_type
 from fungrad.compile.kernels.access import Box
-from fungrad.compile.kernels.kernel import Axis, Kernel, axes_of, boxes, cone_of, strides
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.operations import BOOL, DType, Node
+from fungrad.compile.kernels.spaces import Axis, axes_of, boxes, cone_of, strides
 
 NEAR = 4
 """Elements that neighbours may be apart so that all between them are read, and those in between left out."""
@@ -69,7 +70,7 @@ class Reading(Reductions):
             elif index[-1][0].axes[-1] in self.differing[number]:
                 scattered.append((vector, stride * further))
             else:
-                terms.append((self._lane(vector, I64, lanes, 0), stride * further))
+                terms.append((self.lane(vector, I64, lanes, 0), stride * further))
         dtype, base = access.type.dtype, self._base(operand)
         place = self.plus(self.offset(terms), access.origin)
         if scattered:
@@ -82,8 +83,13 @@ class Reading(Reductions):
             return self._read_apart(operand, place, apart, lanes)
         return self._gathered(operand, place, apart, [], lanes)
 
-    def _lane(self, vector: str, dtype: DType, lanes: int, lane: int) -> str:
-        return self.emit(f"extractelement {vector_type(dtype, lanes)} {vector}, i64 {lane}")
+    def lane(self, vector: str, dtype: DType, lanes: int, lane: int) -> str:
+        """Return one element of a vector."""
+        type_ = vector_type(dtype, lanes)
+        if dtype.kind != "c":
+            return self.emit(f"extractelement {type_} {vector}, i64 {lane}")
+        mask = f"<2 x i32> <i32 {2 * lane}, i32 {2 * lane + 1}>"
+        return self.emit(f"shufflevector {type_} {vector}, {type_} poison, {mask}")
 
     def _gathered(
         self,
@@ -97,7 +103,7 @@ class Reading(Reductions):
         dtype, base = self.kernel.operands[operand].type.dtype, self._base(operand)
         found = []
         for lane in range(lanes):
-            terms = [(self._lane(x, I64, lanes, lane), step) for x, step in scattered]
+            terms = [(self.lane(x, I64, lanes, lane), step) for x, step in scattered]
             here = self.plus(self.offset([(place, 1), *terms]), lane * apart)
             found.append(self.read(base, here, dtype, 1))
         return self.beside(found, dtype)

@@ -15,10 +15,11 @@ from contextlib import AbstractContextManager
 from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
 from fungrad.compile.emit.function import Function, Targets
-from fungrad.compile.emit.llvm import ALL_SPILLED, KernelText, kernel_assembly
+from fungrad.compile.emit.llvm import ALL_SPILLED, kernel_assembly
 from fungrad.compile.emit.llvm_prelude import INTERRUPTED
 from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
+from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import Routine, calls

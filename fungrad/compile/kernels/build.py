@@ -14,7 +14,7 @@ from fungrad.compile.kernels.operations import BOOL, DType, computed_in
 from fungrad.compile.kernels.picks import Index
 from fungrad.compile.kernels.reads import Line, Lines, Part, parts, straight
 from fungrad.compile.kernels.scalar import Scalar
-from fungrad.compile.kernels.views import Views
+from fungrad.compile.kernels.views import Views, last_of
 from fungrad.core.expr import Equation
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape, kind_of
@@ -44,13 +44,22 @@ def is_reduced(operation: str, kinds: str, dtype: DType) -> bool:
 
 
 class Builder:
-    """Records the nodes of a kernel."""
+    """Records the nodes of a kernel: of equations on arrays of a shape, and reductions of such along some axes, or along all.
 
-    def __init__(self, views: Views, space: Shape, rows: int) -> None:
+    Those axes come last in its index space.
+    """
+
+    def __init__(self, views: Views, shape: Shape, axes: Sequence[int] | None) -> None:
         self.views = views
         self.expr = views.expr
-        self.space = space
-        self.rows = rows
+        self.shape = shape
+        axes = range(len(shape)) if axes is None else axes
+        order = [a for a in range(len(shape)) if a not in axes] + [*axes]
+        self.space = tuple([shape[a] for a in order])
+        self.rows = len(shape) - len(axes)
+        self.places = tuple([order.index(a) for a in range(len(shape))])
+        self.last = self.places[last_of(shape)] if shape else -1
+        self.here: Sequence[int] = self.places
         self.namespace = Namespace()
         self.values: dict[int, Scalar] = {}
         self.operands: dict[tuple[int, Lines, Box], int] = {}
@@ -65,6 +74,8 @@ class Builder:
         primitive, inputs, outputs = equation
         types = self.expr.types
         out = types[outputs[0]]
+        reduces = type(primitive) in REDUCERS
+        self.here = self._own(types[inputs[0]].ndim if reduces else out.ndim)
         if isinstance(primitive, Gather):
             found: Scalar | None = self._gathered(equation)
         elif isinstance(primitive, Scatter):
@@ -73,7 +84,7 @@ class Builder:
             found = self._joined(joined, inputs)
         else:
             operands = [self._operand(v, straight(types[v].ndim)) for v in inputs]
-            if type(primitive) in REDUCERS:
+            if reduces:
                 operation, _ = REDUCERS[type(primitive)]
                 found = self.namespace.reduce(operation, *operands)
             else:
@@ -83,11 +94,27 @@ class Builder:
         self.values[outputs[0]] = found
         return True
 
+    def _own(self, ndim: int) -> Sequence[int]:
+        """Return the axes of the index space along which results with so many axes lie."""
+        return self.places if ndim == len(self.space) else range(ndim)
+
+    def _placed(self, lines: Lines) -> Lines:
+        """Return lines of the equation at hand by axes of the index space."""
+        return tuple(
+            [
+                line
+                if line.axis is None or line.axis < 0
+                else line._replace(axis=self.here[line.axis])
+                for line in lines
+            ]
+        )
+
     def _joined(self, put_together: Sequence[Part], inputs: Sequence[int]) -> Scalar:
         """Record which of several arrays an element is of."""
         namespace, (*first, last) = self.namespace, put_together
-        found = self._operand(inputs[last.operand], last.lines, last.box)
-        for operand, lines, box, added in reversed(first):
+        found = self._operand(inputs[last.operand], last.lines, self._box(last.box))
+        for operand, lines, part, added in reversed(first):
+            box = self._box(part)
             x = self._operand(inputs[operand], lines, box)
             x = namespace.add(found, x) if added else x
             if box:
@@ -96,6 +123,9 @@ class Builder:
             else:
                 found = x
         return found
+
+    def _box(self, box: Box) -> Box:
+        return tuple(sorted([(self.here[axis], low, high) for axis, low, high in box]))
 
     def _gathered(self, equation: Equation) -> Scalar | None:
         """Record a read at index arrays."""
@@ -113,7 +143,7 @@ class Builder:
         lines, indices = found
         hits = []
         for index in indices:
-            here = self._counted(Line(index.axis), I64)
+            here = self._counted(Line(self.here[index.axis]), I64)
             place = self._index(equation.inputs[index.operand], index)
             hits.append(self.namespace.comparison("eq", here, place))
         hit = functools.reduce(self.namespace.logical_and, hits)
@@ -141,9 +171,9 @@ class Builder:
     def _operand(
         self, v: int, lines: Lines, box: Box = (), indices: tuple[Scalar, ...] = ()
     ) -> Scalar:
-        path = self.views.path(v, lines)
+        path = self.views.path(v, self._placed(lines))
         for w, there in path:
-            if w in self.values and there == straight(len(there)):
+            if w in self.values and there == tuple(map(Line, self._own(len(there)))):
                 return self.values[w]
         root, where = path[-1]
         types, constants = self.expr.types, self.expr.constants
@@ -152,7 +182,7 @@ class Builder:
             return self.namespace.constant(constants[root], dtype)
         if (iota := self.views.counting(root)) is not None:
             return self._counted(where[iota.axis], dtype, indices)
-        good = [place for place in path[1:] if self.views.reads_well(*place, self.space)]
+        good = [place for place in path[1:] if self.views.reads_well(*place, self.space, self.last)]
         root, where = (good or path[:1])[-1]
         box = () if self._access(root, where, ()).fits(self.space) else box
         place = self.operands.setdefault((root, where, box), len(self.operands))
@@ -185,10 +215,7 @@ class Builder:
 
     def kernel(self, writes: Sequence[int], internal: bool) -> Kernel:
         """Return the kernel that writes these variables."""
-        types = self.expr.types
-        outputs = tuple(
-            [Output(self.values[v].index, types[v], types[v].shape == self.space) for v in writes]
-        )
+        outputs = tuple(map(self._output, writes))
         safe = [
             self.namespace.node("reduce_and", BOOL, Scalar(self.namespace, i)).index
             for i in dict.fromkeys(self.namespace.safe)
@@ -200,3 +227,9 @@ class Builder:
         return Kernel(
             self.space, self.rows, operands, nodes, outputs, tuple(safe), internal, given=given
         ).check()
+
+    def _output(self, v: int) -> Output:
+        type_, node = self.expr.types[v], self.values[v].index
+        of_elements = type_.shape == self.shape
+        turned = of_elements and self.places != tuple(range(len(self.places)))
+        return Output(node, type_, of_elements, axes=self.places if turned else None)

@@ -1,4 +1,4 @@
-"""Grouping equations into kernels: elementwise ones, and reductions along the last axes, over one index space.
+"""Grouping equations into kernels: elementwise ones, and reductions along the same axes, over one index space.
 
 Equations are taken in order. Each joins an open group that computes one of its operands, if their index spaces agree, or
 opens one. A group is closed, and takes its place in the program, as soon as somebody outside of it needs what it
@@ -16,11 +16,13 @@ import numpy as np
 
 from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.kernel import Kernel, merged
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
-from fungrad.compile.kernels.reads import Lines, straight
-from fungrad.compile.kernels.views import PIECES, Views, cuts_of
+from fungrad.compile.kernels.reads import Line, Lines, straight
+from fungrad.compile.kernels.spaces import in_columns, merged
+from fungrad.compile.kernels.views import PIECES, Views, cuts_of, last_of
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import Shape
 from fungrad.primitives.shaping import Broadcast
@@ -30,26 +32,36 @@ LARGEST = 1 << 13
 SHORTEST = 4
 """The length of the innermost loop from which a kernel is worth it, but for small arrays."""
 SMALL = 1 << 6
+WASTED = 1 << 6
+"""Operations on vectors, beyond those on full ones, up to which reductions join what computes their operands: NumPy's functions reduce a row in this time."""
+VECTOR = 64
+"""Bytes of a vector, on wide processors."""
 SCALARS = 4
 """How many operations on a single number make a kernel."""
 
 
 class _Group:
-    """Equations that are to be one kernel: the numbers of them, the index space, how many axes of it are rows."""
+    """Equations that are to be one kernel: the numbers of them, the index space, along which axes of it they reduce."""
 
-    __slots__ = ("cuts", "members", "open", "operations", "rows", "space")
+    __slots__ = ("axes", "cuts", "members", "open", "operations", "space")
 
     def __init__(self, space: Shape) -> None:
         self.space = space
-        self.rows: int | None = None  # no reduction has come so far
+        self.axes: tuple[int, ...] | None = None  # no reduction has come so far
         self.members: list[int] = []
         self.operations = 0
         self.cuts: frozenset[int] = frozenset()  # of the last axis
         self.open = True
 
+    @property
+    def kept(self) -> list[int]:
+        """The axes that reductions do not go along."""
+        return [a for a in range(len(self.space)) if a not in (self.axes or ())]
+
     def holds(self, shape: Shape) -> bool:
         """Whether it computes results of this shape."""
-        return shape == self.space or (self.rows is not None and shape == self.space[: self.rows])
+        rows = self.axes is not None and shape == tuple([self.space[a] for a in self.kept])
+        return shape == self.space or rows
 
 
 def fuse(expr: Expr, every: bool = False) -> tuple[Expr, list[Fused]]:
@@ -115,14 +127,21 @@ class _Fuser:
         return 2 * len(self._reads(equation))
 
     def _reduced_axes(self, equation: Equation) -> tuple[int, ...]:
-        """Return the axes of a reduction along the last ones; () of anything else."""
+        """Return the axes of a reduction that kernels have; () of anything else."""
         primitive, inputs, _ = equation
         if type(primitive) not in REDUCERS:
             return ()
         x, axes = self.types[inputs[0]], tuple(sorted(primitive.axes))  # type: ignore[attr-defined]
-        last = tuple(range(x.ndim - len(axes), x.ndim))
-        fits = axes == last and x.size and is_reduced(*REDUCERS[type(primitive)], x.dtype)
-        return axes if fits and not self.views.repeats(inputs[0]) else ()
+        operation, kinds = REDUCERS[type(primitive)]
+        if not x.size or not axes or not is_reduced(operation, kinds, x.dtype):
+            return ()
+        if axes != tuple(range(x.ndim - len(axes), x.ndim)):
+            rounds = computed_in(x.dtype) != x.dtype and x.dtype.kind != "c"
+            if operation == "reduce_sum" and rounds:
+                return ()  # NumPy rounds each partial sum
+            if not self.every and x.shape[last_of(x.shape)] < SHORTEST:
+                return ()
+        return () if self.views.repeats(inputs[0]) else axes
 
     # Which group an equation joins
 
@@ -152,7 +171,7 @@ class _Fuser:
             elif joined is None:
                 joined = group
             elif joined.space == group.space and (
-                joined.rows == group.rows or None in (joined.rows, group.rows)
+                joined.axes == group.axes or None in (joined.axes, group.axes)
             ):
                 self._merge(joined, group)
             else:
@@ -194,13 +213,18 @@ class _Fuser:
             if self.group.get(v) is not group:
                 continue
             type_ = self.types[v]
-            of_rows = shape == group.space and type_.ndim == group.rows
-            if lines != straight(type_.ndim) or not (type_.shape == shape or of_rows):
+            if type_.shape == shape:
+                places = list(range(type_.ndim))
+            elif shape == group.space:
+                places = group.kept
+            else:
+                return False
+            if lines != tuple(map(Line, places)):
                 return False
         return True
 
     def _merge(self, into: _Group, group: _Group) -> None:
-        into.rows = group.rows if into.rows is None else into.rows
+        into.axes = group.axes if into.axes is None else into.axes
         into.members += group.members
         into.operations += group.operations
         into.cuts |= group.cuts
@@ -212,17 +236,39 @@ class _Fuser:
     def _group_of_rows(self, equation: Equation) -> _Group:
         """Return the group of a reduction."""
         (v,) = equation.inputs
-        rows = self.types[equation.outputs[0]].ndim
+        axes = self._reduced_axes(equation)
         root, _ = self.views.path(v, straight(self.types[v].ndim))[-1]
         group = self.group.get(root)
         if group is not None and group.open:
-            if root == v and group.space == self.types[v].shape and group.rows in (None, rows):
-                group.rows = rows
+            fits = root == v and group.space == self.types[v].shape
+            if fits and self._joins(group, axes, v):
+                group.axes = axes
                 return group
             self._close(group)
         group = _Group(self.types[v].shape)
-        group.rows = rows
+        group.axes = axes
         return group
+
+    def _wastes(self, group: _Group, axes: tuple[int, ...], v: int) -> bool:
+        """Whether a group would compute with short vectors, if it reduced along some axes."""
+        shape, columns = group.space, 1
+        while len(shape) - 1 not in axes:
+            columns, shape = columns * shape[-1], shape[:-1]
+        lanes = VECTOR // self.types[v].dtype.itemsize
+        vectors = columns // lanes + (columns % lanes).bit_count()
+        return columns > 1 and group.operations * (vectors - columns / lanes) > WASTED
+
+    def _joins(self, group: _Group, axes: tuple[int, ...], v: int) -> bool:
+        """Whether a reduction along some axes of what a group computes may be part of it."""
+        if group.axes is not None:
+            return group.axes == axes
+        ndim = len(group.space)
+        if ndim - 1 in axes:
+            return True
+        others = [self._reduced_axes(self.given[n][0]) for n in self.readers[v]]
+        if any(other and other == tuple(range(ndim - len(other), ndim)) for other in others):
+            return False  # reductions along rows may be part of it then
+        return not self._wastes(group, axes, v)
 
     # Putting equations into the program
 
@@ -276,12 +322,12 @@ class _Fuser:
                 continue
             for number in self.readers.get(v, ()):
                 equation = self.given[number][0]
-                if number in self.placed or not self._reduced_axes(equation):
+                if number in self.placed or not (axes := self._reduced_axes(equation)):
                     continue
                 (out,) = equation.outputs
                 rows = self.types[out].ndim
-                if out not in self.group and rows and group.rows in (None, rows):
-                    group.rows = rows
+                if out not in self.group and rows and self._joins(group, axes, v):
+                    group.axes = axes
                     group.members.append(number)
                     self.group[out] = group
                     self.early.add(number)
@@ -308,7 +354,7 @@ class _Fuser:
         """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
         if not self.every and self._work(members) < (2 if group.space else SCALARS):
             return None
-        builder = Builder(self.views, group.space, group.rows or 0)
+        builder = Builder(self.views, group.space, group.axes)
         for number in members:
             if not builder.add(self.given[number][0]):
                 return None
@@ -320,7 +366,8 @@ class _Fuser:
             return kernel, builder.reads, writes
         if not self.shown.intersection(writes).isdisjoint(self.views.turned):
             return None  # what is returned is to lie as it would without kernels
-        along = merged(kernel, range(kernel.rows, len(kernel.space)))
+        first, last = (0, kernel.rows) if in_columns(kernel) else (kernel.rows, len(kernel.space))
+        along = merged(kernel, range(first, last))
         if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:
             return None
         return kernel, builder.reads, writes

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.kernels.access import Access, Box, box_text, in_order, inside, is_part
+from fungrad.compile.kernels.access import Access, box_text, inside, is_part
 from fungrad.compile.kernels.operations import OPERATIONS, Node, compute, computed_in
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
@@ -25,6 +24,7 @@ from fungrad.core.types import ArrayType, Shape
 class Output(NamedTuple):
     """An array that a kernel writes: a node, for each element or for each row.
 
+    Its axes are `axes` of the index space; the first ones, if that is None.
     Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
     """
 
@@ -32,9 +32,13 @@ class Output(NamedTuple):
     type: ArrayType
     of_elements: bool
     strides: tuple[int, ...] | None = None
+    axes: tuple[int, ...] | None = None
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The axes of the index space that its own are."""
+        return tuple(range(self.type.ndim)) if self.axes is None else self.axes
 
-EMPTY: Mapping[int, int] = MappingProxyType({})
 
 REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_sum": np.add,
@@ -180,7 +184,7 @@ class Kernel:
         late = self.stages[wanted.node] >= self.last_pass
         if not (wanted.of_elements and wanted.type.shape and late):
             return []
-        own = Access(wanted.type, tuple(range(len(self.space))), wanted.strides)
+        own = Access(wanted.type, wanted.places, wanted.strides)
         other = {
             self.array_of(j) for j, x in enumerate(self.operands) if not _same_elements(x, own)
         }
@@ -216,7 +220,10 @@ class Kernel:
                 raise ExprError(f"{access} does not lie in {self.space}")
         for output in self.outputs:
             shape = self.space if output.of_elements else self.row_shape
-            if output.type.shape != shape or output.type.dtype != self.nodes[output.node].dtype:
+            axes = output.places
+            fits = sorted(axes) == [*range(len(shape))]
+            fits = fits and output.type.shape == tuple([shape[a] for a in axes])
+            if not fits or output.type.dtype != self.nodes[output.node].dtype:
                 raise ExprError(f"{output} does not lie in {self.space}")
             if self.of_elements[output.node] and not output.of_elements:
                 raise ExprError(f"{output} is different along a row")
@@ -256,10 +263,11 @@ class Kernel:
 
     def _written(self, output: Output, value: Any) -> Any:
         value = np.asarray(value, output.type.dtype)
+        shape = self.space
         if not output.of_elements:
             value = value.reshape(value.shape[: self.rows]) if value.ndim else value
-            return np.broadcast_to(value, self.row_shape).copy()[()]
-        return np.broadcast_to(value, self.space).copy()[()]
+            shape = self.row_shape
+        return np.broadcast_to(value, shape).transpose(output.places).copy()[()]
 
     def __str__(self) -> str:
         """Show the index space, then a node a line."""
@@ -287,96 +295,6 @@ def _same_elements(x: Access, y: Access) -> bool:
     """Whether two arrays have elements of one kind at the same places."""
     dtypes = x.type.dtype, y.type.dtype
     return dtypes[0] == dtypes[1] and x._replace(type=y.type) == y and x.type.shape == y.type.shape
-
-
-class Axis(NamedTuple):
-    """One or several axes of an index space that every operand has whole or not at all."""
-
-    length: int
-    axes: tuple[int, ...]
-
-
-def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
-    """Return `axes` of the index space, neighbours joined where all operands go on from one to the next."""
-    counting = {node.value for node in kernel.nodes if node.operation == "iota"}
-    counting.update([axis for box in boxes(kernel) for axis, _, _ in box])
-    arrays: list[Access | Output] = [*kernel.operands, *kernel.outputs]
-    steps = [strides(x) for x in arrays]
-    found: list[Axis] = []
-    for axis in axes:
-        length = kernel.space[axis]
-        if length == 1:
-            continue
-        last = found[-1] if found else Axis(1, (axis,))
-        before = last.axes[-1]
-        if before == axis or not counting.isdisjoint((axis, before)):
-            found.append(Axis(length, (axis,)))
-        elif all(step.get(before, 0) == step.get(axis, 0) * length for step in steps):
-            found[-1] = Axis(last.length * length, (*last.axes, axis))
-        else:
-            found.append(Axis(length, (axis,)))
-    return found
-
-
-def strides(array: Access | Output) -> dict[int, int]:
-    """Return how many elements of an array lie between places, by axis of the index space."""
-    if isinstance(array, Access):
-        found: dict[int, int] = {}
-        for axis, _, step, apart in array.lines:
-            if axis is not None and axis >= 0:
-                found[axis] = step * apart
-        return found
-    given = in_order(array.type.shape) if array.strides is None else array.strides
-    return dict(enumerate(given))
-
-
-def boxes(kernel: Kernel) -> list[Box]:
-    """Return the parts of the index space that the kernel tells apart."""
-    asked = [node.value for node in kernel.nodes if node.operation == "inside"]
-    return [*asked, *[access.box for access in kernel.operands]]
-
-
-def nodes_needed(kernel: Kernel) -> set[int]:
-    """Return the nodes that outputs depend on."""
-    found = {output.node for output in kernel.outputs} | {*kernel.safe}
-    for number in range(len(kernel.nodes) - 1, -1, -1):
-        if number in found:
-            found.update(kernel.nodes[number].operands)
-    return found
-
-
-def axes_of(kernel: Kernel) -> list[frozenset[int]]:
-    """Return along which axes of the index space each node differs."""
-    found: list[frozenset[int]] = []
-    for node in kernel.nodes:
-        axes = frozenset[int]().union(*[found[i] for i in node.operands])
-        if node.operation == "load":
-            axes |= strides(kernel.operands[node.value]).keys()
-        elif node.operation == "iota":
-            axes |= {node.value}
-        elif node.operation == "inside":
-            axes |= {axis for axis, _, _ in node.value}
-        elif node.operation in REDUCTIONS:
-            axes -= {*range(kernel.rows, len(kernel.space))}
-        found.append(axes)
-    return found
-
-
-def cone_of(
-    kernel: Kernel, roots: Iterable[int], kept: Container[int], same: Mapping[int, int] = EMPTY
-) -> list[int]:
-    """Return the nodes of elements that have to be computed for others, in order; not what those depend on that are kept.
-
-    Some nodes are the `same` as others that come before.
-    """
-    needed = {r for r in roots if kernel.of_elements[r]}
-    for number in range(len(kernel.nodes) - 1, -1, -1):
-        if number in needed and number not in kept:
-            operands = kernel.nodes[number].operands
-            if number in same:
-                operands = (same[number],)
-            needed.update([i for i in operands if kernel.of_elements[i]])
-    return sorted(needed)
 
 
 def over_all(

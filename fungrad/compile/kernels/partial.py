@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fungrad.compile.kernels.access import Access
-from fungrad.compile.kernels.kernel import REDUCTIONS, Axis, Kernel, Output, merged
+from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel, Output
 from fungrad.compile.kernels.operations import Node
+from fungrad.compile.kernels.spaces import Axis, merged
 from fungrad.core.types import ArrayType
 
 PART = 1 << 16

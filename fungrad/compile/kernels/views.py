@@ -79,9 +79,9 @@ class Views:
         primitive = self.made[v][0] if v in self.made else None
         return primitive if isinstance(primitive, Iota) else None
 
-    def reads_well(self, v: int, lines: Lines, space: Shape) -> bool:
-        """Whether to read a variable there is as good as to have NumPy make a view of it."""
-        last, type_ = last_of(space), self.types[v]
+    def reads_well(self, v: int, lines: Lines, space: Shape, last: int) -> bool:
+        """Whether to read a variable there, in vectors along the axis `last`, is as good as to have NumPy make a view of it."""
+        type_ = self.types[v]
         apart = [
             step * n
             for (axis, _, step), n in zip(lines, in_order(type_.shape), strict=True)
@@ -128,11 +128,12 @@ class Views:
         types = [self.types[v] for v in inputs]
         lines, indices = gathered(types, [self._counts(v) for v in inputs[1:]])
         space, x = self.types[out].shape, types[0]
+        last = last_of(space)
         apart = in_order(x.shape)
         span = sum([i.length * apart[i.axis] for i in indices]) * x.dtype.itemsize
-        if span > SPAN and last_of(space) < types[1].ndim:
+        if span > SPAN and last < types[1].ndim:
             return None  # one by one, and memory is what that waits for
-        reads = any(self.reads_well(*place, space) for place in self.path(inputs[0], lines))
+        reads = any(self.reads_well(*place, space, last) for place in self.path(inputs[0], lines))
         return (lines, indices) if reads else None
 
     def written(self, equation: Equation, grows: bool) -> tuple[Lines, list[Index]] | None:

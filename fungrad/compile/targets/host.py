@@ -24,6 +24,7 @@ from fungrad.compile.emit.assembly import sums_assembly
 from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
@@ -206,7 +207,7 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     return "\n".join([declared, head, *sums, written.text, run, call]), table
 
 
-def _written(kernel: Function, name: str) -> tuple[llvm.KernelText, int]:
+def _written(kernel: Function, name: str) -> tuple[KernelText, int]:
     """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
     if isinstance(kernel, Kernel):
         if (partial := in_parts(kernel)) is not None:
