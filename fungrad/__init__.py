@@ -32,6 +32,7 @@ Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
     `fungrad.scipy`: SciPy's functions likewise.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
+    `fungrad.nn`: the functions of networks, with JAX's names.
     `fungrad.optim`: optimizers, with optax's names.
     `fungrad.random`: JAX's random numbers, by keys.
     `fungrad.tree`: nested tuples, lists, dicts, ... of arrays. `fungrad.tree_util`: new kinds of these.
@@ -75,6 +76,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         experimental,
         extend,
         lax,
+        nn,
         optim,
         random,
         scipy,
@@ -200,7 +202,7 @@ __all__ += ["vmap"]
 _are_in("fungrad.transforms.vmap")
 __all__ += [
     "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend",
-    "lax", "optim", "random", "scipy", "tree", "tree_util",
+    "lax", "nn", "optim", "random", "scipy", "tree", "tree_util",
 ]
 _are_in("fungrad")
 # fmt: on

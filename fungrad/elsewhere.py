@@ -14,5 +14,4 @@ ELSEWHERE = {
     "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
     "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",
     "image": "Its functions are in fungrad.scipy.ndimage.",
-    "nn": "Its functions are short in fungrad.numpy and fungrad.scipy.special (expit, softmax, softplus).",
 }

@@ -1090,7 +1090,7 @@ def test_jitted_methods_hint_at_a_static_self():
     [
         ("scan", r"fungrad\.lax"),
         ("io_callback", r"fungrad\.experimental"),
-        ("nn", "softmax"),
+        ("image", r"scipy\.ndimage"),
     ],
 )
 def test_what_is_not_there_yet(name, advice):
