@@ -32,8 +32,8 @@ Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
     `fungrad.scipy`: SciPy's functions likewise.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
-    `fungrad.nn`: the functions of networks, with JAX's names.
-    `fungrad.optim`: optimizers, with optax's names.
+    `fungrad.nn`: functions of networks.
+    `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys.
     `fungrad.tree`: nested tuples, lists, dicts, ... of arrays. `fungrad.tree_util`: new kinds of these.
 
