@@ -11,26 +11,26 @@ Derivatives of one's own
     `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`; `fungrad.custom_batching` for `vmap`.
     `fungrad.extend`: primitives of one's own.
 Batches
-    `vmap`: map a function over an axis of its arguments; with a name for the axis, `fungrad.lax.psum` and others
+    `vmap`: map a function over an axis of its arguments; with a name for it, `fungrad.lax.psum` and others
     compute across the calls.
 Updates
     `at`: changed copies of an array, ``at(x)[i].set(v)``.
 Speed and memory
-    `jit`: compile once for each type of the arguments.
-    `checkpoint` (= `remat`), `checkpoint_policies`: keep less for the backward pass, compute it again.
+    `jit`: compile once for each type of arguments.
+    `checkpoint` (= `remat`), `checkpoint_policies`: keep less for the backward pass, compute again.
 Looking inside
     `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
     `eval_shape`, `ShapeDtypeStruct`: types without values. `print_saved_residuals`: what is kept, and why.
     `fungrad.debug`: print values from inside. `debug_nans`, `disable_jit`, `checking_leaks`, `log_compiles`,
     `explain_cache_misses`, `strict_conversions`, `strict_dependence`, `config`: settings.
-    `show_config`: versions, and whether kernels are compiled.
-Python functions inside of programs
+    `show_config`: versions, and if kernels are compiled.
+Python functions inside programs
     `pure_callback`; `fungrad.experimental.io_callback`.
 Devices
-    `devices`, `device_put`, `device_get`, `default_device`: which there are, and arrays moved between them.
+    `devices`, `device_put`, `device_get`, `default_device`: which there are, and moving arrays.
 Modules
     `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
-    `fungrad.scipy`: SciPy's functions likewise.
+    `fungrad.scipy`: SciPy's likewise.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
     `fungrad.nn`: functions of networks.
     `fungrad.optim`: optax's optimizers.
@@ -73,6 +73,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         custom_batching,
         custom_derivatives,
         debug,
+        example_libraries,
         experimental,
         extend,
         lax,
@@ -201,8 +202,8 @@ _are_in("fungrad.transforms.stop")
 __all__ += ["vmap"]
 _are_in("fungrad.transforms.vmap")
 __all__ += [
-    "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "extend",
-    "lax", "nn", "optim", "random", "scipy", "tree", "tree_util",
+    "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "example_libraries",
+    "experimental", "extend", "lax", "nn", "optim", "random", "scipy", "tree", "tree_util",
 ]
 _are_in("fungrad")
 # fmt: on

@@ -1,0 +1,16 @@
+"""What JAX keeps in `jax.example_libraries`: small libraries in pure functions."""
+
+import importlib
+from typing import Any
+
+__all__ = ["optimizers", "stax"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return importlib.import_module(f"fungrad.example_libraries.{name}")
+    raise AttributeError(f"module 'fungrad.example_libraries' has no attribute {name!r}")
