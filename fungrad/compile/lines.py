@@ -8,15 +8,17 @@ in several, or calls functions that are written in Python, NumPy is asked to cal
 from __future__ import annotations
 
 import functools
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
 
 from fungrad.compile.emit.pieces import Origin
-from fungrad.core.errors import InDerivative, Place, line_of
+from fungrad.core.errors import InDerivative, Place, describe_source, line_of
+from fungrad.core.float_warnings import module_of
 from fungrad.core.primitive import Primitive
 
 NAME = "compiled program"
@@ -62,6 +64,42 @@ def place_of(origin: Origin | None) -> Place | None:
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], CodeType):
         return source
     return None
+
+
+def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> None:
+    """Note on `error` which primitive raised it and where the user called that; then which loop or branch had run that.
+
+    In its traceback, functions of the program, whose globals are `bindings`, are at the user's lines if they have no such lines themselves.
+    """
+    found, entries = [], []
+    tb = error.__traceback__
+    while tb is not None:
+        entries.append((tb.tb_frame, tb.tb_lasti, tb.tb_lineno))
+        if tb.tb_frame.f_globals is bindings:
+            origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
+            place = place_of(origin)
+            if origin is not None and place is not None:
+                found.append((origin[0], place))
+                if tb.tb_frame.f_code.co_name != NAME:
+                    entries[-1] = _entry(place)
+        tb = tb.tb_next
+    for primitive, place in reversed(found):
+        error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
+    for entry in reversed(entries):
+        tb = TracebackType(tb, *entry)
+    error.__traceback__ = tb
+
+
+def _entry(place: Place) -> tuple[FrameType, int, int]:
+    """Return the frame of an entry in a traceback that is at the user's line, its instruction and the line."""
+    line, file = line_of(place), place[0].co_filename
+    code = _with_lines(_frame.__code__, [line] * 2, file)
+    frame = FunctionType(code, {"__name__": module_of(file), "sys": sys})()
+    return frame, frame.f_lasti, line
+
+
+def _frame() -> FrameType:
+    return sys._getframe()
 
 
 def _users_lines(origins: Iterable[Origin | None]) -> tuple[list[int], set[str]]:

@@ -18,7 +18,7 @@ from fungrad.compile.background import importing
 from fungrad.compile.emit.loops import ROUNDS
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.keeping import Keeper, users
-from fungrad.compile.lines import Origins, place_of
+from fungrad.compile.lines import Origins, explain, place_of
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
@@ -28,7 +28,6 @@ from fungrad.core.backend import as_result, namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, compilation, settings
-from fungrad.core.errors import describe_source
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import (
@@ -289,7 +288,7 @@ def run_source(
         try:
             return function(*arguments)  # type: ignore[no-any-return]
         except Exception as error:
-            _explain(error, origins, bindings)
+            explain(error, origins, bindings)
             raise
 
     def run_with_calls(*arguments: Any) -> list[Any]:
@@ -298,7 +297,7 @@ def run_source(
         try:
             return function(*arguments)  # type: ignore[no-any-return]
         except Exception as error:
-            _explain(error, origins, bindings)
+            explain(error, origins, bindings)
             raise
         finally:
             float_modes.set(before)
@@ -342,19 +341,6 @@ def readable(source: PythonSource) -> str:
             texts.append("".join(f"# {line}\n" for line in lines))
             pending += [(f"{name}.{n}", v) for n, v in reversed(inner.bindings.items())]
     return "\n".join(texts)
-
-
-def _explain(error: Exception, origins: Origins, bindings: dict[str, Any]) -> None:
-    """Note on `error` which primitive raised it and where the user called that; then which loop or branch had run that."""
-    found = []
-    tb = error.__traceback__
-    while tb is not None:
-        if tb.tb_frame.f_globals is bindings:
-            found.append(origins.at(tb.tb_frame.f_code, tb.tb_lasti))
-        tb = tb.tb_next
-    for primitive, place in filter(None, reversed(found)):
-        if place is not None:  # else that of the call is
-            error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
 
 
 def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:

@@ -1,14 +1,17 @@
 """Generated code has the lines of the user's that its own were recorded at."""
 
+import traceback
+
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.emit.pieces import Line, define
 from fungrad.compile.emit.python import python_source
-from fungrad.compile.lines import _with_lines
+from fungrad.compile.lines import NAME, _with_lines
 from fungrad.compile.lower import run_source
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
@@ -68,3 +71,19 @@ def test_nothing_is_asked_of_numpy_where_the_lines_of_the_code_tell_all():
     assert not asks_numpy(g, X)
     assert asks_numpy(lambda x: fnp.exp(g(x)), X)  # one code object has one file
     assert asks_numpy(lambda x: fnp.linalg.inv(x), A)  # written in Python
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("mode", ["off", "eager"], indirect=True)
+def test_errors_are_at_the_users_lines_whatever_files_those_are_in(monkeypatch):
+    monkeypatch.delenv("FUNGRAD_FULL_TRACEBACKS", raising=False)
+    picked = in_another_file("def f(x, i):\n    y = fnp.sin(x)\n    return y[i]\n")
+
+    def f(x, i):
+        return picked(fnp.exp(x) * 2, i)
+
+    with pytest.raises(IndexError, match="index 7 is out of bounds") as caught:
+        fg.jit(f)(X, np.array([0, 7]))
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [(x.filename, x.lineno, x.name) for x in frames[1:]] == [("another.py", 3, NAME)]
+    assert "from another.py:3 (in f)" in caught.value.__notes__[0]
