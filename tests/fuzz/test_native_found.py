@@ -1,0 +1,50 @@
+"""Programs of which kernels and NumPy's functions once made different things, and what rounding may do to a function."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from fungrad.compile.targets import host
+from tests.fuzz import native, rounding
+from tests.fuzz.language import Program
+from tests.fuzz.native_programs import Call, Native
+
+FOUND = {
+    "erfc, far out, is not what SciPy makes of it": (
+        ("x0 = laid(272, (8, 9), 'f4')",),
+        ("v1 = sp.erfc(np.abs(x0) + np.arange(x0.shape[-1]))",),
+        "plain",
+        ("strided", "C"),
+    ),
+    "the lines of an error, of a program of two files": (
+        ("x0 = laid(453, (11, 29), 'f8')",),
+        ("v1 = np.log(x0 * x0 + 0.1)[..., [0, 0]]", "v2 = v1[np.argmax(v1)]"),
+        "vmap",
+        ("reversed", "C"),
+    ),
+}
+
+
+@pytest.mark.skipif(not host.available(), reason="nothing compiles kernels")
+@pytest.mark.parametrize("name", FOUND)
+def test_what_the_campaign_has_found_before(name):
+    arguments, lines, way, layouts = FOUND[name]
+    last = lines[-1].partition(" = ")[0]
+    calls = [
+        Call(tuple([f"{x[:-1]}, {layout!r}, 'tame')" for x in arguments])) for layout in layouts
+    ]
+    program = Native(Program(arguments, (), lines, (last,)), way, tuple(calls), 1, False)
+    native.tally.clear()
+    found = native.check(program)
+    assert found is None, found
+    assert native.tally["programs with either"] == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_erfc_is_known_precisely(dtype):
+    x = np.linspace(-6, 9 if dtype == "f4" else 26, 500).astype(dtype)
+    with mpmath.workdps(60):
+        right = [mpmath.erfc(mpmath.mpf(float(a))) for a in x]
+        apart = [abs(mpmath.mpf(float(y)) - r) for y, r in zip(rounding.PRECISE["erfc"](x), right)]
+        units = [mpmath.mpf(float(np.spacing(x.dtype.type(float(r))))) for r in right]
+    assert max(a / u for a, u in zip(apart, units)) < 8
