@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
+from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
 from fungrad.compile.steps import (
@@ -31,6 +32,7 @@ from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import broadcasts
 
@@ -78,6 +80,9 @@ class _Scheduler:
         self.target = target
         self.bodies = bodies  # what loops and branches run is scheduled once
         self.memory = memory_of(expr, donated, target)
+        # Routines, which write over what is large alone, copy: their arrays are small.
+        self.places = places_of(expr, self.memory) if not over and target.on_host else {}
+        self.wholes: set[int] = set()  # arrays of which parts have been computed
         self.borrowed = frozenset(borrowed)
         self.steps: list[Step] = []
         self.register = {v: v for v in (*expr.inputs, *expr.constants)}
@@ -105,7 +110,9 @@ class _Scheduler:
                 flow = primitive.control_flow if primitive.holds_programs else None
                 if flow is not None:
                     self._control(number, equation, flow, source)
-                elif not self._assign(number, equation, source):
+                elif not (
+                    self._put_together(equation, source) or self._assign(number, equation, source)
+                ):
                     self._call(number, equation, source)
                 self._free(number, outputs)
         results = tuple([self._result(i, v) for i, v in enumerate(expr.outputs)])
@@ -169,6 +176,11 @@ class _Scheduler:
         if self.over is not None and isinstance(primitive, Fused):
             self._kernel(number, equation, primitive, source)
             return
+        if outputs and outputs[0] in self.places:
+            self._make_place(outputs[0], source)
+            into = self.register[outputs[0]] = outputs[0]
+            self.steps.append(Into(primitive, operands, into, source))
+            return
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
         if (
             free is not None
@@ -185,9 +197,14 @@ class _Scheduler:
     def _kernel(self, number: int, equation: Equation, fused: Fused, source: Source | None) -> None:
         """Add a call of a kernel: results go over operands that are not read any more, where the kernel can do that."""
         _, inputs, outputs = equation
-        operands = tuple([Operand(self.register[v]) for v in inputs])
+        operands = [Operand(self.register[v]) for v in inputs]
         over: dict[int, int] = {}  # by result: the place among the operands
+        given = [k for k, out in enumerate(outputs) if out in self.places]
         for k, out in enumerate(outputs):
+            if k in given:
+                self._make_place(out, source)
+                operands.append(Operand(out))
+                continue
             if self.types[out].nbytes < (self.over or 0):
                 continue
             places = [j for j in fused.places_for(k) if inputs.count(inputs[j]) == 1]
@@ -198,8 +215,30 @@ class _Scheduler:
         for k, out in enumerate(outputs):
             self.register[out] = self.register.pop(inputs[over[k]]) if k in over else out
         results = tuple([self.register[v] for v in outputs])
-        taken = tuple([results[k] for k in over])
-        self.steps.append(Call(fused.over(over), operands, results, source, over=taken))
+        taken = tuple([results[k] for k in (*over, *given)])
+        fused = fused.over(over).into(given)
+        self.steps.append(Call(fused, tuple(operands), results, source, over=taken))
+
+    def _make_place(self, v: int, source: Source | None) -> None:
+        """Have the register of a variable show the part of an array that it is to be computed in."""
+        whole, part = self.places[v]
+        if whole not in self.wholes:
+            self.wholes.add(whole)
+            self.steps.append(Empty((whole,)))
+        self.steps.append(Call(part, (Operand(whole),), (v,), source))
+
+    def _put_together(self, equation: Equation, source: Source | None) -> bool:
+        """Copy those parts of an array into it that have not been computed there, if others have."""
+        _, inputs, outputs = equation
+        if not outputs or outputs[0] not in self.wholes:
+            return False
+        for v, part in zip(inputs, parts_of(equation, self.types), strict=True):
+            if v not in self.places or self.places[v].whole != outputs[0]:
+                self._materialize(v, source)
+                operands = Operand(outputs[0]), Operand(self.register[v])
+                self.steps.append(Assign(UpdateSlice.at(part), operands, source))
+        self.register[outputs[0]] = outputs[0]
+        return True
 
     def _assign(self, number: int, equation: Equation, source: Source | None) -> bool:
         """Make an update of elements an assignment, if the array updated is not read any more."""

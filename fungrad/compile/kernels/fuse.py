@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.joins import to_be_placed
 from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
@@ -90,6 +91,9 @@ class _Fuser:
                 self.readers.setdefault(v, []).append(number)
         self.returned = frozenset(expr.outputs)
         self.shown = shown(expr)
+        # What puts together, and of what: that is computed in place, and no part of what reads the whole.
+        joins = (set[int](), set[int]()) if every else to_be_placed(expr, self._is_computed)
+        self.joins, self.placed_in = joins
 
     def fused(self) -> Expr:
         for number, (equation, _) in enumerate(self.given):
@@ -97,7 +101,7 @@ class _Fuser:
                 continue
             if self.views.take(equation):
                 self.spread[equation.outputs[0]] = number
-            elif operations := self._operations(equation):
+            elif number not in self.joins and (operations := self._operations(equation)):
                 self._join(number, self._group_for(equation), operations)
             elif self._reduced_axes(equation):
                 self._join(number, self._group_of_rows(equation), 1)
@@ -125,6 +129,9 @@ class _Fuser:
         if is_of_elements(primitive):
             return operations_of(primitive, types, out)
         return 2 * len(self._reads(equation))
+
+    def _is_computed(self, equation: Equation) -> bool:
+        return is_of_elements(equation.primitive) and self._operations(equation) > 0
 
     def _reduced_axes(self, equation: Equation) -> tuple[int, ...]:
         """Return the axes of a reduction that kernels have; () of anything else."""
@@ -352,7 +359,10 @@ class _Fuser:
         self, group: _Group, members: Sequence[int]
     ) -> tuple[Kernel, list[int], list[int]] | None:
         """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
-        if not self.every and self._work(members) < (2 if group.space else SCALARS):
+        least = 2 if group.space else SCALARS
+        if self.placed_in.issuperset([v for n in members for v in self.given[n][0].outputs]):
+            least = 1  # it spares a copy
+        if not self.every and self._work(members) < least:
             return None
         builder = Builder(self.views, group.space, group.axes)
         for number in members:

@@ -46,6 +46,12 @@ class Function(Protocol):
     def written(self, over: Mapping[int, int]) -> Function:
         """Return what writes outputs over operands."""
 
+    def can_be_given(self, output: int) -> bool:
+        """Whether an output can be written to an array that is given."""
+
+    def into(self, outputs: Sequence[int]) -> Function:
+        """Return what is also given arrays, after the others, into which it writes outputs."""
+
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs by NumPy's functions."""
 
@@ -74,6 +80,10 @@ class Fused(Primitive):
     def over(self, places: Mapping[int, int]) -> Fused:
         """Return what writes results over operands, given the place of the operand by the number of the result."""
         return Fused(self.kernel.written(places)) if places else self
+
+    def into(self, results: Sequence[int]) -> Fused:
+        """Return what is also given arrays, after the others, into which it writes results."""
+        return Fused(self.kernel.into(results)) if results else self
 
     @property
     def multiple_results(self) -> bool:

@@ -181,8 +181,7 @@ class Kernel:
     def places_for(self, output: int) -> list[int]:
         """Return the operands over which an output can be written: nobody reads an element once the last pass has written there."""
         wanted = self.outputs[output]
-        late = self.stages[wanted.node] >= self.last_pass
-        if not (wanted.of_elements and wanted.type.shape and late):
+        if not self.can_be_given(output):
             return []
         own = Access(wanted.type, wanted.places, wanted.strides)
         other = {
@@ -193,6 +192,23 @@ class Kernel:
     def written(self, over: Mapping[int, int]) -> Kernel:
         """Return the kernel that writes outputs over operands."""
         return dataclasses.replace(self, over={**over}).check()
+
+    def can_be_given(self, output: int) -> bool:
+        """Whether an output can be written to an array that is given."""
+        wanted = self.outputs[output]
+        late = self.stages[wanted.node] >= self.last_pass
+        return wanted.of_elements and bool(wanted.type.shape) and late
+
+    def into(self, outputs: Sequence[int]) -> Kernel:
+        """Return the kernel that is also given arrays, after the others, into which it writes outputs."""
+        axes = tuple(range(len(self.space)))
+        found = [Access(self.outputs[k].type, axes) for k in outputs]
+        count = len(self.operand_types)
+        places = range(count, count + len(found))
+        given = (*self.given, *places) if self.given else ()
+        over = {**self.over, **dict(zip(outputs, places, strict=True))}
+        operands = (*self.operands, *found)
+        return dataclasses.replace(self, operands=operands, given=given, over=over).check()
 
     def check(self) -> Kernel:
         """Return self if well formed.

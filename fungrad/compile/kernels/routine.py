@@ -115,6 +115,14 @@ class Routine:
         """Return what writes outputs over operands."""
         raise NotImplementedError("routines write over nothing")
 
+    def can_be_given(self, output: int) -> bool:
+        """Whether an output can be written to an array that is given: none can."""
+        return False
+
+    def into(self, outputs: Sequence[int]) -> Routine:
+        """Return what writes outputs to arrays that are given."""
+        raise NotImplementedError("routines make their results")
+
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs by NumPy's functions."""
         return interpret(self.steps, arrays)

@@ -1,0 +1,120 @@
+"""Arrays that are put together of parts, each of which is computed in its place: none is computed elsewhere and copied."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.memory import Memory
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.joins import Concatenate, Stack
+from fungrad.primitives.slices import Slice
+from fungrad.primitives.ufunc import Elementwise
+
+LEAST = 1 << 16
+"""Bytes of an array from which its parts are computed in place: copies of less take no longer than making views."""
+
+
+class Place(NamedTuple):
+    """Where a variable is computed: in the part of another one that a slice takes."""
+
+    whole: int
+    part: Slice
+
+
+def parts_of(equation: Equation, types: Sequence[ArrayType]) -> list[Slice]:
+    """Return the slices that the operands of an equation become, if they lie one behind the other in memory; [] if not, or if they are small."""
+    primitive, inputs, outputs = equation
+    if not isinstance(primitive, (Concatenate, Stack)) or not outputs:
+        return []
+    shape, axis = types[outputs[0]].shape, primitive.axis
+    if types[outputs[0]].nbytes < LEAST or math.prod(shape[:axis]) != 1:
+        return []
+    stacks = isinstance(primitive, Stack)
+    found, first = [], 0
+    for v in inputs:
+        last = first + (1 if stacks else types[v].shape[axis])
+        start = tuple([first if a == axis else 0 for a in range(len(shape))])
+        stop = tuple([last if a == axis else n for a, n in enumerate(shape)])
+        found.append(Slice(start, stop, (1,) * len(shape), (axis,) if stacks else ()))
+        first = last
+    return found
+
+
+def places_of(expr: Expr, memory: Memory) -> dict[int, Place]:
+    """Return which variables are computed in a part of another one, which nobody reads after that has been put together."""
+    types = expr.types
+    made: dict[int, Equation] = {}
+    found: dict[int, Place] = {}
+    for number, equation in enumerate(expr.equations):
+        inputs = equation.inputs
+        if parts := parts_of(equation, types):
+            placed = {
+                v: Place(equation.outputs[0], part)
+                for v, part in zip(inputs, parts, strict=True)
+                if inputs.count(v) == 1
+                and v in made
+                and v in memory.owned
+                and memory.root[v] == v
+                and memory.needed[v] == number
+                and _can_be_placed(made[v], v, types)
+            }
+            if _is_worth_it(equation, placed, types):
+                found |= placed
+        made |= dict.fromkeys(equation.outputs, equation)
+    return found
+
+
+def _can_be_placed(equation: Equation, v: int, types: Sequence[ArrayType]) -> bool:
+    """Whether a variable can be computed in memory that is given, and would lie in C order anywhere."""
+    primitive, inputs, outputs = equation
+    if not types[v].size or not types[v].shape:
+        return False
+    if isinstance(primitive, Fused):
+        return primitive.kernel.can_be_given(outputs.index(v))
+    names = ["x"] * len(inputs)
+    if isinstance(primitive, DotGeneral):
+        in_order = all(axes == tuple(range(len(axes))) for axes in primitive.batch_axes)
+        return in_order and primitive.call_into("out", *names) is not None
+    simple = isinstance(primitive, Elementwise) and types[v].ndim == 1
+    return simple and primitive.call_into("out", *names) is not None
+
+
+def _is_worth_it(
+    equation: Equation, placed: Mapping[int, Place], types: Sequence[ArrayType]
+) -> bool:
+    """Whether half of what is put together, at least, is computed in place, and the whole lies as NumPy would have it."""
+    primitive, inputs, (out,) = equation
+    in_order = isinstance(primitive, Stack) and primitive.axis == 0
+    if types[out].ndim > 1 and not in_order and len(placed) < len(inputs):
+        return False  # the others may lie in another order, which the result would have
+    return 2 * sum([types[v].nbytes for v in placed]) >= types[out].nbytes
+
+
+def to_be_placed(expr: Expr, is_computed: Callable[[Equation], bool]) -> tuple[set[int], set[int]]:
+    """Return the numbers of equations that put together what kernels and products compute for them alone, and these operands.
+
+    Such parts are to be computed in place; `is_computed` says whether a kernel can.
+    """
+    joins = [n for n, e in enumerate(expr.equations) if parts_of(e, expr.types)]
+    if not joins:
+        return set(), set()
+    readers = Counter([*expr.outputs, *[v for e in expr.equations for v in e.inputs]])
+    made = {v: e for e in expr.equations for v in e.outputs}
+    numbers, operands = set(), set()
+    for number in joins:
+        inputs = expr.equations[number].inputs
+        if all(
+            readers[v] == 1
+            and v in made
+            and (isinstance(made[v].primitive, DotGeneral) or is_computed(made[v]))
+            for v in inputs
+        ):
+            numbers.add(number)
+            operands.update(inputs)
+    return numbers, operands
