@@ -106,7 +106,7 @@ def to_be_placed(expr: Expr, is_computed: Callable[[Equation], bool]) -> tuple[s
         return set(), set()
     readers = Counter([*expr.outputs, *[v for e in expr.equations for v in e.inputs]])
     made = {v: e for e in expr.equations for v in e.outputs}
-    numbers, operands = set(), set()
+    numbers, operands = set[int](), set[int]()
     for number in joins:
         inputs = expr.equations[number].inputs
         if all(

@@ -195,20 +195,16 @@ class Kernel:
 
     def can_be_given(self, output: int) -> bool:
         """Whether an output can be written to an array that is given."""
-        wanted = self.outputs[output]
-        late = self.stages[wanted.node] >= self.last_pass
-        return wanted.of_elements and bool(wanted.type.shape) and late
+        node, type_, of_elements, _ = self.outputs[output]
+        return of_elements and bool(type_.shape) and self.stages[node] >= self.last_pass
 
     def into(self, outputs: Sequence[int]) -> Kernel:
         """Return the kernel that is also given arrays, after the others, into which it writes outputs."""
-        axes = tuple(range(len(self.space)))
-        found = [Access(self.outputs[k].type, axes) for k in outputs]
-        count = len(self.operand_types)
-        places = range(count, count + len(found))
-        given = (*self.given, *places) if self.given else ()
-        over = {**self.over, **dict(zip(outputs, places, strict=True))}
-        operands = (*self.operands, *found)
-        return dataclasses.replace(self, operands=operands, given=given, over=over).check()
+        axes, count = (*range(len(self.space)),), len(self.operand_types)
+        operands = self.operands + tuple([Access(self.outputs[k].type, axes) for k in outputs])
+        given = (*self.given, *range(count, count + len(outputs))) if self.given else ()
+        found = dataclasses.replace(self, operands=operands, given=given)
+        return found.written({**self.over, **{k: count + n for n, k in enumerate(outputs)}})
 
     def check(self) -> Kernel:
         """Return self if well formed.
