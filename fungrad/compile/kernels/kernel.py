@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -181,7 +181,7 @@ class Kernel:
     def places_for(self, output: int) -> list[int]:
         """Return the operands over which an output can be written: nobody reads an element once the last pass has written there."""
         wanted = self.outputs[output]
-        if not self.can_be_given(output):
+        if not self._is_written_last(output):
             return []
         own = Access(wanted.type, wanted.places, wanted.strides)
         other = {
@@ -193,15 +193,20 @@ class Kernel:
         """Return the kernel that writes outputs over operands."""
         return dataclasses.replace(self, over={**over}).check()
 
+    def _is_written_last(self, output: int) -> bool:
+        wanted = self.outputs[output]
+        late = self.stages[wanted.node] >= self.last_pass
+        return wanted.of_elements and bool(wanted.type.shape) and late
+
     def can_be_given(self, output: int) -> bool:
-        """Whether an output can be written to an array that is given."""
-        node, type_, of_elements, _ = self.outputs[output]
-        return of_elements and bool(type_.shape) and self.stages[node] >= self.last_pass
+        """Whether an output can be written to an array in C order that is given."""
+        return self._is_written_last(output) and self.outputs[output].strides is None
 
     def into(self, outputs: Sequence[int]) -> Kernel:
         """Return the kernel that is also given arrays, after the others, into which it writes outputs."""
-        axes, count = (*range(len(self.space)),), len(self.operand_types)
-        operands = self.operands + tuple([Access(self.outputs[k].type, axes) for k in outputs])
+        count = len(self.operand_types)
+        wanted = [self.outputs[k] for k in outputs]
+        operands = self.operands + tuple([Access(x.type, x.places) for x in wanted])
         given = (*self.given, *range(count, count + len(outputs))) if self.given else ()
         found = dataclasses.replace(self, operands=operands, given=given)
         return found.written({**self.over, **{k: count + n for n, k in enumerate(outputs)}})
