@@ -116,6 +116,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         debug_nans,
         disable_jit,
         explain_cache_misses,
+        inexact_algebra,
         log_compiles,
         show_config,
         strict_conversions,
@@ -181,7 +182,7 @@ __all__ += ["KeyReuseError"]
 _are_in("fungrad.random.reuse")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",
-    "explain_cache_misses", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
+    "explain_cache_misses", "inexact_algebra", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
     "threefry_partitionable",
 ]
 _are_in("fungrad.settings")

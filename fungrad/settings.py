@@ -2,7 +2,7 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
-FUNGRAD_STRICT_DEPENDENCE and FUNGRAD_DEBUG_KEY_REUSE, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
+FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
 and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
@@ -37,6 +37,7 @@ _FIELDS = {
     "strict_dependence": "dependence_checked",
     "debug_key_reuse": "key_reuse_checked",
     "threefry_partitionable": "threefry_partitionable",
+    "inexact_algebra": "inexact_algebra",
     "default_device": "default_device",
 }
 
@@ -293,6 +294,27 @@ def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]
     [ 928981903 3453687069]
     """
     return setting(threefry_partitionable=new_val)
+
+
+@COMMON.documented
+def inexact_algebra(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which `jit` may rewrite programs by rules that change how results are rounded.
+
+    What is divided by a constant is multiplied by its reciprocal, and common factors are taken out of sums: ``x * y + x * z``
+    becomes ``x * (y + z)``, for products of matrices too. Sums may overflow where products did not. It is off by default.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> A, x, y = np.eye(2), np.ones(2), np.zeros(2)
+    >>> with inexact_algebra():
+    ...     print(fg.jit(lambda A, x, y: A @ x + A @ y).lower(A, x, y).simplified)
+    { lambda a:float64[2,2] b:float64[2] c:float64[2] .
+      d:float64[2] = add b c
+      e:float64[2] = dot_general[contracting=((1,), (0,))] a d
+      return (e,) }
+    """
+    return setting(inexact_algebra=new_val)
 
 
 @contextlib.contextmanager

@@ -64,6 +64,9 @@ class Settings:
     threefry_partitionable: bool = True
     """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
 
+    inexact_algebra: bool = False
+    """Whether jitted programs may be rewritten by rules that change how results are rounded."""
+
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
@@ -72,7 +75,11 @@ class Settings:
         """Whether programs run equation by equation, each result being checked."""
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
-        unusual = {"keys": self.key_reuse_checked, "in halves": not self.threefry_partitionable}
+        unusual = {
+            "keys": self.key_reuse_checked,
+            "in halves": not self.threefry_partitionable,
+            "inexact": self.inexact_algebra,
+        }
         self.programs = tuple([name for name, chosen in unusual.items() if chosen])
         """What the program of a traced function depends on, beside its arguments; () for the settings that are usual."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
@@ -94,6 +101,7 @@ process_settings = Settings(
     dependence_checked=_environment("STRICT_DEPENDENCE"),
     key_reuse_checked=_environment("DEBUG_KEY_REUSE"),
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
+    inexact_algebra=_environment("INEXACT_ALGEBRA"),
     default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""
@@ -119,6 +127,7 @@ jit_disabled = Switch("jit_disabled")
 compiles_logged = Switch("compiles_logged")
 misses_explained = Switch("misses_explained")
 threefry_partitionable = Switch("threefry_partitionable")
+inexact_algebra = Switch("inexact_algebra")
 
 
 def setting(**values: Any) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.config import inexact_algebra
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.layout import Layout
@@ -45,6 +46,10 @@ class Entry:
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
+        if inexact_algebra.get():
+            from fungrad.compile.inexact import inexact
+
+            self.traced = flat = inexact(flat)
         self.program = Program(flat, at_once=True)
         self.donated = tuple(donated)
         self.donating = Program(flat, self.donated, at_once=True) if donated else None

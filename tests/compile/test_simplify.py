@@ -271,3 +271,34 @@ def test_passes_can_be_looked_at():
     assert str(last) == str(lowered.simplified)
     assert [name for name, _ in lowered.passes][:2] == [name for name, _ in PASSES][:2]
     assert len(lowered.passes[0][1].equations) < len(lowered.expr.equations)
+
+
+@pytest.mark.parametrize(
+    ("f", "left"),
+    [
+        (lambda x, y: x.T.T + y, ["add"]),
+        (lambda x, y: x.T @ y, ["dot_general"]),
+        (lambda x, y: x @ y.T, ["dot_general"]),
+        (lambda x, y: x[0].T @ y.T, ["slice", "dot_general"]),
+        (lambda x, y: (x @ y.T).T, ["dot_general", "permute"]),
+        (lambda x, y: fnp.tensordot(x[None].T, y[:, None], ((1,), (0,))), None),
+        (
+            lambda x, y: fnp.transpose(fnp.transpose(x[None], (1, 2, 0)), (1, 2, 0)) + 1,
+            ["permute", "add"],
+        ),
+        (lambda x, y: fnp.transpose(fnp.transpose(x[None], (1, 2, 0)), (2, 0, 1)) + 1, ["add"]),
+        (lambda x, y: fnp.matmul(x[None], y[None].transpose(0, 2, 1)), None),
+    ],
+)
+def test_transposes(f, left):
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 4))
+    expr = fg.jit(f).lower(x, y).simplified.check()
+    found, expected = fg.jit(f)(x, y), f(x, y)
+    np.testing.assert_array_equal(found, expected)
+    assert found.strides == expected.strides
+    if left is not None:
+        assert [
+            e.primitive.name
+            for e in expr.equations
+            if e.primitive.name not in ("reshape", "broadcast")
+        ] == left

@@ -1,7 +1,8 @@
 """Printing what runs a kernel, on one thread or on several, and tells whether floating-point errors have come up.
 
-A thread is started for each part but the first, and joined: that takes some 20 us, needs no pool that a fork could break, and
-a kernel is cut only if it takes several times as long. Where no thread can be started, the part is done by the one that asked.
+Threads are started and joined: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
+times as long. Each takes a share of what is left, and another one when it has done that: so the one that asked does it all where no thread
+can be started, and most of it where others keep the other processors busy.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from fungrad.compile.kernels.fused import Function
 
 PART = 1 << 23
 """Operations on elements, at least, that are worth a thread: about a tenth of a millisecond."""
+
+SHARES = 8
+"""Shares for each thread, if there are as many parts."""
 
 
 def threads_for(kernel: Function, parts: int, most: int) -> int:
@@ -32,13 +36,13 @@ def run_assembly(
             checked
             + f"""
 define internal i32 @run{name}(ptr %operands, ptr %outputs) {{
-  %all0 = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 0, i64 {text.parts})
-{_end(name, 0, text.finishes)}
+  %all = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 0, i64 {text.parts})
+{_end(name, text.finishes)}
 """
         )
-    bounds = [text.parts * k // threads for k in range(threads + 1)]
-    workers = [_worker(name, k, bounds[k], bounds[k + 1]) for k in range(1, threads)]
-    return "\n".join([checked, *workers, _on_threads(name, bounds, table, text.finishes)])
+    share = -(-text.parts // (SHARES * threads))
+    shares = _shares(name, text.parts, share)
+    return "\n".join([checked, shares, _on_threads(name, threads, table, text.finishes)])
 
 
 def reading_flags(table: Table, x86: bool) -> str:
@@ -79,67 +83,76 @@ define internal i32 @checked{what}{name}(ptr %operands, ptr %outputs, i64 %first
 """
 
 
-def _worker(name: str, k: int, first: int, last: int) -> str:
-    """Return what a thread runs; it is given operands, outputs, and room for what it returns."""
+def _shares(name: str, parts: int, share: int) -> str:
+    """Return what each thread runs: share after share. It is given operands, outputs, the first part left, and room for errors."""
     return f"""
-define internal ptr @worker{name}.{k}(ptr %task) {{
+define internal ptr @shares{name}(ptr %task) {{
+entry:
   %operands = load ptr, ptr %task
   %p1 = getelementptr ptr, ptr %task, i64 1
   %outputs = load ptr, ptr %p1
-  %errors = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 {first}, i64 {last})
-  %p2 = getelementptr i32, ptr %task, i64 {3 + k}
-  store i32 %errors, ptr %p2
+  %left = getelementptr ptr, ptr %task, i64 2
+  %errors = getelementptr ptr, ptr %task, i64 3
+  br label %next
+next:
+  %first = atomicrmw add ptr %left, i64 {share} monotonic
+  %more = icmp ult i64 %first, {parts}
+  br i1 %more, label %run, label %done
+run:
+  %end = add i64 %first, {share}
+  %over = icmp ugt i64 %end, {parts}
+  %last = select i1 %over, i64 {parts}, i64 %end
+  %found = call i32 @checked{name}(ptr %operands, ptr %outputs, i64 %first, i64 %last)
+  %known = atomicrmw or ptr %errors, i32 %found monotonic
+  br label %next
+done:
   ret ptr null
 }}
 """
 
 
-def _on_threads(name: str, bounds: list[int], table: Table, finishes: bool) -> str:
-    """Return the function that starts threads, does its own part, and waits for them."""
-    threads = len(bounds) - 1
+def _on_threads(name: str, threads: int, table: Table, finishes: bool) -> str:
+    """Return the function that starts threads, does what they have not taken, and waits for them."""
     lines = [
         f"define internal i32 @run{name}(ptr %operands, ptr %outputs) {{",
-        f"  %task = alloca [{16 + 4 * threads} x i8], align 16",
+        "  %task = alloca [32 x i8], align 16",
         f"  %ids = alloca [{threads} x i64], align 16",
         "  store ptr %operands, ptr %task",
         "  %p1 = getelementptr ptr, ptr %task, i64 1",
         "  store ptr %outputs, ptr %p1",
+        "  %left = getelementptr ptr, ptr %task, i64 2",
+        "  store i64 0, ptr %left",
+        "  %errors = getelementptr ptr, ptr %task, i64 3",
+        "  store i32 0, ptr %errors",
         f"  %create = call ptr @address(i64 {table.of('pthread_create')})",
         f"  %join = call ptr @address(i64 {table.of('pthread_join')})",
     ]
     for k in range(1, threads):
         lines += [
             f"  %id{k} = getelementptr i64, ptr %ids, i64 {k}",
-            f"  %made{k} = call i32 %create(ptr %id{k}, ptr null, ptr @worker{name}.{k}, ptr %task)",
+            f"  %made{k} = call i32 %create(ptr %id{k}, ptr null, ptr @shares{name}, ptr %task)",
         ]
-    operands = "ptr %operands, ptr %outputs"
-    lines.append(f"  %all0 = call i32 @checked{name}({operands}, i64 0, i64 {bounds[1]})")
+    lines.append(f"  %mine = call ptr @shares{name}(ptr %task)")
     for k in range(1, threads):
         lines += [
             f"  %fine{k} = icmp eq i32 %made{k}, 0",
-            f"  br i1 %fine{k}, label %wait{k}, label %own{k}",
+            f"  br i1 %fine{k}, label %wait{k}, label %next{k}",
             f"wait{k}:",
             f"  %thread{k} = load i64, ptr %id{k}",
             f"  %joined{k} = call i32 %join(i64 %thread{k}, ptr null)",
-            f"  %q{k} = getelementptr i32, ptr %task, i64 {3 + k}",
-            f"  %theirs{k} = load i32, ptr %q{k}",
-            f"  br label %next{k}",
-            f"own{k}:",
-            f"  %mine{k} = call i32 @checked{name}({operands}, i64 {bounds[k]}, i64 {bounds[k + 1]})",
             f"  br label %next{k}",
             f"next{k}:",
-            f"  %errors{k} = phi i32 [ %theirs{k}, %wait{k} ], [ %mine{k}, %own{k} ]",
-            f"  %all{k} = or i32 %all{k - 1}, %errors{k}",
         ]
-    return "\n".join([*lines, _end(name, threads - 1, finishes)])
+    lines.append("  %all = load i32, ptr %errors")
+    return "\n".join([*lines, _end(name, finishes)])
 
 
-def _end(name: str, k: int, finishes: bool) -> str:
-    """Return the lines after all parts are done, with errors ``%all<k>``: what is left, which begins only then."""
+def _end(name: str, finishes: bool) -> str:
+    """Return the lines after all parts are done, with errors ``%all``: what is left, which begins only then."""
     if not finishes:
-        return f"  ret i32 %all{k}\n}}"
+        return "  ret i32 %all\n}"
     return f"""
   %last = call i32 @checkedfinish{name}(ptr %operands, ptr %outputs, i64 0, i64 0)
-  %both = or i32 %all{k}, %last
+  %both = or i32 %all, %last
   ret i32 %both
 }}"""

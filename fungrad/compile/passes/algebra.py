@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
+from fungrad.primitives.contraction import NO_AXES, DotGeneral
 from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
 from fungrad.primitives.elementwise import mul, neg
 from fungrad.primitives.indexing import UpdateSlice
-from fungrad.primitives.shaping import Broadcast, Reshape
+from fungrad.primitives.shaping import Broadcast, Permute, Reshape
 from fungrad.primitives.slices import Pad, with_units
 
 Kind: TypeAlias = Primitive | type[Primitive] | tuple[type[Primitive], ...]
@@ -65,6 +66,28 @@ def _joined(m: Match) -> Computed:
     return Computed(m.made.then(m.primitive), m.given)
 
 
+def _permuted_again(m: Match) -> Computed | int:
+    axes = tuple([m.made.axes[a] for a in m.primitive.axes])
+    return m.given[0] if axes == (*range(len(axes)),) else Computed(Permute(axes), m.given)
+
+
+def _product_of_transpose(side: int) -> Rewrite:
+    """Return the rewrite of a product of matrices or vectors whose operand `side` is transposed: NumPy is given the same."""
+
+    def rewrite(m: Match) -> Computed | None:
+        op = m.primitive
+        if op.batch_axes != NO_AXES or max(op.ndims or (3,)) > 2:
+            return None
+        axes = [*op.contracting]
+        axes[side] = tuple([m.made.axes[a] for a in axes[side]])
+        if len(axes[side]) != 1:
+            return None
+        op = dataclasses.replace(op, contracting=(axes[0], axes[1]))
+        return Computed(op, (*m.inputs[:side], m.given[0], *m.inputs[side + 1 :]))
+
+    return rewrite
+
+
 def _set_again(m: Match) -> int | None:
     """As of ``x[1:] += y``: what is added to is put back where it was."""
     again = m.made is m.primitive and m.primitive.kind == "set" and m.given[1] == m.inputs[1]
@@ -93,6 +116,9 @@ ROWS = (
     Row("1 * x = x", mul, 0, ONE, lambda m: m.inputs[1]),
     Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
     Row("broadcast of a broadcast", Broadcast, 0, Broadcast, _joined),
+    Row("transpose of a transpose", Permute, 0, Permute, _permuted_again),
+    Row("product of x.T with y", DotGeneral, 0, Permute, _product_of_transpose(0)),
+    Row("product of x with y.T", DotGeneral, 1, Permute, _product_of_transpose(1)),
     Row("x[i] = y twice", UpdateSlice, 0, UpdateSlice, _set_again),
     Row("reshape of a reshape", Reshape, 0, Reshape, lambda m: Computed(m.primitive, m.given)),
     Row("reshape to the same shape", Reshape, 0, None, lambda m: m.inputs[0]),

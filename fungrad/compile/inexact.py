@@ -1,0 +1,163 @@
+"""Equations that can be had for less at the price of rounding, or of an overflow: rules that are off unless they are asked for.
+
+`settings.inexact_algebra` asks for them. The rules of `passes/algebra.py`, which change no bit, are always on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.compile.passes.share import share
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.elementwise import add, div, mul, sub
+from fungrad.primitives.shaping import Broadcast
+
+Rewrite: TypeAlias = Callable[["_Rewriting", Equation], int | None]
+"""Gives the variable that is equal but for rounding, after having added what computes it; None if there is none."""
+
+
+class Rule(NamedTuple):
+    """What may take the place of equations of a primitive."""
+
+    name: str
+    primitives: tuple[Primitive, ...]
+    rewrite: Rewrite
+
+
+def _by_reciprocal(program: _Rewriting, equation: Equation) -> int | None:
+    x, y = equation.inputs
+    value = program.uniform(y)
+    if value is None or not value:
+        return None
+    with np.errstate(all="ignore"):
+        reciprocal = 1 / value
+    if not np.isfinite(reciprocal) or abs(reciprocal) < np.finfo(reciprocal.dtype).tiny:
+        return None
+    factor = program.uniform_like(y, reciprocal)
+    return program.add(mul, (x, factor))
+
+
+def _common_factor(program: _Rewriting, equation: Equation) -> int | None:
+    """As of ``x * y + x * z``, and of sums and differences of products of matrices."""
+    (made, first), (other, second) = [program.made_alone(v) for v in equation.inputs]
+    if made is None or made != other or not (made is mul or isinstance(made, DotGeneral)):
+        return None
+    for side, place in [(0, 0), (1, 1), *([(0, 1), (1, 0)] if made is mul else [])]:
+        if first[side] != second[place]:
+            continue
+        rest = first[1 - side], second[1 - place]
+        if program.types[rest[0]] is not program.types[rest[1]]:
+            continue
+        together = program.add(equation.primitive, rest)
+        return program.add(made, (first[0], together) if side == 0 else (together, first[1]))
+    return None
+
+
+RULES = (
+    Rule("x / c = x * (1 / c)", (div,), _by_reciprocal),
+    Rule("x y + x z = x (y + z)", (add, sub), _common_factor),
+)
+"""By name. The second is of products of numbers and of matrices: sums of `dot`, and what derivatives have in common."""
+
+
+def inexact(expr: Expr) -> Expr:
+    """Return the program with what the rules give, also in the bodies of its loops and branches."""
+    return _Rewriting(share(expr)).run()  # what is equal has to be one variable
+
+
+class _Rewriting:
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self.types = list(expr.types)
+        self.constants = dict(expr.constants)
+        self.equations: list[Equation] = []
+        self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
+        self.readers = Counter([*expr.outputs, *[v for e in expr.equations for v in e.inputs]])
+
+    def run(self) -> Expr:
+        same: dict[int, int] = {}
+        sources = []
+        for (primitive, given, outputs), source in self.expr.located():
+            inputs = tuple([same.get(v, v) for v in given])
+            equation = Equation(_inside(primitive), inputs, outputs)
+            found = self._instead(equation)
+            if found is None:
+                self._append(equation)
+            else:
+                same[outputs[0]] = found
+                self.readers[found] += self.readers[outputs[0]]
+            sources += [source] * (len(self.equations) - len(sources))
+        return dataclasses.replace(
+            self.expr,
+            equations=tuple(self.equations),
+            sources=tuple(sources),
+            types=tuple(self.types),
+            constants=self.constants,
+            outputs=tuple([same.get(v, v) for v in self.expr.outputs]),
+        )
+
+    def _instead(self, equation: Equation) -> int | None:
+        out = self.types[equation.outputs[0]] if equation.outputs else None
+        if out is None or out.dtype.kind not in "fc":
+            return None
+        for rule in RULES:
+            if any(equation.primitive is p for p in rule.primitives):
+                found = rule.rewrite(self, equation)
+                if found is not None and self.types[found] is out:
+                    return found
+        return None
+
+    def _append(self, equation: Equation) -> None:
+        self.equations.append(equation)
+        if len(equation.outputs) == 1:
+            self.made_by[equation.outputs[0]] = equation.primitive, equation.inputs
+
+    def add(self, primitive: Primitive, inputs: tuple[int, ...]) -> int:
+        """Return the variable of a new equation."""
+        v = len(self.types)
+        self.types += primitive.infer(tuple([self.types[i] for i in inputs]))
+        self.readers.update(inputs)
+        self._append(Equation(primitive, inputs, (v,)))
+        return v
+
+    def uniform(self, v: int) -> Any:
+        """Return the value of all elements of a variable; None if that is not known."""
+        value = self.constants.get(self._spread(v))
+        return value if isinstance(value, np.generic) else None
+
+    def uniform_like(self, v: int, value: Any) -> int:
+        """Return a new variable that is made as `v`, which is uniform, of another value."""
+        old, new = self._spread(v), len(self.types)
+        self.types.append(self.types[old])
+        self.constants[new] = value
+        return new if old == v else self.add(self.made_by[v][0], (new,))
+
+    def _spread(self, v: int) -> int:
+        made, given = self.made_by.get(v, (None, ()))
+        return given[0] if isinstance(made, Broadcast) else v
+
+    def made_alone(self, v: int) -> tuple[Primitive | None, tuple[int, ...]]:
+        """Return what computes a variable, and of which, if it is read once."""
+        return self.made_by.get(v, (None, ())) if self.readers[v] == 1 else (None, ())
+
+
+def _inside(primitive: Any) -> Any:
+    """Return the primitive with its bodies rewritten, if it holds programs."""
+    if not primitive.holds_programs:
+        return primitive
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(primitive):
+        value = getattr(primitive, field.name)
+        if isinstance(value, Program):
+            found[field.name] = value.rewritten(inexact)
+        elif isinstance(value, tuple) and value and all(isinstance(x, Program) for x in value):
+            found[field.name] = tuple([x.rewritten(inexact) for x in value])
+    return primitive.replaced(**found) if found else primitive
