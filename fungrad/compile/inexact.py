@@ -14,6 +14,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.share import share
+from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.contraction import DotGeneral
@@ -84,7 +85,7 @@ class _Rewriting:
 
     def run(self) -> Expr:
         same: dict[int, int] = {}
-        sources = []
+        sources: list[Source | None] = []
         for (primitive, given, outputs), source in self.expr.located():
             inputs = tuple([same.get(v, v) for v in given])
             equation = Equation(_inside(primitive), inputs, outputs)
