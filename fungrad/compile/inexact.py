@@ -158,7 +158,11 @@ def _inside(primitive: Any) -> Any:
     for field in dataclasses.fields(primitive):
         value = getattr(primitive, field.name)
         if isinstance(value, Program):
-            found[field.name] = value.rewritten(inexact)
+            found[field.name] = _rewritten(value)
         elif isinstance(value, tuple) and value and all(isinstance(x, Program) for x in value):
-            found[field.name] = tuple([x.rewritten(inexact) for x in value])
+            found[field.name] = tuple([_rewritten(x) for x in value])
     return primitive.replaced(**found) if found else primitive
+
+
+def _rewritten(program: Program) -> Program:
+    return Program(inexact(program.given), program.donated, True, program.borrowed)

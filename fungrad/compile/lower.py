@@ -86,10 +86,6 @@ class Program(Keeper):
         """Pickle what was given; it is compiled anew where it is loaded."""
         return Program, (self.given, self.donated, self._ran, self.borrowed)
 
-    def rewritten(self, rewrite: Callable[[Expr], Expr]) -> Program:
-        """Return the program of another expression."""
-        return Program(rewrite(self.given), self.donated, self._ran, self.borrowed)
-
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np

@@ -65,7 +65,7 @@ class Settings:
     """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
 
     inexact_algebra: bool = False
-    """Whether jitted programs may be rewritten by rules that change how results are rounded."""
+    """Whether `jit` rewrites programs by rules that change rounding."""
 
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
