@@ -71,18 +71,15 @@ def _permuted_again(m: Match) -> Computed | int:
     return m.given[0] if axes == (*range(len(axes)),) else Computed(Permute(axes), m.given)
 
 
-def _product_of_transpose(side: int) -> Rewrite:
-    """Return the rewrite of a product of matrices or vectors whose operand `side` is transposed: NumPy is given the same."""
+def _of_transpose(side: int) -> Rewrite:
+    """Return the rewrite of a product of matrices of which one is transposed. NumPy is given the same."""
 
     def rewrite(m: Match) -> Computed | None:
-        op = m.primitive
-        if op.batch_axes != NO_AXES or max(op.ndims or (3,)) > 2:
-            return None
-        axes = [*op.contracting]
+        axes = [*m.primitive.contracting]
         axes[side] = tuple([m.made.axes[a] for a in axes[side]])
-        if len(axes[side]) != 1:
+        if m.primitive.batch_axes != NO_AXES or m.primitive.ndims != (2, 2) or len(axes[side]) != 1:
             return None
-        op = dataclasses.replace(op, contracting=(axes[0], axes[1]))
+        op = dataclasses.replace(m.primitive, contracting=tuple(axes))
         return Computed(op, (*m.inputs[:side], m.given[0], *m.inputs[side + 1 :]))
 
     return rewrite
@@ -117,8 +114,8 @@ ROWS = (
     Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
     Row("broadcast of a broadcast", Broadcast, 0, Broadcast, _joined),
     Row("transpose of a transpose", Permute, 0, Permute, _permuted_again),
-    Row("product of x.T with y", DotGeneral, 0, Permute, _product_of_transpose(0)),
-    Row("product of x with y.T", DotGeneral, 1, Permute, _product_of_transpose(1)),
+    Row("x.T @ y", DotGeneral, 0, Permute, _of_transpose(0)),
+    Row("x @ y.T", DotGeneral, 1, Permute, _of_transpose(1)),
     Row("x[i] = y twice", UpdateSlice, 0, UpdateSlice, _set_again),
     Row("reshape of a reshape", Reshape, 0, Reshape, lambda m: Computed(m.primitive, m.given)),
     Row("reshape to the same shape", Reshape, 0, None, lambda m: m.inputs[0]),
