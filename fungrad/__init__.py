@@ -4,38 +4,27 @@
 arrays (GPU): arrays in, the same kind of arrays out.
 
 Derivatives
-    `grad`, `value_and_grad`: of a scalar function. `jacfwd`, `jacrev` (= `jacobian`), `hessian`, `hvp`.
-    `jvp`, `linearize`: forward mode. `vjp`, `linear_transpose`: reverse mode. `stop_gradient`.
-    `jet`: higher derivatives, by Taylor series.
-Derivatives of one's own
-    `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`; `fungrad.custom_batching` for `vmap`.
-    `fungrad.extend`: primitives of one's own.
+    `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
+    `linear_transpose`, `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
 Batches
-    `vmap`: map a function over an axis of its arguments; with a name for it, `fungrad.lax.psum` and others
-    compute across the calls.
+    `vmap`; with a name for its axis, `fungrad.lax.psum` and others compute across the calls.
 Updates
-    `at`: changed copies of an array, ``at(x)[i].set(v)``.
+    ``at(x)[i].set(v)``: changed copies of an array.
 Speed and memory
-    `jit`: compile once for each type of arguments.
-    `checkpoint` (= `remat`), `checkpoint_policies`: keep less for the backward pass, compute again.
+    `jit`: compile once for each type of arguments. `checkpoint`: keep less for the backward pass.
 Looking inside
     `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
-    `eval_shape`, `ShapeDtypeStruct`: types without values. `print_saved_residuals`: what is kept, and why.
-    `fungrad.debug`: print values from inside. `debug_nans`, `disable_jit`, `checking_leaks`, `log_compiles`,
-    `explain_cache_misses`, `strict_conversions`, `strict_dependence`, `config`: settings.
-    `show_config`: versions, and if kernels are compiled.
-Python functions inside programs
-    `pure_callback`; `fungrad.experimental.io_callback`.
+    `eval_shape`: types without values. `fungrad.debug`: print values from inside.
+    `config`: settings, such as `debug_nans`, `disable_jit`, `log_compiles`. `show_config`: versions.
 Devices
-    `devices`, `device_put`, `device_get`, `default_device`: which there are, and moving arrays.
+    `devices`, `device_put`, `device_get`, `default_device`.
 Modules
-    `fungrad.numpy`: NumPy's functions, for arrays and for traced arrays.
-    `fungrad.scipy`: SciPy's likewise.
+    `fungrad.numpy`, `fungrad.scipy`: their functions, for arrays and for traced arrays.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
-    `fungrad.nn`: functions of networks.
-    `fungrad.optim`: optax's optimizers.
+    `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys.
-    `fungrad.tree`: nested tuples, lists, dicts, ... of arrays. `fungrad.tree_util`: new kinds of these.
+    `fungrad.tree`, `fungrad.tree_util`: nested tuples, lists, dicts, ... of arrays.
+    `fungrad.extend`, `fungrad.custom_batching`: primitives and rules of one's own.
 
 >>> import numpy as np
 >>> import fungrad as fg

@@ -62,7 +62,7 @@ class Settings:
     """Which keys have been, where that is checked; `fungrad.random.reuse` keeps it."""
 
     threefry_partitionable: bool = True
-    """Whether each random number comes of its own counter; else counters are taken in two halves, as JAX did before 0.5."""
+    """Whether each random number comes of its own counter, and not, as in JAX before 0.5, of two halves."""
 
     inexact_algebra: bool = False
     """Whether `jit` rewrites programs by rules that change rounding."""
@@ -75,13 +75,9 @@ class Settings:
         """Whether programs run equation by equation, each result being checked."""
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
-        unusual = {
-            "keys": self.key_reuse_checked,
-            "in halves": not self.threefry_partitionable,
-            "inexact": self.inexact_algebra,
-        }
-        self.programs = tuple([name for name, chosen in unusual.items() if chosen])
-        """What the program of a traced function depends on, beside its arguments; () for the settings that are usual."""
+        unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
+        self.programs = unusual if any(unusual) else ()
+        """What the program of a traced function depends on, beside its arguments; () as a rule."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
 
@@ -127,7 +123,6 @@ jit_disabled = Switch("jit_disabled")
 compiles_logged = Switch("compiles_logged")
 misses_explained = Switch("misses_explained")
 threefry_partitionable = Switch("threefry_partitionable")
-inexact_algebra = Switch("inexact_algebra")
 
 
 def setting(**values: Any) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.config import inexact_algebra
+from fungrad.core.config import settings
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
 from fungrad.core.layout import Layout
@@ -46,7 +46,7 @@ class Entry:
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
-        if inexact_algebra.get():
+        if settings.get().inexact_algebra:
             from fungrad.compile.inexact import inexact
 
             self.traced = flat = inexact(flat)
