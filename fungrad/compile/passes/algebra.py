@@ -77,7 +77,11 @@ def _of_transpose(side: int) -> Rewrite:
     def rewrite(m: Match) -> Computed | None:
         axes = [*m.primitive.contracting]
         axes[side] = tuple([m.made.axes[a] for a in axes[side]])
-        if m.primitive.batch_axes != NO_AXES or m.primitive.ndims != (2, 2) or len(axes[side]) != 1:
+        if (
+            m.primitive.batch_axes != NO_AXES
+            or max(m.primitive.ndims or (3,)) > 2
+            or len(axes[side]) != 1
+        ):
             return None
         op = dataclasses.replace(m.primitive, contracting=tuple(axes))
         return Computed(op, (*m.inputs[:side], m.given[0], *m.inputs[side + 1 :]))
