@@ -1,7 +1,8 @@
-"""Functions of neural networks: JAX's `jax.nn`, by its names.
+"""Functions of neural networks: JAX's `jax.nn`, by its names, and layers.
 
 Activations: `relu`, `gelu`, `silu`, `sigmoid`, `softplus`, ...; `softmax`, `log_softmax`, `logsumexp`, `standardize`,
-`one_hot`; `dot_product_attention`. `fungrad.nn.initializers`: arrays of random numbers to begin with.
+`one_hot`; `dot_product_attention`. Layers that JAX leaves to other libraries: `layer_norm` and other norms, `dropout`,
+`embedding`, `lstm`, `gru`. `fungrad.nn.initializers`: arrays of random numbers to begin with.
 
 >>> import numpy as np
 >>> from fungrad import nn
@@ -23,7 +24,10 @@ _NAMES = {
         "soft_sign softplus sparse_plus sparse_sigmoid squareplus swish tanh"
     ),
     "attention": "dot_product_attention",
+    "layers": "dropout embedding",
+    "normalization": "batch_norm group_norm instance_norm layer_norm rms_norm",
     "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
+    "recurrent": "gru gru_cell lstm lstm_cell",
     "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""

@@ -8,19 +8,23 @@ PARAMETERS = {
     "alpha": "A number, or an array that broadcasts with `x`.",
     "axis": "The axis, a tuple of axes, or None for all of them.",
     "batch_axis": "The axis, or axes, that are neither inputs nor outputs of the layer.",
+    "bias": "What is added to each channel, an array; nothing by default. (In PyTorch `bias`.)",
+    "channel_axis": "The axis of the channels: the last as in JAX and flax; PyTorch's is 1.",
     "column_axis": "The axis of the columns, which are orthogonal.",
     "dtype": "The dtype of the result, if the initializer is not told another one.",
-    "epsilon": "A small number that is added to the variance before its root is taken.",
+    "epsilon": "A small number that is added to the variance before its root is taken: 1e-5 as in JAX and PyTorch; flax's\n"
+    "    layers have 1e-6, but 1e-5 in batch norm.",
     "in_axis": "The axis, or axes, of the inputs of the layer.",
     "keepdims": "Whether the result has the axes that are summed over, with length 1.",
     "key": "A key of `fungrad.random`.",
     "out_axis": "The axis, or axes, of the outputs of the layer.",
+    "scale": "What each channel is multiplied by, an array; 1 by default. (In PyTorch `weight`.)",
     "where": "Booleans that broadcast with the array: which of its elements take part.",
     "x": "An array or a number.",
 }
 
 _NO_AXIS = ("ValueError", "If there is no such axis.")
-RAISES = {"axis": _NO_AXIS}
+RAISES = {"axis": _NO_AXIS, "channel_axis": _NO_AXIS}
 
 IMPORTS = {
     "np": "import numpy as np",
