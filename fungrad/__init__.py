@@ -22,7 +22,7 @@ Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, for arrays and for traced arrays.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
     `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
-    `fungrad.random`: JAX's random numbers, by keys.
+    `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested tuples, lists, dicts, ... of arrays.
     `fungrad.extend`, `fungrad.custom_batching`: primitives and rules of one's own.
 
@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         optim,
         random,
         scipy,
+        training,
         tree,
         tree_util,
     )
@@ -193,7 +194,8 @@ __all__ += ["vmap"]
 _are_in("fungrad.transforms.vmap")
 __all__ += [
     "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "example_libraries",
-    "experimental", "extend", "lax", "nn", "optim", "random", "scipy", "tree", "tree_util",
+    "experimental", "extend", "lax", "nn", "optim", "random", "scipy", "training", "tree",
+    "tree_util",
 ]
 _are_in("fungrad")
 # fmt: on

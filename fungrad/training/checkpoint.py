@@ -1,0 +1,165 @@
+"""Pytrees in files: `save` and `load`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from fungrad.core import tree as trees
+from fungrad.core.paths import difference, flatten_with_path, keystr
+from fungrad.core.types import is_array, type_of
+from fungrad.device import device_put
+from fungrad.training.archive import read, write
+from fungrad.training.errors import CheckpointError
+from fungrad.training.glossary import public
+from fungrad.training.replacing import replacing
+from fungrad.training.structure import Known, put_together, take_apart
+
+__all__ = ["load", "save"]
+
+
+@public
+def save(path: str | os.PathLike[str], tree: Any) -> None:
+    """Write a pytree to a file, whole or not at all.
+
+    A file that is there is replaced at the end, in one step, when the new one is on the disk, and keeps its permissions. So whenever the
+    process is killed, the file is the old one or the new one; what a killed one leaves beside it (``.fungrad-*.tmp``) is removed
+    by the next `save` in that folder.
+
+    Parameters
+    ----------
+    tree
+        Dicts, lists, tuples, named tuples, dataclasses and registered nodes, of arrays, numbers, strings, bytes and None. Arrays may
+        have any dtype but that of Python objects and strings of no fixed length: keys of random numbers and ml_dtypes' too. Functions and classes
+        are saved as their names.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    TypeError
+        If the tree holds something else; the message has its path.
+    OSError
+        If the file cannot be written. The old one is untouched.
+
+    Notes
+    -----
+    Equal trees make equal files. An array that is in a tree twice is saved twice. The file is an uncompressed ZIP archive of npy files and a
+    ``tree.json`` that says which is where, so `numpy.load` shows the arrays too. Nothing is pickled.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> state = {"step": 3, "key": random.key(0), "w": np.ones((2, 3), np.float32)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     training.save(f"{folder}/run.ckpt", state)
+    ...     training.load(f"{folder}/run.ckpt")["w"]
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
+    """
+    parts = take_apart(tree)
+    with replacing(os.fspath(path)) as file:
+        write(file, parts.nodes, parts.arrays)
+
+
+@public
+def load(
+    path: str | os.PathLike[str],
+    like: Any = None,
+    *,
+    types: Iterable[Any] = (),
+    device: Any = None,
+) -> Any:
+    """Return the pytree in a file that `save` has written.
+
+    A file in which a single bit is another is an error, and so is one that is cut off or made up: then nothing is returned.
+    A file cannot have anything imported or called: the classes and functions that it names are those in `like`, in `types`, the states of
+    `fungrad.optim`, `collections.OrderedDict` and `collections.deque`. Named tuples and dataclasses get their fields as they were, without
+    their `__init__`.
+
+    Parameters
+    ----------
+    like
+        A tree that the result must be like: of the same structure, with leaves of the same shapes and dtypes, as a state that
+        training begins with or what `fungrad.eval_shape` returns for one. Without it, any tree is returned.
+    types
+        Classes and functions that may be in the tree.
+    device
+        Where the arrays are to be, as for `fungrad.device_put`; by default they are NumPy's.
+
+    Returns
+    -------
+    pytree
+        With new arrays.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not as it was written, has a class or function that is not allowed for, or is not like `like`.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tx = optim.adam(0.1)
+    >>> begin = tx.init({"w": np.zeros(2)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     training.save(f"{folder}/run.ckpt", begin)
+    ...     training.load(f"{folder}/run.ckpt", begin)[0].mu
+    ...     try:
+    ...         training.load(f"{folder}/run.ckpt", tx.init({"w": np.zeros(3)}))
+    ...     except training.CheckpointError as error:
+    ...         print(str(error).removeprefix(folder))
+    {'w': array([0., 0.])}
+    /run.ckpt has float64[2] at [0].mu['w'], where like has float64[3]
+    """
+    named = take_apart(like, accept=lambda leaf: True).named
+    known = Known([*named.values(), *types])
+    with open(path, "rb") as file:
+        try:
+            tree = put_together(*read(file), known)
+            if like is not None:
+                _check_like(tree, like)
+        except CheckpointError as error:
+            raise CheckpointError(f"{os.fspath(path)} {error}") from error.__cause__
+        except Exception as error:
+            if (
+                isinstance(error, MemoryError)
+                or getattr(error, "errno", errno.EINVAL) != errno.EINVAL
+            ):
+                raise  # of the machine; others are of places that are not in the file
+            raise CheckpointError(
+                f"{os.fspath(path)} is damaged: {type(error).__name__}: {str(error)[:200]}"
+            ) from error
+    return tree if device is None else trees.map(lambda x: _on(device, x), tree)
+
+
+def _on(device: Any, leaf: Any) -> Any:
+    return device_put(leaf, device) if hasattr(leaf, "dtype") and is_array(leaf) else leaf
+
+
+def _check_like(tree: Any, like: Any) -> None:
+    """Raise unless two trees have one structure, and leaves of the same types."""
+    found, structure = flatten_with_path(tree)
+    wanted, other = flatten_with_path(like)
+    if structure != other:
+        where, how = difference(other, tree, True) or ("the root", "they are other nodes")
+        raise CheckpointError(f"has another structure than like; at {where}: {how}")
+    for (path, x), (_, y) in zip(found, wanted, strict=True):
+        if (a := _kind(x)) != (b := _kind(y)):
+            where = keystr(path) or "the root"
+            raise CheckpointError(f"has {a} at {where}, where like has {b}")
+
+
+def _kind(leaf: Any) -> str:
+    """Return what is compared of leaves, as it is shown."""
+    try:
+        return str(type_of(leaf))
+    except TypeError:
+        shape, dtype = getattr(leaf, "shape", ""), getattr(leaf, "dtype", "")
+        return " ".join(str(x) for x in (type(leaf).__name__, dtype, shape) if x != "")

@@ -1,0 +1,19 @@
+"""The error of files that cannot be read."""
+
+from fungrad.core.errors import FungradError
+
+
+class CheckpointError(FungradError, ValueError):
+    """A file is no checkpoint, is damaged, or holds something else than is asked for; nothing has been read of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fungrad import training
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         training.load(file.name)
+    ...     except training.CheckpointError as error:
+    ...         print(str(error).removeprefix(file.name))
+     is no checkpoint, or its end is missing
+    """
