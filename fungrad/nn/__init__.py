@@ -2,7 +2,8 @@
 
 Activations: `relu`, `gelu`, `silu`, `sigmoid`, `softplus`, ...; `softmax`, `log_softmax`, `logsumexp`, `standardize`,
 `one_hot`; `dot_product_attention`. Layers that JAX leaves to other libraries: `layer_norm` and other norms, `dropout`,
-`embedding`, `lstm`, `gru`. `fungrad.nn.initializers`: arrays of random numbers to begin with.
+`embedding`, `lstm`, `gru`. The losses of `optax.losses`, which are in `fungrad.nn.losses` too.
+`fungrad.nn.initializers`: arrays of random numbers to begin with.
 
 >>> import numpy as np
 >>> from fungrad import nn
@@ -26,6 +27,15 @@ _NAMES = {
     "attention": "dot_product_attention",
     "layers": "dropout embedding",
     "normalization": "batch_norm group_norm instance_norm layer_norm rms_norm",
+    "losses": (
+        "binary_dice_loss convex_kl_divergence cosine_distance cosine_similarity ctc_loss "
+        "ctc_loss_with_forward_probs dice_loss generalized_kl_divergence hinge_loss huber_loss kl_divergence "
+        "kl_divergence_with_log_targets l2_loss log_cosh make_fenchel_young_loss multiclass_generalized_dice_loss "
+        "multiclass_hinge_loss multiclass_perceptron_loss multiclass_sparsemax_loss ntxent perceptron_loss "
+        "poly_loss_cross_entropy ranking_softmax_loss safe_softmax_cross_entropy sigmoid_binary_cross_entropy "
+        "sigmoid_focal_loss smooth_labels softmax_cross_entropy softmax_cross_entropy_with_integer_labels "
+        "sparsemax_loss squared_error triplet_margin_loss"
+    ),
     "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
     "recurrent": "gru gru_cell lstm lstm_cell",
     "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",
@@ -33,7 +43,7 @@ _NAMES = {
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = ("initializers",)
+_MODULES = ("initializers", "losses")
 
 __all__ = [*_HOME, *_MODULES]
 
