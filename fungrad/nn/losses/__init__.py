@@ -13,6 +13,9 @@ Each is computed in the floating-point dtype that its operands are promoted to, 
 numbers of two bytes are computed with in float32, and rounded once.
 """
 
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING
+
 from fungrad.nn.losses.classification import *
 from fungrad.nn.losses.ctc import *
 from fungrad.nn.losses.divergences import *
@@ -20,3 +23,10 @@ from fungrad.nn.losses.embeddings import *
 from fungrad.nn.losses.margins import *
 from fungrad.nn.losses.regression import *
 from fungrad.nn.losses.segmentation import *
+
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__ = [
+        name
+        for name, value in globals().items()
+        if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, _ModuleType)
+    ]
