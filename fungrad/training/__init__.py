@@ -1,18 +1,24 @@
 """Around a training loop: minibatches, files of its state, bars of its progress.
 
->>> import numpy as np
->>> from fungrad import training
 >>> import tempfile
+>>> import numpy as np
+>>> from fungrad import random, training
+>>> data = {"x": np.arange(6.0), "y": np.arange(6) % 2}
 >>> with tempfile.TemporaryDirectory() as folder:
-...     training.save(f"{folder}/run.ckpt", {"step": 3, "w": np.ones(2)})
-...     print(training.load(f"{folder}/run.ckpt"))
-{'step': 3, 'w': array([1., 1.])}
+...     batches = training.minibatches(data, 2, key=random.key(0), epochs=10)
+...     for step, batch in enumerate(batches, 1):
+...         if step % 10 == 0:
+...             training.save(f"{folder}/run.ckpt", (step, batches.position))
+...     step, position = training.load(f"{folder}/run.ckpt")
+>>> step, position["epoch"]
+(30, 10)
 """
 
 import importlib as _importlib
 from typing import Any as _Any
 
 _NAMES = {
+    "batches": "Minibatches minibatches",
     "checkpoint": "load save",
     "errors": "CheckpointError",
 }

@@ -114,7 +114,7 @@ def _leaf(value: Any, parts: Parts) -> Any:
         return ["complex", repr(value.real), repr(value.imag)]
     if kind is bytes:
         return ["bytes", value.hex()]
-    if kind in (np.ndarray, np.memmap) or isinstance(value, np.generic) or not on_host((value,)):
+    if is_plain_array(value) or isinstance(value, np.generic):
         return _array_node(value, parts)
     if isinstance(value, _NAMED) and "<" not in (name := name_of(value)):
         parts.named[name] = value
@@ -122,8 +122,13 @@ def _leaf(value: Any, parts: Parts) -> Any:
     return Ellipsis
 
 
+def is_plain_array(x: Any) -> bool:
+    """Whether this is an array of NumPy's or CuPy's, of a file too, and of no other subclass."""
+    return type(x) in (np.ndarray, np.memmap) or (not on_host((x,)) and hasattr(x, "dtype"))
+
+
 def _array_node(value: Any, parts: Parts) -> Any:
-    if not hasattr(value, "dtype") or not can_be_stored(value.dtype):
+    if not can_be_stored(value.dtype):
         return Ellipsis
     parts.arrays.append(value)
     kind = "scalar" if isinstance(value, np.generic) else "array"
