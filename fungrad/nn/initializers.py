@@ -20,7 +20,7 @@ import fungrad.numpy as fnp
 from fungrad import random
 from fungrad.core.types import kind_of
 from fungrad.nn.glossary import public, public_like
-from fungrad.nn.precision import DOUBLE
+from fungrad.nn.precision import DOUBLE, computing_dtype, converted
 
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal",
@@ -337,9 +337,11 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
             return fnp.zeros(shape, dtype)
         columns = shape[column_axis]
         others = tuple(int(n) for n in np.delete(shape, column_axis))
-        q = random.orthogonal(key, math.prod(others), (), dtype, columns)
+        # There is no factorization in numbers of two bytes.
+        wide = computing_dtype(dtype) if kind_of(dtype) == "f" else dtype
+        q = random.orthogonal(key, math.prod(others), (), wide, columns)
         q = fnp.moveaxis(fnp.reshape(q, (*others, columns)), -1, column_axis)
-        return _number(scale, dtype) * q
+        return converted(_number(scale, wide) * q, dtype)
 
     return _initializer(make, dtype)
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.lib.array_utils import normalize_axis_tuple
+
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad.core.tracer import Tracer
@@ -67,10 +69,9 @@ def dropout(
         raise TypeError(
             "nn.dropout: training draws random numbers; give a key, such as random.key(0)"
         )
-    shape = list(type_of(x).shape)
-    for axis in broadcast_axes:
-        shape[axis] = 1
-    return kept(key, x, 1 - rate, tuple(shape))
+    shape = type_of(x).shape
+    axes = normalize_axis_tuple(broadcast_axes, len(shape), "nn.dropout")
+    return kept(key, x, 1.0 - rate, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
 def kept(key: Any, x: Any, probability: Any, shape: Shape | None = None) -> Any:

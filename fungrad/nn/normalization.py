@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 import fungrad.numpy as fnp
 from fungrad import lax
@@ -27,14 +28,6 @@ from fungrad.nn.sums import standardize
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 
 Axes = int | Sequence[int]
-
-
-def _positions(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
-    """Return axes as numbers from 0 on, in their order."""
-    given = (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
-    if any(not -ndim <= i < ndim for i in given) or len({i % ndim for i in given}) < len(given):
-        raise ValueError(f"nn.{name}: {axes} are no axes of an array of {ndim} axes")
-    return tuple(int(i) % ndim for i in given)
 
 
 def _real(name: str, x: Any) -> Any:
@@ -95,7 +88,7 @@ def layer_norm(
     J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016, arXiv:1607.06450.
     """
     x = _real("layer_norm", x)
-    axes = _positions("layer_norm", axis, type_of(x).ndim)
+    axes = normalize_axis_tuple(axis, type_of(x).ndim, "nn.layer_norm")
     normalized = functools.partial(standardize, axis=axes, epsilon=epsilon, algorithm="stable")
     return _affine("layer_norm", normalized, x, scale, bias, axes)
 
@@ -123,7 +116,7 @@ def rms_norm(x: Any, scale: Any = None, axis: Axes = -1, epsilon: float = 1e-6) 
     B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019, arXiv:1910.07467.
     """
     x = _real("rms_norm", x)
-    axes = _positions("rms_norm", axis, type_of(x).ndim)
+    axes = normalize_axis_tuple(axis, type_of(x).ndim, "nn.rms_norm")
 
     def normalized(x: Any) -> Any:
         return x * lax.rsqrt(fnp.mean(fnp.square(x), axis=axes, keepdims=True) + epsilon)
@@ -207,8 +200,8 @@ def _grouped(
     epsilon: float,
 ) -> Any:
     shape = type_of(x).shape
-    (channel,) = _positions(name, channel_axis, len(shape))
-    batch = _positions(name, batch_axis, len(shape))
+    (channel,) = normalize_axis_tuple(channel_axis, len(shape), f"nn.{name}")
+    batch = normalize_axis_tuple(batch_axis, len(shape), f"nn.{name}")
     if channel in batch:
         raise ValueError(f"nn.{name}: axis {channel} cannot be that of channels and of the batch")
     count = shape[channel]
@@ -285,7 +278,7 @@ def batch_norm(
     """
     x = _real("batch_norm", x)
     shape = type_of(x).shape
-    (channel,) = _positions("batch_norm", channel_axis, len(shape))
+    (channel,) = normalize_axis_tuple(channel_axis, len(shape), "nn.batch_norm")
     axes = tuple(i for i in range(len(shape)) if i != channel)
     dtype, (wide, *_) = widened(x, *[p for p in (scale, bias) if p is not None])
     old = [array(r) for r in running]

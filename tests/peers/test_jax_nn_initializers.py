@@ -1,5 +1,6 @@
 """fungrad.nn.initializers against JAX's: the same key, the same numbers."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -29,6 +30,16 @@ def same(f, g, shape, dtype):
 @pytest.mark.parametrize("name", MADE)
 def test_initializer(name, dtype):
     same(getattr(ours, name)(), getattr(theirs, name)(), (3, 4, 5), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", sorted({*MADE} - {"orthogonal", "delta_orthogonal"}))
+def test_two_bytes_are_equal_bit_for_bit(name, dtype):
+    """JAX has no orthogonal matrices of these."""
+    f, g = getattr(ours, name)(), getattr(theirs, name)()
+    x, y = f(random.key(3), (3, 40, 50), dtype), g(jax.random.key(3), (3, 40, 50), dtype)
+    assert x.dtype == y.dtype
+    np.testing.assert_array_equal(x, np.asarray(y))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
