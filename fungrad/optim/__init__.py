@@ -17,13 +17,17 @@
 True
 """
 
+import importlib as _importlib
+import sys as _sys
 from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from fungrad.optim import tree as tree
 from fungrad.optim.accumulation import *
 from fungrad.optim.adaptive import *
 from fungrad.optim.adaptive_squares import *
+from fungrad.optim.backtracking import *
 from fungrad.optim.base import *
 from fungrad.optim.clipping import *
 from fungrad.optim.combining import *
@@ -31,12 +35,20 @@ from fungrad.optim.conditions import *
 from fungrad.optim.factored import *
 from fungrad.optim.hyperparams import *
 from fungrad.optim.joined_schedules import *
+from fungrad.optim.line_points import *
 from fungrad.optim.masking import *
+from fungrad.optim.moments import *
 from fungrad.optim.optimizers import *
+from fungrad.optim.optimizers_simple import *
 from fungrad.optim.optimizers_squares import *
+from fungrad.optim.quasi_newton import *
+from fungrad.optim.randomness import *
 from fungrad.optim.scaling import *
-from fungrad.optim.schedules import *
 from fungrad.optim.signs import *
+from fungrad.optim.single_schedules import *
+from fungrad.optim.two_speeds import *
+from fungrad.optim.utilities import *
+from fungrad.optim.zoom import *
 
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = [
@@ -45,3 +57,22 @@ if not TYPE_CHECKING:  # type checkers know all names by the imports
         if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, _ModuleType)
     ]
     __all__ += ["tree"]
+
+
+def __getattr__(name: str) -> _Any:
+    from fungrad.numpy.exclusions import unknown_name
+    from fungrad.optim.exclusions import EXCLUDED
+
+    if name in ("schedules", "transforms"):  # optax has them once more in these modules
+        return _sys.modules[__name__]
+    if name[0] != "_" and name not in EXCLUDED:
+        try:
+            losses = _importlib.import_module("fungrad.nn.losses")
+        except ModuleNotFoundError:
+            pass
+        else:
+            if name == "losses":
+                return losses
+            if name in losses.__all__:
+                return getattr(losses, name)
+    raise unknown_name(__name__, name, globals()["__all__"], EXCLUDED)

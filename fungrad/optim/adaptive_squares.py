@@ -6,7 +6,6 @@ import functools
 from typing import Any, NamedTuple
 
 import fungrad.numpy as fnp
-from fungrad import tree as trees
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -14,6 +13,7 @@ from fungrad.optim.base import (
     Params,
     Updates,
     no_steps,
+    refuse_complex,
     required,
     safe_increment,
     tree_map,
@@ -335,8 +335,7 @@ def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-08) -> GradientTran
     """
 
     def init(params: Params) -> OptState:
-        if any(fnp.asarray(p).dtype.kind == "c" for p in trees.leaves(params)):
-            raise ValueError("scale_by_sm3: parameters must be real")
+        refuse_complex(params, "scale_by_sm3")
         mu = tree_map(
             lambda p: [fnp.zeros(n, fnp.asarray(p).dtype) for n in fnp.shape(p) or [()]], params
         )

@@ -36,6 +36,7 @@ __all__ = [
     "init_empty_state",
     "periodic_update",
     "safe_increment",
+    "safe_int32_increment",
     "set_to_zero",
     "stateless",
     "stateless_with_tree_map",
@@ -115,6 +116,12 @@ def required(params: Params | None, name: str) -> Params:
     return params
 
 
+def refuse_complex(params: Params, name: str) -> None:
+    """Complain of complex parameters, whose elements have no order or sign."""
+    if any(fnp.asarray(p).dtype.kind == "c" for p in tree.leaves(params)):
+        raise ValueError(f"{name}: parameters must be real")
+
+
 def at_step(scalar_or_schedule: ScalarOrSchedule, count: Any) -> Any:
     """Return the number, or the schedule's at this step."""
     return scalar_or_schedule(count) if callable(scalar_or_schedule) else scalar_or_schedule
@@ -153,6 +160,9 @@ def safe_increment(count: Any) -> Any:
         )
     kind = count.dtype.type
     return count + fnp.where(count < kind(largest), kind(1), kind(0))
+
+
+safe_int32_increment = safe_increment
 
 
 @public

@@ -55,6 +55,7 @@ IMPORTS = {
     "fg": "import fungrad as fg",
     "fnp": "import fungrad.numpy as fnp",
     "lax": "from fungrad import lax",
+    "random": "from fungrad import random",
     "optim": "from fungrad import optim",
 }
 """How the modules that examples use are imported."""

@@ -33,6 +33,7 @@ __all__ = [
     "WrappedSchedule",
     "WrappedScheduleState",
     "inject_hyperparams",
+    "inject_stateful_hyperparams",
 ]
 
 
@@ -214,3 +215,6 @@ def inject_hyperparams(
         return GradientTransformationExtraArgs(init, update)
 
     return factory
+
+
+inject_stateful_hyperparams = inject_hyperparams

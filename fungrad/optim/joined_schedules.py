@@ -9,7 +9,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad.optim.base import Schedule
 from fungrad.optim.glossary import public, public_like
-from fungrad.optim.schedules import cosine_decay_schedule, exponential_decay, linear_schedule
+from fungrad.optim.single_schedules import cosine_decay_schedule, exponential_decay, linear_schedule
 
 __all__ = [
     "join_schedules",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from fungrad.optim.accumulation import trace
@@ -15,7 +14,7 @@ from fungrad.optim.adaptive import (
     scale_by_radam,
     scale_by_yogi,
 )
-from fungrad.optim.base import GradientTransformation, GradientTransformationExtraArgs, identity
+from fungrad.optim.base import GradientTransformationExtraArgs
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
@@ -28,35 +27,10 @@ from fungrad.optim.signs import scale_by_lion
 
 __all__ = [
     "adabelief", "adam", "adamax", "adamaxw", "adamw", "adan",
-    "amsgrad", "lamb", "lars", "lion", "nadam", "nadamw", "radam", "sgd",
-    "yogi",
+    "amsgrad", "lamb", "lars", "lion", "nadam", "nadamw", "radam", "yogi",
 ]  # fmt: skip
 
 Optimizer = GradientTransformationExtraArgs
-
-
-def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
-    """Return the momentum that is asked for."""
-    return identity() if momentum is None else trace(momentum, nesterov, dtype)
-
-
-@public
-def sgd(
-    learning_rate: Any,
-    momentum: Any = None,
-    nesterov: bool = False,
-    accumulator_dtype: Any = None,
-) -> Optimizer:
-    """Descend along gradients, with momentum if that is given.
-
-    Examples
-    --------
-    >>> tx = optim.sgd(0.5)
-    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
-    array([-0.5, -0.5])
-    """
-    first = momentum_or_nothing(momentum, nesterov, accumulator_dtype)
-    return chain(first, scale_by_learning_rate(learning_rate))
 
 
 @public
@@ -110,8 +84,52 @@ def adamw(
     )
 
 
-nadam = functools.partial(adam, nesterov=True)
-nadamw = functools.partial(adamw, nesterov=True)
+@public_like(adam)
+def nadam(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = True,
+) -> Optimizer:
+    """NAdam: Adam that looks ahead along the momentum (T. Dozat, 2016).
+
+    Examples
+    --------
+    >>> tx = optim.nadam(0.5)
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0].round(4)
+    array([-0.7368, -0.7368])
+    """
+    return adam(learning_rate, b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
+
+
+@public_like(adamw)
+def nadamw(
+    learning_rate: Any,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-08,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    weight_decay: Any = 0.0001,
+    mask: Any = None,
+    *,
+    nesterov: bool = True,
+) -> Optimizer:
+    """NAdam with decay of parameters.
+
+    Examples
+    --------
+    >>> tx = optim.nadamw(0.5)
+    >>> params = np.zeros(2)
+    >>> tx.update(np.ones(2), tx.init(params), params)[0].round(4)
+    array([-0.7368, -0.7368])
+    """
+    rest = (eps, eps_root, mu_dtype, weight_decay, mask)
+    return adamw(learning_rate, b1, b2, *rest, nesterov=nesterov)
 
 
 @public_like(adam)
@@ -208,8 +226,15 @@ def amsgrad(
     eps: Any = 1e-08,
     eps_root: Any = 0.0,
     mu_dtype: Any = None,
+    bias_correction_mu: bool = True,
+    bias_correction_nu: bool = True,
 ) -> Optimizer:
     """AMSGrad (S. Reddi et al., 2018).
+
+    Parameters
+    ----------
+    bias_correction_mu, bias_correction_nu
+        Whether the means are divided by the sum of their weights, as their first value is 0.
 
     Examples
     --------
@@ -217,7 +242,9 @@ def amsgrad(
     >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
     array([-0.5, -0.5])
     """
-    first = scale_by_amsgrad(b1, b2, eps, eps_root, mu_dtype)
+    first = scale_by_amsgrad(
+        b1, b2, eps, eps_root, mu_dtype, bias_correction_mu, bias_correction_nu
+    )
     return chain(first, scale_by_learning_rate(learning_rate))
 
 

@@ -20,7 +20,8 @@ from fungrad.optim.clipping import clip_by_block_rms
 from fungrad.optim.combining import chain
 from fungrad.optim.factored import scale_by_factored_rms
 from fungrad.optim.glossary import public
-from fungrad.optim.optimizers import Optimizer, momentum_or_nothing
+from fungrad.optim.optimizers import Optimizer
+from fungrad.optim.optimizers_simple import momentum_or_nothing
 from fungrad.optim.scaling import (
     add_decayed_weights,
     scale,

@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     Params,
     Updates,
     no_steps,
+    refuse_complex,
     required,
     safe_increment,
     stateless,
@@ -25,9 +26,11 @@ __all__ = [
     "ScaleByDistanceOverGradientsState",
     "ScaleByLionState",
     "ScaleByOptimisticGradientState",
+    "ScaleByRpropState",
     "scale_by_distance_over_gradients",
     "scale_by_lion",
     "scale_by_optimistic_gradient",
+    "scale_by_rprop",
     "scale_by_sign",
 ]
 
@@ -44,6 +47,13 @@ class ScaleByOptimisticGradientState(NamedTuple):
 
     is_initial_step: Any
     previous_gradient: Updates
+
+
+class ScaleByRpropState(NamedTuple):
+    """The sizes of the steps of all elements, and the steps to be made in the next call."""
+
+    step_sizes: Updates
+    prev_updates: Updates
 
 
 class ScaleByDistanceOverGradientsState(NamedTuple):
@@ -147,6 +157,66 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
 
         step = tree_map(ahead, updates, state.previous_gradient)
         return step, ScaleByOptimisticGradientState(fnp.asarray(False), updates)
+
+    return GradientTransformation(init, update)
+
+
+@public
+def scale_by_rprop(
+    learning_rate: Any,
+    eta_minus: Any = 0.5,
+    eta_plus: Any = 1.2,
+    min_step_size: Any = 1e-06,
+    max_step_size: Any = 50.0,
+) -> GradientTransformation:
+    """Replace gradients by their signs, with a step that grows while the sign stays (M. Riedmiller and H. Braun, 1993).
+
+    As in optax, a step is made in the call after that of its gradient: the first call returns zeros, and so does, for
+    an element, the call in which its sign changes, so that a step too far is not made.
+
+    Parameters
+    ----------
+    learning_rate
+        The first step of each element, a number.
+    eta_minus, eta_plus
+        The factors of the step where the sign of the gradient changes, and where it does not.
+    min_step_size, max_step_size
+        The bounds of steps.
+
+    Raises
+    ------
+    ValueError
+        If parameters are complex.
+
+    Examples
+    --------
+    >>> tx = optim.scale_by_rprop(0.5)
+    >>> _, state = tx.update(np.array([3.0, -0.1]), tx.init(np.zeros(2)))
+    >>> updates, state = tx.update(np.array([2.0, -0.1]), state)
+    >>> print(updates, tx.update(np.array([2.0, 0.1]), state)[0])
+    [ 0.5 -0.5] [0.6 0. ]
+    """
+
+    def init(params: Params) -> OptState:
+        refuse_complex(params, "scale_by_rprop")
+        return ScaleByRpropState(tree.full_like(params, learning_rate), tree.zeros_like(params))
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        def resized(g: Any, size: Any, before: Any) -> Any:
+            factor = fnp.where(g * before > 0, eta_plus, eta_minus)
+            new = fnp.clip(size * factor, min_step_size, max_step_size)
+            return fnp.where(g * before == 0, size, new).astype(size.dtype)
+
+        def unless_turned(g: Any, before: Any, step: Any) -> Any:
+            return fnp.where(g * before < 0, 0, step).astype(before.dtype)
+
+        last = state.prev_updates
+        sizes = tree_map(resized, updates, state.step_sizes, last)
+        ahead = tree_map(lambda g, size: size * fnp.sign(g), updates, sizes)
+        made, ahead = (tree_map(unless_turned, updates, last, step) for step in (last, ahead))
+        return made, ScaleByRpropState(sizes, ahead)
 
     return GradientTransformation(init, update)
 

@@ -17,6 +17,7 @@ from fungrad.optim.moments import (
     update_moment,
     update_moment_per_elem_norm,
 )
+from fungrad.optim.randomness import random_like, split_key_like, unwrap_random_key_data
 from fungrad.optim.reductions import allclose, max, min, norm, size, sum, vdot
 from fungrad.optim.state_access import NamedTupleKey, get, get_all_with_path, map_params, set
 
@@ -42,12 +43,15 @@ __all__ = [
     "mul",
     "norm",
     "ones_like",
+    "random_like",
     "real",
     "scale",
     "set",
     "size",
+    "split_key_like",
     "sub",
     "sum",
+    "unwrap_random_key_data",
     "update_infinity_moment",
     "update_moment",
     "update_moment_per_elem_norm",

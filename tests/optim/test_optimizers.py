@@ -5,6 +5,7 @@ import pytest
 
 import fungrad as fg
 from fungrad import optim
+from fungrad.optim.exclusions import EXCLUDED
 
 PARAMS = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": (np.array([0.1, -0.3]), None)}
 MAKERS = {
@@ -33,6 +34,23 @@ MAKERS = {
         "yogi",
     ]
 }
+
+
+def test_all_names_are_found():
+    assert [name for name in optim.__all__ if not hasattr(optim, name)] == []
+    assert set(optim.__all__) & set(EXCLUDED) == set()
+
+
+@pytest.mark.parametrize("name", EXCLUDED)
+def test_a_name_left_out_says_why(name):
+    with pytest.raises(AttributeError) as error:
+        getattr(optim, name)
+    assert str(error.value) == f"fungrad.optim has no {name!r}: {EXCLUDED[name]}"
+
+
+def test_a_wrong_name_suggests_the_right_one():
+    with pytest.raises(AttributeError, match="did you mean 'adamw'"):
+        optim.adamv
 
 
 def loss(params):

@@ -1,12 +1,68 @@
-"""fungrad.optim against optax: the same gradients, twenty steps."""
+"""fungrad.optim against optax: its names, and the numbers of twenty steps with the same gradients."""
+
+import importlib.util
+import inspect
 
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
 optax = pytest.importorskip("optax")
 
+import fungrad as fg  # noqa: E402
+import fungrad.numpy as fnp  # noqa: E402
 from fungrad import optim  # noqa: E402
+from fungrad.optim.exclusions import EXCLUDED  # noqa: E402
+
+
+def public(module):
+    return [name for name in dir(module) if name[0] != "_"]
+
+
+LOSSES = {*public(optax.losses), "losses"} & {*public(optax)}
+"""These are written in fungrad.nn."""
+
+
+@pytest.mark.parametrize("name", sorted({*public(optax)} - LOSSES))
+def test_name_is_there_or_excluded_with_a_reason(name):
+    assert hasattr(optim, name) != (name in EXCLUDED)
+
+
+def test_no_reason_is_given_for_a_name_that_optax_does_not_have():
+    assert sorted(EXCLUDED.keys() - {*public(optax)}) == []
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("fungrad.nn.losses"), reason="no losses yet")
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_losses_are_reached(name):
+    assert hasattr(optim, name)
+
+
+@pytest.mark.parametrize("module", ["schedules", "transforms", "tree"])
+def test_names_of_modules(module):
+    ours, theirs = getattr(optim, module), getattr(optax, module)
+    assert [name for name in public(theirs) if not hasattr(ours, name)] == []
+
+
+UNLIKE = {
+    "add_noise": {"seed"},
+    "noisy_sgd": {"seed"},
+    "power_iteration": {"precision"},
+    "scale_by_backtracking_linesearch": {"verbose"},
+}
+"""Parameters of optax's that are not here: deprecated ones, JAX's precision, what only prints."""
+
+
+@pytest.mark.parametrize("name", sorted({*public(optax)} - LOSSES - EXCLUDED.keys()))
+def test_parameters_have_the_same_names_in_the_same_order(name):
+    ours, theirs = getattr(optim, name), getattr(optax, name)
+    if not inspect.isfunction(ours):
+        assert not inspect.isfunction(theirs)
+        return
+    expected = [p for p in inspect.signature(theirs).parameters if p not in UNLIKE.get(name, ())]
+    assert [*inspect.signature(ours).parameters] == expected
+
 
 CASES = {
     "sgd": lambda o: o.sgd(0.1),
@@ -24,7 +80,11 @@ CASES = {
     "parts": lambda o: o.partition({"x": o.adam(0.1), "y": o.sgd(0.2)}, {"w": "x", "b": "y"}),
     "finite": lambda o: o.apply_if_finite(o.adam(0.1), 3),
     "flat": lambda o: o.flatten(o.adam(0.1)),
-    "optimistic": lambda o: o.chain(o.scale_by_optimistic_gradient(), o.scale(-0.1)),
+    "optimistic": lambda o: o.chain(o.scale_by_optimistic_gradient(0.7, 0.4), o.scale(-0.1)),
+    "fromage by a schedule": lambda o: o.fromage(lambda count: 0.1 * 0.9**count),
+    "rprop within bounds": lambda o: o.rprop(0.1, min_step_size=0.08, max_step_size=0.11),
+    "noisy": lambda o: o.noisy_sgd(0.1, key=0),
+    "noisy by another key": lambda o: o.noisy_sgd(0.1, 1.0, 0.9, key=7),
     **{
         name: lambda o, name=name: getattr(o, name)(0.1)
         for name in [
@@ -37,20 +97,30 @@ CASES = {
             "adamw",
             "adan",
             "amsgrad",
+            "fromage",
             "lamb",
             "lars",
             "lion",
             "nadam",
             "nadamw",
             "novograd",
+            "optimistic_adam_v2",
+            "optimistic_gradient_descent",
             "radam",
             "rmsprop",
+            "rprop",
+            "sign_sgd",
+            "signum",
             "sm3",
             "yogi",
         ]
     },
 }
-RTOL = {"float32": 2e-5, "float64": 1e-12}
+EPS = {dtype: float(np.finfo(dtype).eps) for dtype in ("float32", "float64")}
+ROUNDINGS = {"amsgrad": 32, "radam": 1000}
+"""How many there may be, other than 8. Both show those of b2**t, from which they subtract 1, as radam does twice."""
+IN_FLOAT32 = EPS["float32"] / 2
+"""optax computes this in float32, whatever the parameters are: schedules divide counts, adafactor takes powers."""
 
 
 def steps(tx, apply_updates, params, grads):
@@ -75,24 +145,153 @@ def assert_equal(found, expected, rtol):
         np.testing.assert_allclose(found[k], x, rtol=rtol, atol=rtol)
 
 
-@pytest.mark.parametrize("dtype", RTOL)
+def assert_same_steps(make, dtype, rng, rtol):
+    params, grads = problem(rng, dtype)
+    as_jax = jax.tree.map(jnp.asarray, (params, grads))
+    found = steps(make(optim), optim.apply_updates, params, grads)
+    assert_equal(found, steps(make(optax), optax.apply_updates, *as_jax), rtol)
+
+
+@pytest.mark.parametrize("dtype", EPS)
 @pytest.mark.parametrize("name", CASES)
 def test_twenty_steps(name, dtype, rng):
-    params, grads = problem(rng, dtype)
-    found = steps(CASES[name](optim), optim.apply_updates, params, grads)
-    as_jax = jax.tree.map(jax.numpy.asarray, (params, grads))
-    rtol = max(RTOL[dtype], 1e-7 if name == "cosine" else 0.0)  # optax divides counts in float32
-    assert_equal(found, steps(CASES[name](optax), optax.apply_updates, *as_jax), rtol)
+    roundings = ROUNDINGS.get(name, 8) if dtype == "float64" else 8
+    rtol = max(roundings * EPS[dtype], IN_FLOAT32 if name == "cosine" else 0)
+    assert_same_steps(CASES[name], dtype, rng, rtol)
 
 
-@pytest.mark.parametrize("dtype", RTOL)
-def test_adafactor(dtype, rng):
-    """optax computes how much is kept in float32, whatever the parameters are."""
-    params, grads = problem(rng, dtype)
-    as_jax = jax.tree.map(jax.numpy.asarray, (params, grads))
-    for least in (2, 128):
-        found, expected = (
-            steps(o.adafactor(0.1, min_dim_size_to_factor=least), o.apply_updates, *data)
-            for o, data in ((optim, (params, grads)), (optax, as_jax))
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("least", [2, 128])
+def test_adafactor(least, dtype, rng):
+    make = lambda o: o.adafactor(0.1, min_dim_size_to_factor=least)
+    assert_same_steps(make, dtype, rng, max(8 * EPS[dtype], IN_FLOAT32))
+
+
+def test_lookahead(rng):
+    params, grads = problem(rng, "float64")
+    found = []
+    for o, data in ((optim, (params, grads)), (optax, jax.tree.map(jnp.asarray, (params, grads)))):
+        for reset in (False, True):
+            tx = o.lookahead(o.adam(0.1), sync_period=3, slow_step_size=0.4, reset_state=reset)
+            start = o.LookaheadParams.init_synced(data[0])
+            found.append(steps(tx, o.apply_updates, start, data[1]))
+    for ours, theirs in zip(found[:2], found[2:], strict=True):
+        assert_equal(ours.fast, theirs.fast, 8 * EPS["float64"])
+        assert_equal(ours.slow, theirs.slow, 8 * EPS["float64"])
+
+
+def test_polyak(rng):
+    params, grads = problem(rng, "float64")
+    values = [*rng.normal(size=20)]
+    for make in (lambda o: o.polyak_sgd(), lambda o: o.polyak_sgd(0.3, 0.5, -1.0, 0.1, "sps+")):
+        ends = []
+        for o, (p, gs) in (
+            (optim, (params, grads)),
+            (optax, jax.tree.map(jnp.asarray, (params, grads))),
+        ):
+            tx = make(o)
+            state = tx.init(p)
+            for g, value in zip(gs, values, strict=True):
+                updates, state = tx.update(g, state, p, value=value)
+                p = o.apply_updates(p, updates)
+            ends.append(p)
+        assert_equal(*ends, 8 * EPS["float64"])
+
+
+def rosenbrock(xp):
+    def loss(p):
+        x = xp.concatenate([p["w"].ravel(), p["b"]])
+        return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
+
+    return loss
+
+
+def barrier(xp):
+    """NaN outside of its domain, which line searches meet."""
+    return lambda p: (p["w"] ** 2).sum() - xp.log(p["w"]).sum() + (p["b"] ** 4).sum()
+
+
+SEARCHES = {
+    "lbfgs": lambda o: o.lbfgs(),
+    "lbfgs of little memory": lambda o: o.lbfgs(memory_size=2),
+    "lbfgs without scale": lambda o: o.lbfgs(scale_init_precond=False),
+    "lbfgs without search": lambda o: o.lbfgs(0.001, linesearch=None),
+    "lbfgs, backtracking": lambda o: o.lbfgs(
+        linesearch=o.scale_by_backtracking_linesearch(20, store_grad=True)
+    ),
+    "zoom": lambda o: o.chain(o.sgd(1.0), o.scale_by_zoom_linesearch(20)),
+    "exact": lambda o: o.chain(
+        o.sgd(1.0),
+        o.scale_by_zoom_linesearch(
+            30, initial_guess_strategy="one", approx_dec_rtol=None, curv_rtol=0.1
+        ),
+    ),
+    "bounded": lambda o: o.chain(
+        o.sgd(0.01), o.scale_by_zoom_linesearch(30, max_learning_rate=0.5, tol=1e-3)
+    ),
+    "backtracking": lambda o: o.chain(o.sgd(1.0), o.scale_by_backtracking_linesearch(40)),
+    "backtracking of adam": lambda o: o.chain(
+        o.adam(0.1),
+        o.scale_by_backtracking_linesearch(
+            4, increase_factor=np.inf, decrease_factor=0.5, rtol=1e-3
+        ),
+    ),
+}
+
+
+def searched(o, lib, loss, params, count):
+    """Return the parameters after each step, and how many points were tried."""
+    tx = o(optim if lib is fg else optax)
+    update = lib.jit(lambda g, s, p, value: tx.update(g, s, p, value=value, grad=g, value_fn=loss))
+    value_and_grad, state, seen = lib.jit(lib.value_and_grad(loss)), tx.init(params), []
+    for _ in range(count):
+        value, grad = value_and_grad(params)
+        updates, state = update(grad, state, params, value)
+        params = optim.apply_updates(params, updates)
+        seen.append((params, optim.tree.get(state, "num_linesearch_steps")))
+    return seen
+
+
+@pytest.mark.parametrize("make_loss", [rosenbrock, barrier])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_line_searches(name, make_loss):
+    """In float64 alone: with float32, optax computes steps in float64 if JAX has it, or fails."""
+    params = {"w": np.array([[0.3, 1.0], [0.4, 2.0]]), "b": np.array([0.5, -0.7])}
+    as_jax = jax.tree.map(jnp.asarray, params)
+    with np.errstate(invalid="ignore", divide="ignore"):  # logarithms that searches step out to
+        ours = searched(SEARCHES[name], fg, make_loss(fnp), params, 10)
+    theirs = searched(SEARCHES[name], jax, make_loss(jnp), as_jax, 10)
+    for (found, tried), (expected, tried_there) in zip(ours, theirs, strict=True):
+        assert tried == tried_there
+        assert_equal(found, expected, 1e-11)
+
+
+def test_linear_algebra(rng):
+    a = rng.normal(size=(5, 5))
+    a, b = a @ a.T, rng.normal(size=(5, 2))
+    for ours, theirs in zip(optim.power_iteration(a), optax.power_iteration(a), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    for right in (b, b[:, 0]):
+        np.testing.assert_allclose(
+            optim.nnls(a, right, 50), optax.nnls(a, right, 50), rtol=1e-12, atol=1e-15
         )
-        assert_equal(found, expected, {"float32": 2e-5, "float64": 1e-6}[dtype])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.25, 1.0])
+def test_gradients_are_scaled(scale):
+    x = np.array([2.0, -1.0])
+    ours, theirs = (
+        lib.grad(lambda x, o=o: (o.scale_gradient({"x": x}, scale)["x"] ** 3).sum())(x)
+        for lib, o in ((fg, optim), (jax, optax))
+    )
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_random_trees():
+    like = {"a": np.ones((2, 3), np.float32), "b": [np.ones(2)]}
+    as_jax = jax.tree.map(jnp.asarray, like)
+    ours = optim.tree.random_like(fg.random.key(3), like)
+    theirs = optax.tree.random_like(jax.random.key(3), as_jax)
+    for x, y in zip(fg.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=8 * np.finfo(x.dtype).eps)

@@ -1,0 +1,132 @@
+"""The line search that shortens a step until the loss falls enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.lax.control import while_loop
+from fungrad.optim import tree
+from fungrad.optim.base import GradientTransformationExtraArgs, OptState, Params, Updates
+from fungrad.optim.glossary import public
+from fungrad.optim.line_points import arguments_for, moved, real_dtype, slope_along, violation
+from fungrad.transforms.grad import grad as gradient
+
+__all__ = ["ScaleByBacktrackingLinesearchState", "scale_by_backtracking_linesearch"]
+
+
+class BacktrackingLinesearchInfo(NamedTuple):
+    """How many steps were tried, and by how much the last one misses the decrease that was asked for."""
+
+    num_linesearch_steps: Any
+    decrease_error: Any
+
+
+class ScaleByBacktrackingLinesearchState(NamedTuple):
+    """The factor that was found, the loss there, its gradient if it is kept, and how the search went."""
+
+    learning_rate: Any
+    value: Any
+    grad: Updates | None
+    info: BacktrackingLinesearchInfo
+
+
+@public
+def scale_by_backtracking_linesearch(
+    max_backtracking_steps: Any,
+    slope_rtol: Any = 0.0001,
+    decrease_factor: Any = 0.8,
+    increase_factor: Any = 1.5,
+    max_learning_rate: Any = 1.0,
+    atol: Any = 0.0,
+    rtol: Any = 0.0,
+    store_grad: bool = False,
+) -> GradientTransformationExtraArgs:
+    """Multiply updates with a factor that is shortened until the loss falls enough (L. Armijo, 1966).
+
+    A factor is enough if the loss is at most ``(1 + rtol) * value + slope_rtol * factor * slope + atol``, where the
+    slope is that along the updates. `update` needs the loss, its value and gradient, and its other arguments by name.
+
+    Parameters
+    ----------
+    max_backtracking_steps
+        How often the factor is shortened at most.
+    slope_rtol
+        The part of the slope that the loss has to fall by.
+    decrease_factor
+        By how much it is shortened.
+    increase_factor
+        By how much it is longer at the beginning than the last one found.
+    max_learning_rate
+        The largest factor.
+    atol, rtol
+        By how much the loss may miss the condition, absolutely and relative to its value.
+    store_grad
+        Whether the gradient at the end is computed and kept, for `value_and_grad_from_state`.
+
+    Raises
+    ------
+    TypeError
+        If `update` is given arguments that the loss does not take.
+
+    Examples
+    --------
+    >>> loss = lambda x: (x**2).sum()
+    >>> tx = optim.chain(optim.sgd(1.0), optim.scale_by_backtracking_linesearch(15))
+    >>> params = np.array([1.0, 2.0])
+    >>> value, grad = fg.value_and_grad(loss)(params)
+    >>> state = tx.init(params)
+    >>> updates, _ = tx.update(grad, state, params, value=value, grad=grad, value_fn=loss)
+    >>> print(updates, loss(params + updates) < value)
+    [-1.6 -3.2] True
+    """
+
+    def init(params: Params) -> OptState:
+        dtype = real_dtype(params)
+        far = fnp.asarray(np.inf, dtype)
+        return ScaleByBacktrackingLinesearchState(
+            fnp.ones((), dtype),
+            far,
+            tree.zeros_like(params) if store_grad else None,
+            BacktrackingLinesearchInfo(fnp.zeros((), np.int64), far),
+        )
+
+    def update(
+        updates: Updates,
+        state: OptState,
+        params: Params,
+        *,
+        value: Any,
+        grad: Updates,
+        value_fn: Callable[..., Any],
+        **extra_args: Any,
+    ) -> tuple[Updates, OptState]:
+        loss = arguments_for(value_fn, extra_args, "scale_by_backtracking_linesearch")
+        value = fnp.asarray(value).astype(state.value.dtype)
+        slope = slope_along(grad, updates).astype(value.dtype)
+
+        def goes_on(carry: Any) -> Any:
+            _, _, error, count = carry
+            return (error > atol) & (count <= max_backtracking_steps)
+
+        def shorten(carry: Any) -> Any:
+            rate, _, _, count = carry
+            rate = fnp.where(count > 0, decrease_factor * rate, rate).astype(rate.dtype)
+            now = fnp.asarray(loss(moved(params, rate, updates))).astype(value.dtype)
+            excess = now - (1.0 + rtol) * value - rate * slope_rtol * slope
+            return rate, now, violation(excess.astype(value.dtype)), count + 1
+
+        first = fnp.minimum(increase_factor * state.learning_rate, max_learning_rate)
+        start = (first.astype(value.dtype), value, fnp.full_like(value, np.inf), fnp.asarray(0))
+        rate, now, error, count = while_loop(goes_on, shorten, start)
+        stuck = fnp.isinf(error)  # no point of the line has a value, so it stays where it is
+        rate, now = fnp.where(stuck, 0, rate).astype(value.dtype), fnp.where(stuck, value, now)
+        there = gradient(loss)(moved(params, rate, updates)) if store_grad else None
+        info = BacktrackingLinesearchInfo(count, error)
+        after = ScaleByBacktrackingLinesearchState(rate, now, there, info)
+        return tree.cast_like(tree.scale(rate, updates), updates), after
+
+    return GradientTransformationExtraArgs(init, update)

@@ -1,0 +1,143 @@
+"""Random trees, and noise that is added to updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import fungrad.numpy as fnp
+from fungrad import random
+from fungrad import tree as trees
+from fungrad.core.types import is_key
+from fungrad.optim.base import (
+    GradientTransformation,
+    OptState,
+    Params,
+    Updates,
+    no_steps,
+    safe_increment,
+)
+from fungrad.optim.glossary import public
+
+__all__ = ["AddNoiseState", "add_noise"]
+
+
+class AddNoiseState(NamedTuple):
+    """The number of steps, and the key of the noise to come."""
+
+    count: Any
+    rng_key: Any
+
+
+def is_typed_key(x: Any) -> bool:
+    """Return whether x is a typed key, or an array of them."""
+    return hasattr(x, "dtype") and is_key(x.dtype)
+
+
+@public
+def split_key_like(rng_key: Any, target_tree: Any) -> Any:
+    """Return a tree of keys, one for each leaf of another tree.
+
+    Parameters
+    ----------
+    rng_key
+        A key of `fungrad.random`.
+    target_tree
+        The tree.
+
+    Examples
+    --------
+    >>> keys = optim.tree.split_key_like(random.key(0), {"a": 1.0, "b": [2.0]})
+    >>> fg.tree.structure(keys)
+    PyTreeSpec({'a': *, 'b': [*]})
+    """
+    leaves, structure = trees.flatten(target_tree)
+    keys = random.split(rng_key, len(leaves))
+    return trees.unflatten(structure, [keys[i] for i in range(len(leaves))])
+
+
+@public
+def random_like(
+    rng_key: Any,
+    target_tree: Any,
+    sampler: Callable[[Any, tuple[int, ...], Any], Any] = random.normal,
+    dtype: Any = None,
+) -> Any:
+    """Return a tree of random numbers with the shapes of another tree.
+
+    Parameters
+    ----------
+    rng_key
+        A key of `fungrad.random`, which is split as `split_key_like` does.
+    target_tree
+        The tree.
+    sampler
+        Takes key, shape and dtype.
+    dtype
+        The dtype of the numbers; by default that of each leaf.
+
+    Examples
+    --------
+    >>> optim.tree.random_like(random.key(0), {"w": np.ones((2, 3))})["w"].shape
+    (2, 3)
+    """
+
+    def drawn(leaf: Any, key: Any) -> Any:
+        leaf = fnp.asarray(leaf)
+        return sampler(key, leaf.shape, leaf.dtype if dtype is None else dtype)
+
+    return trees.map(drawn, target_tree, split_key_like(rng_key, target_tree))
+
+
+@public
+def unwrap_random_key_data(input_tree: Any) -> Any:
+    """Return a tree with the words of keys in place of typed keys.
+
+    Parameters
+    ----------
+    input_tree
+        A pytree.
+
+    Examples
+    --------
+    >>> optim.tree.unwrap_random_key_data({"key": random.key(7), "x": 1.0})
+    {'key': array([0, 7], dtype=uint32), 'x': 1.0}
+    """
+    return trees.map(lambda x: random.key_data(x) if is_typed_key(x) else x, input_tree)
+
+
+@public
+def add_noise(eta: Any, gamma: Any, key: Any = 0) -> GradientTransformation:
+    """Add normal noise that fades: of variance `eta / step**gamma` (A. Neelakantan et al., 2015).
+
+    Parameters
+    ----------
+    eta
+        The variance in the first step.
+    gamma
+        How fast it fades.
+    key
+        A key of `fungrad.random`, or the integer to make one of.
+
+    Examples
+    --------
+    >>> tx = optim.add_noise(eta=1e-6, gamma=0.55, key=random.key(1))
+    >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0].round(2)
+    array([1., 1.])
+    """
+
+    def update(
+        updates: Updates, state: OptState, params: Params | None = None
+    ) -> tuple[Updates, OptState]:
+        count = safe_increment(state.count)
+        following, now = random.split(state.rng_key)
+        deviation = fnp.sqrt(eta / count**gamma)
+        noise = random_like(now, updates)
+        noisy = trees.map(lambda g, n: g + deviation.astype(n.real.dtype) * n, updates, noise)
+        return noisy, AddNoiseState(count, following)
+
+    def init(params: Params) -> OptState:
+        known = is_typed_key(key) or fnp.ndim(key) > 0
+        return AddNoiseState(no_steps(), key if known else random.key(key))
+
+    return GradientTransformation(init, update)

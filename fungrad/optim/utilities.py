@@ -1,0 +1,163 @@
+"""What is of use beside optimizers: gradients times a number, the largest eigenvalue, least squares above zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fungrad.numpy as fnp
+from fungrad import random
+from fungrad import tree as trees
+from fungrad.lax.control import scan, while_loop
+from fungrad.optim import tree
+from fungrad.optim.glossary import public
+from fungrad.programs.rules.custom_vjp import custom_vjp
+
+__all__ = ["nnls", "power_iteration", "scale_gradient"]
+
+
+@public
+def scale_gradient(inputs: Any, scale: Any) -> Any:
+    """Return the inputs; their derivative is multiplied with a number.
+
+    Parameters
+    ----------
+    inputs
+        A pytree of arrays.
+    scale
+        The number; its own derivative is 0.
+
+    Examples
+    --------
+    >>> print(fg.grad(lambda x: optim.scale_gradient(x, 0.5) ** 2)(3.0))
+    3.0
+    """
+
+    @custom_vjp
+    def scaled(inputs: Any, scale: Any) -> Any:
+        return inputs
+
+    scaled.defvjp(
+        lambda inputs, scale: (inputs, scale),
+        lambda scale, ct: (trees.map(lambda g: g * scale, ct), fnp.zeros_like(scale)),
+    )
+    return scaled(inputs, scale)
+
+
+@public
+def power_iteration(
+    matrix: Any,
+    *,
+    v0: Any = None,
+    num_iters: Any = 100,
+    error_tolerance: Any = 1e-06,
+    key: Any = None,
+) -> tuple[Any, Any]:
+    """Return the eigenvalue of largest absolute value, and its eigenvector (R. von Mises, 1929).
+
+    Parameters
+    ----------
+    matrix
+        A square array, or a function that multiplies a pytree with it.
+    v0
+        The vector to begin with; by default random numbers.
+    num_iters
+        The largest number of products.
+    error_tolerance
+        The relative error of the eigenvalue equation at which it stops.
+    key
+        A key of `fungrad.random` for `v0`; by default ``random.PRNGKey(0)``.
+
+    Raises
+    ------
+    ValueError
+        If `matrix` is a function and there is no `v0`.
+
+    Examples
+    --------
+    >>> value, vector = optim.power_iteration(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> round(float(value), 6), abs(vector).round(3)
+    (3.0, array([0.707, 0.707]))
+    """
+    product = matrix
+    if not callable(matrix):
+        product = lambda v: fnp.matmul(matrix, v)
+        if v0 is None:
+            a = fnp.asarray(matrix)
+            key = random.PRNGKey(0) if key is None else key
+            v0 = random.uniform(key, a.shape[-1:], a.dtype, -1.0, 1.0)
+    elif v0 is None:
+        raise ValueError("power_iteration: a matrix that is a function needs v0")
+
+    def of_length_one(v: Any) -> Any:
+        return tree.scale(1.0 / tree.norm(v), v)
+
+    def goes_on(carry: Any) -> Any:
+        v, z, value, count = carry
+        error = tree.norm(tree.sub(z, tree.scale(value, v)))
+        return (error >= error_tolerance * fnp.abs(value)) & (count < num_iters)
+
+    def step(carry: Any) -> Any:
+        _, z, value, count = carry
+        v = of_length_one(z)
+        z = product(v)
+        return v, z, fnp.asarray(tree.vdot(v, z)).astype(value.dtype), count + 1
+
+    v = of_length_one(v0)
+    z = product(v)
+    value = fnp.zeros_like(fnp.asarray(tree.vdot(v, z)))
+    _, z, value, _ = while_loop(goes_on, step, (v, z, value, fnp.asarray(0)))
+    return value, of_length_one(z)
+
+
+@public
+def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Any:
+    """Return the least squares solution of ``A @ x = b`` that is not negative (FISTA: A. Beck and M. Teboulle, 2009).
+
+    Parameters
+    ----------
+    A
+        An array of shape (m, n).
+    b
+        An array of shape (m,), or of (m, k) for several right-hand sides.
+    iters
+        The number of steps.
+    unroll
+        Accepted for optax's sake: it changes nothing.
+    L
+        A bound of the largest eigenvalue of ``A.T @ A``; by default one is computed.
+
+    Returns
+    -------
+    array
+        Of shape (n,) or (n, k).
+
+    Raises
+    ------
+    ValueError
+        If shapes are others.
+
+    Examples
+    --------
+    >>> optim.nnls(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([-1.0, 4.0]), 200).round(4)
+    array([0., 2.])
+    """
+    A, b = fnp.asarray(A), fnp.asarray(b)
+    if A.ndim != 2 or b.ndim not in (1, 2) or A.shape[0] != b.shape[0]:
+        raise ValueError(
+            f"nnls: A must have shape (m, n) and b (m,) or (m, k), got {A.shape} and {b.shape}"
+        )
+    square, right = A.T @ A, A.T @ b
+    if L is None:
+        columns = fnp.max(fnp.sum(fnp.abs(square), axis=0), initial=0)
+        L = fnp.minimum(fnp.sqrt(fnp.sum(square * square)), columns)
+    L = fnp.where(fnp.equal(L, 0), 1, L)
+
+    def step(carry: Any, _: Any) -> Any:
+        x, ahead, weight = carry
+        after = (1 + fnp.sqrt(1 + 4 * weight**2)) / 2
+        new = fnp.maximum(ahead - (square @ ahead - right) / L, 0)
+        return (new, new + (weight - 1) / after * (new - x), after), None
+
+    zeros = fnp.zeros((A.shape[1], *b.shape[1:]), right.dtype)
+    start = (zeros, zeros, fnp.zeros((), right.dtype))
+    return scan(step, start, length=iters, unroll=unroll)[0][0]
