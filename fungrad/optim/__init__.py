@@ -50,7 +50,10 @@ from fungrad.optim.two_speeds import *
 from fungrad.optim.utilities import *
 from fungrad.optim.zoom import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
+if TYPE_CHECKING:
+    from fungrad.nn import losses as losses
+    from fungrad.nn.losses import *
+else:  # type checkers know all names by the imports
     __all__ = [
         name
         for name, value in globals().items()
@@ -65,14 +68,9 @@ def __getattr__(name: str) -> _Any:
 
     if name in ("schedules", "transforms"):  # optax has them once more in these modules
         return _sys.modules[__name__]
-    if name[0] != "_" and name not in EXCLUDED:
-        try:
-            losses = _importlib.import_module("fungrad.nn.losses")
-        except ModuleNotFoundError:
-            pass
-        else:
-            if name == "losses":
-                return losses
-            if name in losses.__all__:
-                return getattr(losses, name)
+    losses = _importlib.import_module("fungrad.nn.losses")
+    if name == "losses":
+        return losses
+    if name in losses.__all__:
+        return getattr(losses, name)
     raise unknown_name(__name__, name, globals()["__all__"], EXCLUDED)

@@ -1,6 +1,5 @@
 """fungrad.optim against optax: its names, and the numbers of twenty steps with the same gradients."""
 
-import importlib.util
 import inspect
 
 import numpy as np
@@ -33,7 +32,6 @@ def test_no_reason_is_given_for_a_name_that_optax_does_not_have():
     assert sorted(EXCLUDED.keys() - {*public(optax)}) == []
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("fungrad.nn.losses"), reason="no losses yet")
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_losses_are_reached(name):
     assert hasattr(optim, name)
