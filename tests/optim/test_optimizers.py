@@ -49,8 +49,8 @@ def test_a_name_left_out_says_why(name):
 
 
 def test_a_wrong_name_suggests_the_right_one():
-    with pytest.raises(AttributeError, match="did you mean 'adamw'"):
-        optim.adamv
+    with pytest.raises(AttributeError, match="did you mean 'lbfgs'"):
+        optim.lbgfs
 
 
 def loss(params):
