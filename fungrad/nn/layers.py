@@ -90,7 +90,7 @@ def embedding(x: Any, table: Any) -> Any:
     Parameters
     ----------
     x
-        Integers. Negative ones count from the end, as everywhere in NumPy; JAX and PyTorch's `Embedding` differ in that.
+        Integers. Negative ones count from the end, as everywhere in NumPy; PyTorch refuses these.
     table
         An array whose first axis is that of the rows; of any dtype.
 

@@ -1,5 +1,8 @@
 """fungrad.nn, without another library: properties, errors, and transforms."""
 
+import re
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -14,6 +17,13 @@ X = np.linspace(-3.0, 3.0, 12).reshape(3, 4)
 def test_all_names_are_found():
     assert [name for name in nn.__all__ if not hasattr(nn, name)] == []
     assert set(nn.__all__) <= set(dir(nn))
+
+
+def test_the_page_names_all_but_the_losses():
+    page = (Path(__file__).parents[2] / "docs" / "nn.md").read_text("utf-8")
+    table = page.partition("## What there is")[2].partition("## Conventions")[0]
+    listed = {name.removeprefix("nn.") for name in re.findall(r"`([\w.]+)`", table)}
+    assert {*nn.__all__} - {*nn.losses.__all__} <= listed
 
 
 @pytest.mark.parametrize("name", EXCLUDED)
