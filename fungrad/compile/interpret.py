@@ -75,7 +75,10 @@ def _operation(step: Operation, registers: dict[int, Any], xp: ModuleType) -> No
             registers[step.results[0]] = found.copy()
     else:
         into = step.register if isinstance(step, Into) else step.operands[0].register
-        registers[into][...] = found
+        if isinstance(step, Into) and step.in_order:
+            registers[into] = found
+        else:
+            registers[into][...] = found
 
 
 def _loop(step: Loop, registers: dict[int, Any], xp: ModuleType) -> None:

@@ -11,6 +11,7 @@ from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
+from fungrad.compile.overwriting import Overwriting
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -28,6 +29,7 @@ from fungrad.compile.steps import (
     While,
 )
 from fungrad.core.backend import NUMPY, Target
+from fungrad.core.cached import cached_property
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -94,6 +96,10 @@ class _Scheduler:
         for equation in expr.equations:
             for v in equation.outputs:
                 self.dying.setdefault(self.memory.needed[self.memory.root[v]], []).append(v)
+
+    @cached_property
+    def overwriting(self) -> Overwriting:
+        return Overwriting(self.expr)
 
     def schedule(self) -> Schedule:
         expr = self.expr
@@ -186,9 +192,10 @@ class _Scheduler:
             free is not None
             and not _rounds_in_place(self.types[free])
             and _has_into(primitive, self.register[free], operands)
+            and (in_order := self.overwriting.in_order(outputs[0], inputs)) is not None
         ):
             into = self.register[outputs[0]] = self.register.pop(free)
-            self.steps.append(Into(primitive, operands, into, source))
+            self.steps.append(Into(primitive, operands, into, source, in_order))
             return
         self.register |= {v: v for v in outputs}
         copied = bool(outputs) and outputs[0] in self.memory.copied

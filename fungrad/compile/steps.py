@@ -41,12 +41,16 @@ class Call(NamedTuple):
 
 
 class Into(NamedTuple):
-    """Compute a result into an array of its shape and dtype that is not needed any more, maybe an operand."""
+    """Compute a result into an array of its shape and dtype that is not needed any more, maybe an operand.
+
+    If one of the inputs `in_order` of the schedule does not lie in C order, the register gets an array of its own.
+    """
 
     primitive: Primitive
     operands: tuple[Operand, ...]
     register: int
     source: Source | None
+    in_order: tuple[int, ...] = ()
 
 
 class Assign(NamedTuple):

@@ -129,6 +129,8 @@ class Compiled:
             results, error = [], None
             try:
                 with _modes(call.mode):
+                    with _calls_alone():  # what tracing computes of constants, with jit too
+                        self.f.lower(*xs)
                     results = fg.tree.leaves(self.f(*xs))
             except Exception as raised:
                 error = _described(raised)
@@ -181,6 +183,15 @@ class Compiled:
                 yield
         finally:
             compilation.reset(token)
+
+
+@contextlib.contextmanager
+def _calls_alone() -> Iterator[None]:
+    token = compilation.set("off")
+    try:
+        yield
+    finally:
+        compilation.reset(token)
 
 
 def _modes(mode: str) -> Any:

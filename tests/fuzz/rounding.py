@@ -93,6 +93,10 @@ OF_COMPLEX = EXACT - {"absolute"}
 SUMS = {"add", "subtract"}
 WIDE = {"f2": "f8", "f4": "f8", "f8": "g", "c8": "c16", "c16": "G"}
 
+JUMP = 1 + 1 / 64
+"""How much further than its distance from the furthest a result may be: where a function jumps (``(3 * x) % x``), what is moved
+by several units lands as many away from the edge, and what is right lies on the edge."""
+
 
 def _erfc(x: Any) -> Any:
     """Return erfc(x); SciPy squares and rounds x before it takes e^(-x^2), which is up to 500 units in the last place off."""
@@ -132,7 +136,7 @@ def spread(
         for k, (x, exact) in enumerate(center):
             distances = [np.inf if run is None else _distance(x, run[k].array) for run in moved]
             exact = exact and all(run is not None and run[k].exact for run in moved)
-            apart = functools.reduce(np.maximum, distances, 0.0) if not exact else 0.0
+            apart = JUMP * functools.reduce(np.maximum, distances, 0.0) if not exact else 0.0
             found.append((x, apart, exact))
     return found
 

@@ -16,6 +16,18 @@ FOUND = {
         "plain",
         ("strided", "C"),
     ),
+    "remainders of what is rounded to a multiple": (
+        ("x0 = laid(318, (8, 40), 'f8')", "x1 = laid(319, (40,), 'i8')"),
+        ("v1 = np.exp(x0)", "v2 = np.mod(v1 * x1, v1)"),
+        "plain",
+        ("C", "read-only"),
+    ),
+    "jit of constants, while it is traced": (
+        ("x0 = laid(318, (8, 40), 'f8')", "c0 = draw(829, (8, 40), 'f8')"),
+        ("v1 = jit(lambda u: np.sin(u) * (u * 0.5 + u))(c0)", "v2 = np.sin(x0) * v1 + v1"),
+        "plain",
+        ("C", "strided"),
+    ),
     "the lines of an error, of a program of two files": (
         ("x0 = laid(453, (11, 29), 'f8')",),
         ("v1 = np.log(x0 * x0 + 0.1)[..., [0, 0]]", "v2 = v1[np.argmax(v1)]"),
@@ -30,10 +42,13 @@ FOUND = {
 def test_what_the_campaign_has_found_before(name):
     arguments, lines, way, layouts = FOUND[name]
     last = lines[-1].partition(" = ")[0]
+    captured = tuple([x for x in arguments if x[0] == "c"])
+    arguments = tuple([x for x in arguments if x[0] == "x"])
     calls = [
         Call(tuple([f"{x[:-1]}, {layout!r}, 'tame')" for x in arguments])) for layout in layouts
     ]
-    program = Native(Program(arguments, (), lines, (last,)), way, tuple(calls), 1, False)
+    results = ("v1", last) if captured else (last,)
+    program = Native(Program(arguments, captured, lines, results), way, tuple(calls), 1, False)
     native.tally.clear()
     found = native.check(program)
     assert found is None, found

@@ -152,17 +152,28 @@ class _Printer:
         self.fresh = fresh or safe_names()
         self.names: dict[int, str] = dict(zip(schedule.inputs, inputs or (), strict=bool(inputs)))
         self.body: list[Line] = []
+        self.in_order = ""  # the name of what tells whether inputs lie in C order
 
     def listing(self) -> Listing:
         schedule = self.schedule
         parameters = [self._name(r) for r in schedule.inputs]
         for r, value in schedule.constants.items():
             self.names[r] = self._constant(value)
+        self._see_order()
         for step in schedule.steps:
             self._print(step)
         results = [self._result(*result) for result in schedule.results]
         read = self._locals([r for r, _ in schedule.results])
         return Listing(tuple(parameters), self.body, tuple(results), read, self.bindings)
+
+    def _see_order(self) -> None:
+        """Print what tells whether inputs lie in C order, if a step asks."""
+        asked = {v for step in self.schedule.steps if isinstance(step, Into) for v in step.in_order}
+        if asked:
+            names = tuple([self._name(r) for r in self.schedule.inputs if r in asked])
+            self.in_order = next(self.fresh)
+            text = " and ".join([f"{name}.flags.c_contiguous" for name in names])
+            self._line(f"{self.in_order} = {text}", None, names, (self.in_order,))
 
     def _print(self, step: Step) -> None:
         match step:
@@ -193,8 +204,10 @@ class _Printer:
             return
         operands = self._operands(primitive, step.operands)
         if isinstance(step, Into):
-            out = self._name(step.register)
-            self._line(f"{out} = {primitive.call_into(out, *operands)}", origin, reads, (out,))
+            name = out = self._name(step.register)
+            if step.in_order:
+                reads, out = (*reads, self.in_order), f"{name} if {self.in_order} else None"
+            self._line(f"{name} = {primitive.call_into(out, *operands)}", origin, reads, (name,))
             return
         text = self._call(step, operands)
         writes = tuple(map(self._name, step.results))

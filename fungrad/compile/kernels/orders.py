@@ -24,7 +24,7 @@ JOINS = (Concatenate, Roll, Stack)
 
 def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
-    types, copies = expr.types, _copies(expr)
+    types, copies = expr.types, copying(expr)
     found = {v for v in given if types[v].ndim > 1}
     spread: set[int] = set()  # along an axis before others: what is made of that may lie so, too
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
@@ -72,7 +72,7 @@ def _spreads(primitive: Primitive) -> bool:
 
 def shown(expr: Expr) -> set[int]:
     """Return the variables in whose order in memory a result may lie: NumPy's functions follow that of their operands."""
-    types, copies = expr.types, _copies(expr)
+    types, copies = expr.types, copying(expr)
     found = {v for v in expr.outputs if types[v].ndim > 1}
     for number in range(len(expr.equations) - 1, -1, -1):
         _, inputs, outputs = expr.equations[number]
@@ -81,7 +81,7 @@ def shown(expr: Expr) -> set[int]:
     return found
 
 
-def _copies(expr: Expr) -> set[int]:
+def copying(expr: Expr) -> set[int]:
     """Return the numbers of equations whose results lie in C order; others follow an operand, also what is reduced, joined or sorted."""
     last = last_uses(expr)
     given = {*expr.inputs, *expr.constants}
@@ -89,7 +89,8 @@ def _copies(expr: Expr) -> set[int]:
     for number, (primitive, inputs, _) in enumerate(expr.equations):
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
-        if copied or isinstance(primitive, (DotGeneral, OfMatrices)):
+        summed = isinstance(primitive, DotGeneral) and primitive.contracting[0]
+        if copied or summed or isinstance(primitive, OfMatrices):
             found.add(number)
     return found
 

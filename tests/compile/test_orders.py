@@ -1,0 +1,70 @@
+"""Results of jitted programs lie in memory as those of the functions themselves, whatever is written over what on the way."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.core.config import compilation
+
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(2, 5, 7))
+ROW, COLUMN, PLAIN = A[0], A[:, 0].copy(), A.copy()
+
+
+def order_of(x):
+    """Return the axes of an array as they lie in memory, the slowest first."""
+    axes = [a for a, n in enumerate(np.shape(x)) if n > 1]
+    return sorted(axes, key=lambda a: -abs(x.strides[a]))
+
+
+FUNCTIONS = {
+    "a product over an operand": lambda x, y: fnp.sin(x) * y,
+    "with a constant": lambda x, y: fnp.sin(x) * PLAIN,
+    "the other operand dies": lambda x, y: y * fnp.sin(x),
+    "both operands die": lambda x, y: fnp.sin(x) * fnp.cos(y),
+    "of one array": lambda x, y: fnp.sin(x) * fnp.cos(x) + x,
+    "with a row and a column": lambda x, y: fnp.sin(x) * ROW + COLUMN[:, None],
+    "a row of one argument": lambda x, y: fnp.sin(x) * y[0] + y[:, :1],
+    "of transposed arrays": lambda x, y: fnp.sin(x.T) + y.T,
+    "of one that is transposed": lambda x, y: fnp.sin(x.T) * fnp.cos(y).T + PLAIN.T,
+    "of slices": lambda x, y: fnp.sin(x[1:]) * x[:-1] + y[1:],
+    "of a product of matrices": lambda x, y: fnp.exp(x @ y.T) * (y @ x.T),
+    "reduced": lambda x, y: fnp.sum(fnp.sin(x)[:, None] * y, axis=0),
+    "where": lambda x, y: fnp.where(x > 0, fnp.sin(x), y) + 1.0,
+    "einsum without sums": lambda x, y: fnp.einsum("ij,i->ij", x, COLUMN),
+    "einsum without sums, and more": lambda x, y: fnp.sin(fnp.einsum("ij,ij->ij", x, y)) * y,
+    "a loop": lambda x, y: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c) * PLAIN, y + x),
+    "a branch": lambda x, y: lax.cond(
+        x[0, 0] > -9, lambda a, b: fnp.sin(a) * b, lambda a, b: a, x, y
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["off", "eager"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_lie_as_those_of_the_function(name, mode):
+    function = FUNCTIONS[name]
+    token = compilation.set(mode)
+    try:
+        jitted = fg.jit(lambda x, y: function(x, y))
+        for x, y in itertools.product(*[[z, np.asfortranarray(z), z.copy()[::-1]] for z in (A, B)]):
+            expected = function(x, y)
+            for _ in range(2):
+                found = jitted(x, y)
+                assert order_of(found) == order_of(expected)
+                np.testing.assert_allclose(found, expected, rtol=1e-13)
+    finally:
+        compilation.reset(token)
+
+
+def test_what_dies_is_written_over_only_if_arguments_lie_in_c_order():
+    x = fg.jit(lambda x, y: fnp.sin(x) * y).lower(A, B)
+    lines = [line.strip() for line in x.source.splitlines()]
+    assert "c = a.flags.c_contiguous and b.flags.c_contiguous" in lines
+    assert "d = np.multiply(d, b, d if c else None)" in lines
+    source = fg.jit(lambda x: fnp.sum(fnp.sin(x) * PLAIN) * fnp.sin(x[0]) * ROW).lower(A).source
+    assert "flags" not in source  # no result can show it
