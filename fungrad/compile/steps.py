@@ -41,16 +41,15 @@ class Call(NamedTuple):
 
 
 class Into(NamedTuple):
-    """Compute a result into an array of its shape and dtype that is not needed any more, maybe an operand.
-
-    If one of the inputs `in_order` of the schedule does not lie in C order, the register gets an array of its own.
-    """
+    """Compute a result into an array of its shape and dtype that is not needed any more, maybe an operand."""
 
     primitive: Primitive
     operands: tuple[Operand, ...]
     register: int
     source: Source | None
-    in_order: tuple[int, ...] = ()
+    in_order: tuple[
+        int, ...
+    ] = ()  # inputs; if one is not in C order, the register gets an array of its own
 
 
 class Assign(NamedTuple):

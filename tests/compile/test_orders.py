@@ -21,6 +21,11 @@ def order_of(x):
     return sorted(axes, key=lambda a: -abs(x.strides[a]))
 
 
+def laid_out(x):
+    """Return arrays of the shape of `x` that lie in memory in several ways."""
+    return [x, np.asfortranarray(x), x[::-1].copy()[::-1], np.broadcast_to(x[:1], x.shape)]
+
+
 FUNCTIONS = {
     "a product over an operand": lambda x, y: fnp.sin(x) * y,
     "with a constant": lambda x, y: fnp.sin(x) * PLAIN,
@@ -37,6 +42,14 @@ FUNCTIONS = {
     "where": lambda x, y: fnp.where(x > 0, fnp.sin(x), y) + 1.0,
     "einsum without sums": lambda x, y: fnp.einsum("ij,i->ij", x, COLUMN),
     "einsum without sums, and more": lambda x, y: fnp.sin(fnp.einsum("ij,ij->ij", x, y)) * y,
+    "rolled": lambda x, y: fnp.roll(x, 1, axis=0) * 2.0 + 1.0,
+    "joined as they are": lambda x, y: fnp.concatenate([x, y]) * 2.0 + 1.0,
+    "stacked as they are": lambda x, y: fnp.stack([x, y]) * 2.0 + 1.0,
+    "stacked": lambda x, y: fnp.stack([x, y]),
+    "stacked, transposed": lambda x, y: fnp.stack([x.T, fnp.sin(y).T]),
+    "stacked along the last axis": lambda x, y: fnp.stack([x, fnp.sin(y)], axis=-1) * 2.0,
+    "joined": lambda x, y: fnp.concatenate([fnp.sin(x), y]),
+    "stacked rows": lambda x, y: fnp.stack([x[0], y[0]]) * 2.0,
     "a loop": lambda x, y: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c) * PLAIN, y + x),
     "a branch": lambda x, y: lax.cond(
         x[0, 0] > -9, lambda a, b: fnp.sin(a) * b, lambda a, b: a, x, y
@@ -51,7 +64,7 @@ def test_results_lie_as_those_of_the_function(name, mode):
     token = compilation.set(mode)
     try:
         jitted = fg.jit(lambda x, y: function(x, y))
-        for x, y in itertools.product(*[[z, np.asfortranarray(z), z.copy()[::-1]] for z in (A, B)]):
+        for x, y in itertools.product(*map(laid_out, (A, B))):
             expected = function(x, y)
             for _ in range(2):
                 found = jitted(x, y)

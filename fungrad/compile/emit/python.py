@@ -41,6 +41,7 @@ from fungrad.compile.steps import (
 )
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import Cast, select
+from fungrad.primitives.joins import Stack
 from fungrad.primitives.ufunc import Elementwise, broadcasts
 
 
@@ -288,7 +289,10 @@ class _Printer:
             kind = self.schedule.types[step.operands[0].register].dtype.kind
             if kind != "c" or primitive.dtype.kind in "bc":
                 return f"{operands[0]}.astype({primitive.dtype.name!r})"
-        text = self._on_scalars(step, operands) or primitive.expression(*operands)
+        text = self._on_scalars(step, operands)
+        types = [self.schedule.types[operand.register] for operand in step.operands]
+        if text is None and not (isinstance(primitive, Stack) and types[0].ndim > 1):
+            text = primitive.expression(*operands)
         if text is None:
             name = self.module.primitives.get(primitive)
             if name is None:

@@ -18,7 +18,7 @@ class Function(Protocol):
 
     @property
     def told_apart(self) -> Collection[int]:
-        """The operands that NumPy's functions convert, or copy: the order of the result depends on the axes along which elements are repeated."""
+        """The operands that NumPy's functions convert, join, or copy: the order of the result depends on the axes along which elements are repeated."""
 
     @property
     def summary(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from fungrad.compile.interpret import interpret
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.orders import turned
+from fungrad.compile.kernels.orders import JOINS, turned
 from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
 from fungrad.compile.schedule import schedule
@@ -74,7 +74,7 @@ class Routine:
 
     @cached_property
     def told_apart(self) -> frozenset[int]:
-        """Operands of which the axes matter along which elements are repeated: where something is converted, or copied within loops, all."""
+        """Operands of which the axes matter along which elements are repeated: where something is converted, joined, or copied within loops, all."""
         everything = frozenset(range(len(self.steps.inputs)))
         copied = set()
         pending = [self.steps]
@@ -87,7 +87,7 @@ class Routine:
                 elif isinstance(step, Call) and step.primitive.rearranges:
                     of = step.operands[0].register
                     views[step.results[0]] = views.get(of, of)
-                elif isinstance(step, Call) and _converts(step):
+                elif isinstance(step, Call) and _follows_repeats(step):
                     return everything
                 elif isinstance(step, Copy):
                     of = views.get(step.operand, step.operand)
@@ -134,9 +134,11 @@ class Routine:
     __repr__ = __str__
 
 
-def _converts(step: Call) -> bool:
+def _follows_repeats(step: Call) -> bool:
     primitive = step.primitive
-    return bool(primitive.kernel.told_apart) if isinstance(primitive, Fused) else False
+    return isinstance(primitive, JOINS) or (
+        isinstance(primitive, Fused) and bool(primitive.kernel.told_apart)
+    )
 
 
 def routine_of(expr: Expr, seen: Collection[int] = ()) -> Routine:
