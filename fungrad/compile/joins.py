@@ -90,7 +90,7 @@ def _is_worth_it(
 ) -> bool:
     """Whether half of what is put together, at least, is computed in place, and the whole lies as NumPy would have it."""
     primitive, inputs, (out,) = equation
-    in_order = isinstance(primitive, Stack) and primitive.axis == 0
+    in_order = isinstance(primitive, Stack) and types[out].ndim == 2  # of vectors
     if types[out].ndim > 1 and not in_order and len(placed) < len(inputs):
         return False  # the others may lie in another order, which the result would have
     return 2 * sum([types[v].nbytes for v in placed]) >= types[out].nbytes

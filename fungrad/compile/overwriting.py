@@ -6,13 +6,14 @@ NumPy lays out ``x * y`` in the order of both operands, and in C order where the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fungrad.compile.kernels.orders import copying, shown, turned
+from fungrad.compile.steps import Operand
 from fungrad.core.expr import Expr
 from fungrad.core.layout import is_ordinary, layout_of
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import Shape
+from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import Slice
@@ -83,3 +84,14 @@ def _follows(primitive: Primitive) -> bool:
     return isinstance(primitive, (Elementwise, Cast)) or (
         isinstance(primitive, Slice) and not primitive.dropped
     )
+
+
+def rounds_in_place(type_: ArrayType) -> bool:
+    """Whether NumPy multiplies otherwise into an operand: of one complex number without its fused multiply-add."""
+    return type_.dtype.kind == "c" and type_.size == 1
+
+
+def has_into(primitive: Primitive, register: int, operands: Sequence[Operand]) -> bool:
+    """Whether there is a call that computes the result into a register, of which it may be an operand."""
+    names = [str(x.register) if x.shape is None else "" for x in operands]
+    return primitive.call_into(str(register), *names) is not None

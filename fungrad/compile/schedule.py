@@ -11,7 +11,7 @@ from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
-from fungrad.compile.overwriting import Overwriting
+from fungrad.compile.overwriting import Overwriting, has_into, rounds_in_place
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -32,7 +32,6 @@ from fungrad.core.backend import NUMPY, Target
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast
@@ -190,8 +189,8 @@ class _Scheduler:
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
         if (
             free is not None
-            and not _rounds_in_place(self.types[free])
-            and _has_into(primitive, self.register[free], operands)
+            and not rounds_in_place(self.types[free])
+            and has_into(primitive, self.register[free], operands)
             and (in_order := self.overwriting.in_order(outputs[0], inputs)) is not None
         ):
             into = self.register[outputs[0]] = self.register.pop(free)
@@ -391,14 +390,3 @@ class _Scheduler:
         if position not in self.borrowed:
             self.returned.add(root)
         return Result(self.register[v], shared and not borrowed)
-
-
-def _rounds_in_place(type_: ArrayType) -> bool:
-    """Whether NumPy multiplies otherwise into an operand: of one complex number without its fused multiply-add."""
-    return type_.dtype.kind == "c" and type_.size == 1
-
-
-def _has_into(primitive: Primitive, register: int, operands: Sequence[Operand]) -> bool:
-    """Whether there is a call that computes the result into a register, of which it may be an operand."""
-    names = [str(x.register) if x.shape is None else "" for x in operands]
-    return primitive.call_into(str(register), *names) is not None

@@ -47,9 +47,7 @@ class Into(NamedTuple):
     operands: tuple[Operand, ...]
     register: int
     source: Source | None
-    in_order: tuple[
-        int, ...
-    ] = ()  # inputs; if one is not in C order, the register gets an array of its own
+    in_order: tuple[int, ...] = ()  # inputs; if one is not in C order, it is an array of its own
 
 
 class Assign(NamedTuple):
