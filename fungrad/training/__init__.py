@@ -18,6 +18,7 @@ import importlib as _importlib
 from typing import Any as _Any
 
 _NAMES = {
+    "bars": "progress",
     "batches": "Minibatches minibatches",
     "checkpoint": "load save",
     "errors": "CheckpointError",
