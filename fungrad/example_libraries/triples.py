@@ -1,0 +1,244 @@
+"""What an optimizer of `fungrad.example_libraries.optimizers` is, and how its states are stored."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import fungrad.numpy as fnp
+from fungrad import tree as trees
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import kind_of
+from fungrad.example_libraries.step_sizes import public
+from fungrad.tree_util import register_dataclass
+
+__all__ = [
+    "Array",
+    "InitFn",
+    "JoinPoint",
+    "Optimizer",
+    "OptimizerState",
+    "Params",
+    "ParamsFn",
+    "State",
+    "UpdateFn",
+    "Updates",
+    "clip_grads",
+    "l2_norm",
+    "optimizer",
+    "pack_optimizer_state",
+    "unpack_optimizer_state",
+]
+
+Array: TypeAlias = Any
+"""An array of numbers."""
+Params: TypeAlias = Any
+"""A pytree of parameters."""
+State: TypeAlias = Any
+"""What is remembered of one array, a pytree."""
+Updates: TypeAlias = Any
+"""A pytree of gradients, like the parameters."""
+
+
+@partial(register_dataclass, data_fields=["packed_state"], meta_fields=["tree_def", "subtree_defs"])
+@dataclass(frozen=True)
+class OptimizerState:
+    """The leaves of what is remembered of each array, the structure of the parameters and those of the leaves."""
+
+    packed_state: Any
+    tree_def: Any
+    subtree_defs: Any
+
+
+InitFn: TypeAlias = Callable[[Params], OptimizerState]
+UpdateFn: TypeAlias = Callable[[Any, Updates, OptimizerState], OptimizerState]
+ParamsFn: TypeAlias = Callable[[OptimizerState], Params]
+
+
+class Optimizer(NamedTuple):
+    """The three functions."""
+
+    init_fn: InitFn
+    update_fn: UpdateFn
+    params_fn: ParamsFn
+
+
+Rule: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+"""The three functions for one array."""
+
+
+class JoinPoint:
+    """Marks where, in an unpacked state, the parameters end and what is remembered of one array begins."""
+
+    def __init__(self, subtree: State) -> None:
+        self.subtree = subtree
+
+    def __iter__(self) -> Iterator[State]:
+        yield self.subtree
+
+
+def packed(states: list[State], tree_def: Any) -> OptimizerState:
+    """Return the state that consists of what is remembered of each array."""
+    flat = [trees.flatten(state) for state in states]
+    return OptimizerState(
+        tuple(tuple(leaves) for leaves, _ in flat), tree_def, tuple(s for _, s in flat)
+    )
+
+
+def unpacked(state: OptimizerState) -> list[State]:
+    """Return what is remembered of each array."""
+    return [
+        trees.unflatten(s, leaves)
+        for s, leaves in zip(state.subtree_defs, state.packed_state, strict=True)
+    ]
+
+
+def as_before(new: Any, old: Any) -> Any:
+    """Return floats in the precision they had, which a step in another one changes; loops need that."""
+    before, now = (fnp.asarray(x).dtype for x in (old, new))
+    same_kind = kind_of(now) == kind_of(before) in ("f", "c")
+    return new.astype(before) if same_kind and now != before else new
+
+
+@api_boundary
+def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
+    """Make of an optimizer for one array one for pytrees.
+
+    Parameters
+    ----------
+    opt_maker
+        Returns three functions: ``init(x)`` makes a state, ``update(i, gradient, state)`` the next one,
+        ``get_params(state)`` takes the array out of it.
+
+    Raises
+    ------
+    TypeError
+        By the update, if gradients are another tree than the parameters, or a state changes its structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.example_libraries import optimizers
+    >>> @optimizers.optimizer
+    ... def descent(step):
+    ...     return (lambda x: x), (lambda i, g, x: x - step * g), (lambda x: x)
+    >>> init, update, get_params = descent(0.5)
+    >>> get_params(update(0, [np.ones(2)], init([np.zeros(2)])))
+    [array([-0.5, -0.5])]
+    """
+
+    @functools.wraps(opt_maker)
+    def maker(*args: Any, **kwargs: Any) -> Optimizer:
+        init, update, get_params = opt_maker(*args, **kwargs)
+
+        def init_tree(params: Params) -> OptimizerState:
+            leaves, structure = trees.flatten(params)
+            return packed([init(fnp.asarray(x)) for x in leaves], structure)
+
+        def update_tree(i: Any, grads: Updates, state: OptimizerState) -> OptimizerState:
+            leaves, structure = trees.flatten(grads)
+            if structure != state.tree_def:
+                raise TypeError(
+                    f"optimizer: the gradients are a tree {structure}, and the parameters were {state.tree_def}"
+                )
+            pairs = zip(leaves, unpacked(state), strict=True)
+            after = packed([update(i, g, s) for g, s in pairs], structure)
+            if after.subtree_defs != state.subtree_defs:
+                raise TypeError(
+                    "optimizer: the update changes the structure of the state, from "
+                    f"{state.subtree_defs} to {after.subtree_defs}"
+                )
+            kept = trees.map(as_before, after.packed_state, state.packed_state)
+            return OptimizerState(kept, structure, after.subtree_defs)
+
+        def params_of(state: OptimizerState) -> Params:
+            return trees.unflatten(state.tree_def, [get_params(s) for s in unpacked(state)])
+
+        return Optimizer(init_tree, update_tree, params_of)
+
+    return maker
+
+
+@public
+def l2_norm(tree: Any) -> Any:
+    """Return the norm of all arrays as one vector.
+
+    Examples
+    --------
+    >>> print(optimizers.l2_norm({"w": np.array([3.0]), "b": np.array([4.0])}))
+    5.0
+    """
+    return fnp.sqrt(sum(fnp.vdot(x, x) for x in trees.leaves(tree)))
+
+
+@public
+def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+    """Return gradients, shortened by one factor if the norm of all of them is beyond a bound.
+
+    Parameters
+    ----------
+    grad_tree
+        A pytree of gradients.
+    max_norm
+        The bound.
+
+    Examples
+    --------
+    >>> optimizers.clip_grads([np.array([3.0, 4.0])], 1.0)
+    [array([0.6, 0.8])]
+    """
+    norm = l2_norm(grad_tree)
+    fine = norm < max_norm
+    factor = max_norm / fnp.where(fine, 1, norm)
+    return trees.map(lambda g: fnp.where(fine, g, g * factor), grad_tree)
+
+
+@public
+def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
+    """Return a state as a tree like the parameters, with a `JoinPoint` for each array; so it can be stored.
+
+    Parameters
+    ----------
+    opt_state
+        The state.
+
+    Examples
+    --------
+    >>> state = optimizers.momentum(0.1, 0.9).init_fn({"w": np.ones(2)})
+    >>> optimizers.unpack_optimizer_state(state)["w"].subtree
+    (array([1., 1.]), array([0., 0.]))
+    """
+    return trees.unflatten(opt_state.tree_def, [JoinPoint(s) for s in unpacked(opt_state)])
+
+
+@public
+def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
+    """Return the state of what `unpack_optimizer_state` made of it.
+
+    Parameters
+    ----------
+    marked_pytree
+        A pytree with a `JoinPoint` for each array.
+
+    Raises
+    ------
+    TypeError
+        If it has other leaves.
+
+    Examples
+    --------
+    >>> init, update, get_params = optimizers.momentum(0.1, 0.9)
+    >>> marked = optimizers.unpack_optimizer_state(init({"w": np.ones(2)}))
+    >>> get_params(optimizers.pack_optimizer_state(marked))
+    {'w': array([1., 1.])}
+    """
+    leaves, structure = trees.flatten(marked_pytree)
+    for leaf in leaves:
+        if not isinstance(leaf, JoinPoint):
+            raise TypeError(
+                f"pack_optimizer_state: the leaves must be JoinPoints, got {type(leaf).__name__}"
+            )
+    return packed([leaf.subtree for leaf in leaves], structure)
