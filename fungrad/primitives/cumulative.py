@@ -61,10 +61,9 @@ class LinearRecurrence(AlongAxes):
 
     def impl(self, xp: Any, a: Any, b: Any) -> Any:
         order = slice(None, None, -1 if self.reverse else 1)
-        a = xp.ascontiguousarray(xp.moveaxis(a, self.axis, 0)[order])
-        h = xp.moveaxis(b, self.axis, 0)[order].copy("C")
-        _solve_recurrence(a, h)
-        return xp.moveaxis(h[order], 0, self.axis)
+        h = b.copy("C")
+        _solve_recurrence(*[xp.moveaxis(x, self.axis, 0)[order] for x in (a, h)])
+        return h
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, a: Any, b: Any) -> Any:
         ta, tb = tangents

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fungrad.compile.background import importing
+from fungrad.compile.emit import running
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
@@ -46,6 +47,8 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
         return out.dtype in DTYPES
     if isinstance(primitive, SYSTEMS) and kind not in RULES:
         return bool(_systems().has_form(primitive, operands[0]))
+    if isinstance(primitive, running.RUNNING):
+        return running.has_form(primitive, operands[0])
     return primitive.rearranges or any(
         kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
     )
@@ -82,6 +85,8 @@ def computed(
         return [dot_general(to, primitive, operands, targets)]
     if (rule := RULES.get(type(primitive))) is not None:
         return [rule(to, primitive, operands, targets)]
+    if isinstance(primitive, running.RUNNING):
+        return running.computed(to, primitive, operands, targets)
     if isinstance(primitive, SYSTEMS):
         return _systems().computed(to, primitive, operands, targets)  # type: ignore[no-any-return]
     raise Unsupported(f"{primitive} has no form in LLVM's assembly")

@@ -12,6 +12,7 @@ from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly
 from fungrad.compile.emit.types import literal, scalar_type, splat
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, NotScalar, computed_in
+from fungrad.compile.kernels.scalar import Scalar, Scalars
 from fungrad.compile.kernels.stored import Stored
 from fungrad.core.types import ArrayType, Shape
 
@@ -203,16 +204,26 @@ class Places(Assembly):
 
     def together(self, how: str, dtype: DType, x: str, y: str, lanes: int) -> str:
         """Add what an operation gives of two numbers, as NumPy's function does."""
+
+        def function(s: Scalars, *operands: Scalar) -> Scalar:
+            return s.arithmetic(how, *operands, kinds="biuf")
+
+        return self.recorded(function, dtype, [x, y], lanes)
+
+    def recorded(
+        self, function: Callable[..., Scalar], dtype: DType, values: Sequence[str], lanes: int
+    ) -> str:
+        """Add what a function gives of numbers of one dtype, given what records it, and the numbers."""
         scalars = Stored()
-        operands = [scalars.node("load", dtype, value=k) for k in range(2)]
+        operands = [scalars.node("load", dtype, value=k) for k in range(len(values))]
         try:
-            result = scalars.arithmetic(how, *operands, kinds="biuf")
+            result = function(scalars, *operands)
         except NotScalar as error:
-            raise Unsupported(f"{how} of {dtype}") from error
+            raise Unsupported(f"an operation of {dtype}") from error
         found: list[str] = []
         for node in scalars.nodes:
             if node.operation == "load":
-                found.append((x, y)[node.value])
+                found.append(values[node.value])
             elif node.operation == "constant":
                 found.append(splat(node.value, node.dtype, lanes))
             else:

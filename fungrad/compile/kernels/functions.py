@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fungrad.compile.kernels.division import divisible, floor_divide, fmod, remainder
 from fungrad.compile.kernels.exponentials import cosh, exp, exp2, expm1, sinh, tanh
 from fungrad.compile.kernels.inverse import (
     arccos,
@@ -30,15 +31,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SAFE", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos",
-    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "gammaln", "hypot", "log", "log1p", "log2",
-    "log10", "logaddexp", "logaddexp2", "power", "sin", "sinh", "tan", "tanh",
+    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmod", "gammaln", "hypot",
+    "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "power", "remainder", "sin", "sinh",
+    "tan", "tanh",
 ]  # fmt: skip
 
 SAFE: dict[str, Callable[..., Scalar]] = {
     "cos": moderate,
+    "floor_divide": divisible,
+    "fmod": divisible,
     "gammaln": positive,
     "logaddexp": neither_nan,
     "logaddexp2": neither_nan,
+    "remainder": divisible,
     "sin": moderate,
     "tan": moderate,
 }

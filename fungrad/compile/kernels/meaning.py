@@ -9,7 +9,7 @@ from typing import Any
 from fungrad.compile.kernels import complexes, functions
 from fungrad.compile.kernels.narrow import is_narrow
 from fungrad.compile.kernels.operations import NotScalar, computed_in
-from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.kernels.scalar import OF_INTEGERS, Scalar
 from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of
@@ -48,6 +48,8 @@ class Namespace(Stored):
         operands = self.operands(*values)
         if (dtype := operands[0].dtype).kind == "c":
             return complexes.function(self, name, *operands)
+        if dtype.kind in "iu" and name in OF_INTEGERS:
+            return OF_INTEGERS[name](self, *operands)
         if kind_of(dtype) != "f":
             raise NotScalar(f"{name} of {dtype}")
         wide = self.widened(*operands)

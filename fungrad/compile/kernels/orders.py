@@ -12,6 +12,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.cumulative import LinearRecurrence
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
@@ -90,7 +91,7 @@ def copying(expr: Expr) -> set[int]:
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
         summed = isinstance(primitive, DotGeneral) and primitive.contracting[0]
-        if copied or summed or isinstance(primitive, OfMatrices):
+        if copied or summed or isinstance(primitive, (LinearRecurrence, OfMatrices)):
             found.add(number)
     return found
 

@@ -309,10 +309,7 @@ def _number_of_bits(rule: str) -> Callable[..., Scalar]:
 def _division(result: str) -> Callable[..., Scalar]:
     """Return the quotient or the remainder of integers as NumPy's: rounded down, and of the sign of the divisor."""
 
-    def divide(scalars: Scalars, x: Any, y: Any) -> Scalar:
-        x, y = scalars.operands(x, y)
-        if x.dtype.kind not in "iu":
-            raise NotScalar(f"{result} of {x.dtype}")
+    def divide(scalars: Scalars, x: Scalar, y: Scalar) -> Scalar:
         zero, one = scalars.zeros_like(x), scalars.ones_like(x)
         bad = scalars.comparison("eq", y, zero)
         if x.dtype.kind == "i":
@@ -334,13 +331,14 @@ def _division(result: str) -> Callable[..., Scalar]:
     return divide
 
 
+OF_INTEGERS = {"floor_divide": _division("quot"), "remainder": _division("rem")}
+"""What the functions of these names are for integers."""
+
 _NAMED: dict[str, Callable[..., Any]] = {
     "add": _arithmetic("add"),
     "subtract": _arithmetic("sub"),
     "multiply": _arithmetic("mul", "iufb"),
     "divide": _arithmetic("div", "f"),
-    "floor_divide": _division("quot"),
-    "remainder": _division("rem"),
     "negative": _arithmetic("neg", "if"),
     "absolute": _arithmetic("abs", "if"),
     "sqrt": _arithmetic("sqrt", "f"),
