@@ -75,6 +75,8 @@ OTHERS: list[tuple[Step, str]] = [
     _number(lambda x: x.reshape(-1), "biuf"),
     _number(lambda x: x[1:] if x.ndim and x.shape[0] > 1 else x, "biuf"),
     _number(lambda x: fnp.cumsum(x, axis=-1) if x.ndim else x, "f"),
+    _number(lambda x: fnp.cumsum(x, axis=0) if x.ndim else x, "iuf"),
+    _number(lambda x: fnp.maximum.accumulate(x, axis=-1) if x.ndim else x, "iuf"),
     _number(lambda x: x @ x.T / 64 if x.ndim == 2 else x, "f"),
     _number(lambda x: fnp.concatenate([x, x]) if x.ndim else x, "biuf"),
     _number(lambda x: fnp.broadcast_to(x, (3, *x.shape)), "biuf"),

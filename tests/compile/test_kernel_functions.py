@@ -11,7 +11,8 @@ from tests.compile.exact_fma import fma
 
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
 DTYPES = pytest.mark.parametrize("dtype", [F4, F8], ids=str)
-TWO_OPERANDS = ["arctan2", "hypot", "logaddexp", "logaddexp2", "power"]
+DIVISIONS = ["floor_divide", "fmod", "remainder"]
+TWO_OPERANDS = ["arctan2", "hypot", "logaddexp", "logaddexp2", "power", *DIVISIONS]
 NAMES = [name for name in functions.__all__ if name != "SAFE"]
 N = 500
 
@@ -66,6 +67,8 @@ EXACT = {
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "expm1": mpmath.expm1,
+    "floor_divide": lambda x, y: mpmath.floor(x / y),
+    "fmod": lambda x, y: x - y * mpmath.sign(x / y) * mpmath.floor(abs(x / y)),
     "gammaln": lambda x: mpmath.loggamma(x) if x < 1e100 else x * (mpmath.log(x) - 1),
     "hypot": lambda x, y: mpmath.sqrt(x * x + y * y),
     "log": mpmath.log,
@@ -75,6 +78,7 @@ EXACT = {
     "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
     "logaddexp2": lambda x, y: mpmath.log(mpmath.mpf(2) ** x + mpmath.mpf(2) ** y) / mpmath.log(2),
     "power": lambda x, y: x**y,
+    "remainder": lambda x, y: x - y * mpmath.floor(x / y),
     "sin": mpmath.sin,
     "sinh": mpmath.sinh,
     "tan": mpmath.tan,
@@ -201,7 +205,24 @@ def exponents(s):
     return abs(x), np.where(np.isfinite(y), y, x)
 
 
+def quotients(s):
+    y = np.concatenate([s.everywhere(-20, 20), s.uniform(-3, 3), s.everywhere(-60, 60)])
+    times = np.round(s.rng.normal(size=y.size) * np.exp2(s.rng.integers(0, 20, y.size)))
+    x = (times * y).astype(s.dtype)
+    x = np.nextafter(x, s.rng.choice([-np.inf, 0, np.inf], x.size).astype(s.dtype))
+    pair = np.concatenate([x, y, s.everywhere()]), np.concatenate([y, x, s.uniform(-9, 9)])
+    return divisible(*pair)
+
+
+def divisible(*pair):
+    """Return the pairs of which kernels compute quotients."""
+    with np.errstate(all="ignore"):
+        held = call("safe fmod", *pair)
+    return tuple(x[held] for x in pair)
+
+
 PAIRS = {
+    **dict.fromkeys(DIVISIONS, quotients),
     "power": bases_and_exponents, "arctan2": points, "hypot": points, "logaddexp": exponents,
     "logaddexp2": exponents,
 }  # fmt: skip
@@ -284,7 +305,8 @@ def special_arguments(dtype):
 def special_operands(name, dtype):
     x = special_arguments(dtype)
     if name in TWO_OPERANDS:
-        return tuple(np.stack(np.meshgrid(x, x)).reshape(2, -1))
+        pair = tuple(np.stack(np.meshgrid(x, x)).reshape(2, -1))
+        return divisible(*pair) if name in DIVISIONS else pair
     if name == "gammaln":  # SciPy's is infinite for subnormal numbers
         x = x[~(abs(x) < np.finfo(dtype).tiny)]
     if name in functions.SAFE:
