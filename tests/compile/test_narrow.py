@@ -20,7 +20,8 @@ from tests.compile.typed_programs import LAYOUTS, apart, bits, check, in_order, 
 F4, F8, HALF = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)
 BRAIN = np.dtype(ml_dtypes.bfloat16)
 DTYPES = pytest.mark.parametrize("dtype", [HALF, BRAIN], ids=["float16", "bfloat16"])
-BINARY = ["arctan2", "hypot", "logaddexp", "logaddexp2", "power"]
+DIVISIONS = ["floor_divide", "fmod", "remainder"]
+BINARY = ["arctan2", "hypot", "logaddexp", "logaddexp2", "power", *DIVISIONS]
 UNARY = [n for n in functions.__all__ if n not in ("SAFE", *BINARY)]
 
 
@@ -83,9 +84,11 @@ def test_pairs_of_numbers(name, dtype):
     x, y = rng.integers(0, 1 << 16, (2, 60_000), dtype=np.uint16).view(dtype)
     near = rng.uniform(-4, 4, (2, 60_000)).astype(dtype)
     x, y = np.concatenate([x, near[0]]), np.concatenate([y, near[1]])
-    found, _ = meant(name, x, y)
+    found, safe = meant(name, x, y)
+    safe |= name not in DIVISIONS
+    assert safe.sum() > 50_000
     exact = getattr(np, name)(x.astype(F8), y.astype(F8))
-    assert apart(found, rounded(exact, dtype)) <= 1
+    assert apart(found[safe], rounded(exact, dtype)[safe]) <= 1
 
 
 ARITHMETIC = {

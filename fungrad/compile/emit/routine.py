@@ -192,7 +192,9 @@ class _Writer(Function):
             case Free():
                 pass
             case Copy():
-                registers[step.register] = self.copy(registers[step.operand])
+                target = frame.wanted.get(step.register) or self.new(frame.types[step.register])
+                self.move(target, registers[step.operand])
+                registers[step.register] = target
             case Empty():
                 for v in step.registers:
                     registers[v] = frame.wanted.get(v) or self.new(frame.types[v])
