@@ -8,9 +8,10 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.lower import Program
 from fungrad.compile.peak import peak as peak_of_steps
-from tests.compile.compiling import in_mode, needs_compiler
+from tests.compile.compiling import compare, in_mode, needs_compiler
 
 N = 10**5
 X = np.linspace(-1, 1, N, dtype="f4")
@@ -156,3 +157,19 @@ def test_loops_overwrite_what_they_hand_on_and_are_not_given_copies_of_rows(mode
 
     x, y = np.linspace(-2, 1, 200, dtype="f4"), np.linspace(-1, 1, 200, dtype="f4")[:, None]
     assert peak(escaping, x, y) < 5.1 * 200 * 200 * 4
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda x: lax.fori_loop(0, 7, lambda i, x: fnp.sin(x[::-1]) * x, x),
+        lambda x: lax.while_loop(lambda x: x[0, 0] < 5, lambda x: x[::-1] + x, x),
+    ],
+)
+def test_what_a_loop_returns_is_one_of_the_two_arrays_that_it_goes_between(loop):
+    x = np.ones((100, 150), "f4")
+    (kernel,) = fg.jit(loop).lower(x).kernels
+    _, workspace = routine_assembly(kernel.steps, "loop")
+    assert x.nbytes <= workspace < 1.5 * x.nbytes
+    compare(loop, (x,), 4)
