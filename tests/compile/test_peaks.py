@@ -163,7 +163,7 @@ def test_loops_overwrite_what_they_hand_on_and_are_not_given_copies_of_rows(mode
 @pytest.mark.parametrize(
     "loop",
     [
-        lambda x: lax.fori_loop(0, 7, lambda i, x: fnp.sin(x[::-1]) * x, x),
+        lambda x: lax.fori_loop(0, 7, lambda i, x: x[::-1] * 0.5 + x, x),
         lambda x: lax.while_loop(lambda x: x[0, 0] < 5, lambda x: x[::-1] + x, x),
     ],
 )
