@@ -164,8 +164,8 @@ def _sums(x: Any, inner: Sequence[int], *windows: Any) -> Any:
 
 def _means(x: Any, inner: Sequence[int], *windows: Any) -> Any:
     """Padding does not count."""
-    t = type_of(x)
-    ones = fnp.ones([n if i in inner else 1 for i, n in enumerate(t.shape)], t.dtype)
+    shape = [n if i in inner else 1 for i, n in enumerate(type_of(x).shape)]
+    ones = fnp.ones_like(x, shape=shape)
     return _sums(x, inner, *windows) / _sums(ones, inner, *windows)
 
 

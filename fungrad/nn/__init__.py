@@ -26,7 +26,6 @@ _NAMES = {
     ),
     "attention": "dot_product_attention",
     "layers": "dropout embedding",
-    "normalization": "batch_norm group_norm instance_norm layer_norm rms_norm",
     "losses": (
         "binary_dice_loss convex_kl_divergence cosine_distance cosine_similarity ctc_loss "
         "ctc_loss_with_forward_probs dice_loss generalized_kl_divergence hinge_loss huber_loss kl_divergence "
@@ -36,6 +35,7 @@ _NAMES = {
         "sigmoid_focal_loss smooth_labels softmax_cross_entropy softmax_cross_entropy_with_integer_labels "
         "sparsemax_loss squared_error triplet_margin_loss"
     ),
+    "normalization": "batch_norm group_norm instance_norm layer_norm rms_norm",
     "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
     "recurrent": "gru gru_cell lstm lstm_cell",
     "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",

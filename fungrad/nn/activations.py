@@ -20,7 +20,7 @@ import fungrad.numpy as fnp
 from fungrad.core.types import kind_of, type_of
 from fungrad.lax.special import erfc, logistic
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computed
+from fungrad.nn.precision import array, computed, converted
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "identity", "leaky_relu", "log1mexp", "log_sigmoid", "mish", "selu",
@@ -94,7 +94,7 @@ def softplus(x: Any) -> Any:
 
 def _softplus(x: Any) -> Any:
     if not _complex(x):
-        return fnp.logaddexp(x, fnp.zeros((), type_of(x).dtype))
+        return fnp.logaddexp(x, converted(0, type_of(x).dtype))
     # NumPy's logaddexp takes no complex numbers. The logarithm's imaginary part is in (-pi, pi], and so is that of
     # the result.
     right = x.real > 0
@@ -139,7 +139,7 @@ def sparse_plus(x: Any) -> Any:
 
 
 def _sparse_plus(x: Any) -> Any:
-    zero = fnp.zeros((), type_of(x).dtype)
+    zero = converted(0, type_of(x).dtype)
     middle = fnp.where(fnp.abs(x) >= 1, zero, x)  # of large numbers no square is taken
     return fnp.where(x <= -1, zero, fnp.where(x >= 1, x, fnp.square(middle + 1) / 4))
 
@@ -217,7 +217,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
 def _elu(x: Any, alpha: Any) -> Any:
     positive = x > 0
-    zero = fnp.zeros((), type_of(x).dtype)
+    zero = converted(0, type_of(x).dtype)
     return fnp.where(positive, x, alpha * fnp.expm1(fnp.where(positive, zero, x)))
 
 
@@ -238,7 +238,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 def _celu(x: Any, alpha: Any) -> Any:
-    zero = fnp.zeros((), type_of(x).dtype)
+    zero = converted(0, type_of(x).dtype)
     return fnp.maximum(x, zero) + alpha * fnp.expm1(fnp.minimum(x, zero) / alpha)
 
 
@@ -365,6 +365,6 @@ def log1mexp(x: Any) -> Any:
 def _log1mexp(x: Any) -> Any:
     # Each branch sees only what it is good for, so both have the derivative 1 / expm1(x) and no NaN.
     small = x < math.log(2)
-    limit = fnp.full((), math.log(2), type_of(x).dtype)
+    limit = converted(math.log(2), type_of(x).dtype)
     near = fnp.log(-fnp.expm1(-fnp.where(small, x, limit)))
     return fnp.where(small, near, fnp.log1p(-fnp.exp(-fnp.where(small, limit, x))))

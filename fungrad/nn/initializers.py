@@ -51,11 +51,6 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
     return DOUBLE if dtype is None else np.dtype(dtype)
 
 
-def _number(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a number in the dtype of the array it is multiplied with."""
-    return fnp.astype(x if hasattr(x, "dtype") else np.asarray(x), dtype)
-
-
 @public
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
     """Return zeros.
@@ -121,7 +116,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     (2, 3)
     """
     return _initializer(
-        lambda key, shape, dtype: random.uniform(key, shape, dtype) * _number(scale, dtype), dtype
+        lambda key, shape, dtype: random.uniform(key, shape, dtype) * converted(scale, dtype), dtype
     )
 
 
@@ -140,7 +135,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     (2, 3)
     """
     return _initializer(
-        lambda key, shape, dtype: random.normal(key, shape, dtype) * _number(stddev, dtype), dtype
+        lambda key, shape, dtype: random.normal(key, shape, dtype) * converted(stddev, dtype), dtype
     )
 
 
@@ -165,7 +160,7 @@ def truncated_normal(
 
     def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         drawn = random.truncated_normal(key, lower, upper, shape, dtype)
-        return drawn * _number(stddev, dtype)
+        return drawn * converted(stddev, dtype)
 
     return _initializer(make, dtype)
 
@@ -236,7 +231,7 @@ def variance_scaling(
 
     def make(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         denominator = _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
-        variance = _number(scale / denominator, dtype)
+        variance = converted(scale / denominator, dtype)
         return _DISTRIBUTIONS[distribution](key, shape, dtype, variance)
 
     return _initializer(make, dtype)
@@ -245,11 +240,11 @@ def variance_scaling(
 def _scaled_truncated(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
     # The divisors are the standard deviations of what is cut at 2: of the normal distribution, and of the complex one.
     if kind_of(dtype) != "c":
-        deviation = fnp.sqrt(variance) / _number(0.87962566103423978, dtype)
+        deviation = fnp.sqrt(variance) / converted(0.87962566103423978, dtype)
         return random.truncated_normal(key, -2, 2, shape, dtype) * deviation
-    deviation = fnp.sqrt(variance) / _number(0.95311164380491208, dtype)
+    deviation = fnp.sqrt(variance) / converted(0.95311164380491208, dtype)
     u, turn = _radius_and_turn(key, shape, dtype)
-    t = (1 - fnp.exp(_number(-4, dtype))) * fnp.astype(u, dtype)
+    t = (1 - fnp.exp(converted(-4, dtype))) * fnp.astype(u, dtype)
     return fnp.sqrt(-fnp.log(1 - t)) * turn * deviation
 
 
@@ -259,7 +254,7 @@ def _scaled_normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], varia
 
 def _scaled_uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
     if kind_of(dtype) != "c":
-        return random.uniform(key, shape, dtype, -1) * fnp.sqrt(_number(3, dtype) * variance)
+        return random.uniform(key, shape, dtype, -1) * fnp.sqrt(converted(3, dtype) * variance)
     u, turn = _radius_and_turn(key, shape, dtype)
     return fnp.astype(fnp.sqrt(2 * u), dtype) * turn * fnp.sqrt(variance)
 
@@ -341,7 +336,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
         wide = computing_dtype(dtype) if kind_of(dtype) == "f" else dtype
         q = random.orthogonal(key, math.prod(others), (), wide, columns)
         q = fnp.moveaxis(fnp.reshape(q, (*others, columns)), -1, column_axis)
-        return converted(_number(scale, wide) * q, dtype)
+        return converted(converted(scale, wide) * q, dtype)
 
     return _initializer(make, dtype)
 

@@ -78,7 +78,7 @@ def kept(key: Any, x: Any, probability: Any, shape: Shape | None = None) -> Any:
     """Return each element divided by the probability that it is kept, or 0."""
     keep = random.bernoulli(key, probability, type_of(x).shape if shape is None else shape)
     # Where nothing is kept nothing is divided by 0, in derivatives neither.
-    divisor = fnp.where(probability == 0, 1.0, probability)
+    divisor = probability + (probability == 0)
     divisor = converted(divisor, computing_dtype(floating_dtype(x)))  # which decides no dtype
     return computed(lambda x: fnp.where(keep, x / divisor, 0.0), x)
 

@@ -46,7 +46,7 @@ def _numbers(x: Any) -> Any:
 
 def _relu(x: Any) -> Any:
     # The condition, not fnp.maximum, says what the derivative is at 0; NaN stays NaN.
-    return fnp.where(x <= 0, fnp.zeros((), type_of(x).dtype), x)
+    return fnp.where(x <= 0, converted(0, type_of(x).dtype), x)
 
 
 @public
@@ -62,7 +62,7 @@ def relu6(x: Any) -> Any:
 
 
 def _relu6(x: Any) -> Any:
-    return fnp.where(x >= 6, fnp.full((), 6, type_of(x).dtype), _relu(x))
+    return fnp.where(x >= 6, converted(6, type_of(x).dtype), _relu(x))
 
 
 @public
@@ -106,5 +106,5 @@ def hard_tanh(x: Any) -> Any:
     array([-1. ,  0.5,  1. ])
     """
     x = _numbers(x)
-    one, minus_one = (converted(np.asarray(s), type_of(x).dtype) for s in (1, -1))
+    one, minus_one = (converted(s, type_of(x).dtype) for s in (1, -1))
     return fnp.where(x > 1, one, fnp.where(x < -1, minus_one, x))

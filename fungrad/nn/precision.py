@@ -36,11 +36,14 @@ def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def converted(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an array or tracer of a dtype; the same one if it is of that dtype."""
+    """Return an array, a tracer or a scalar of a dtype; the same one if it is of that dtype.
+
+    Python numbers become NumPy scalars, which the arrays of any library compute with.
+    """
     t = type_of(x)
     if t.dtype == dtype and not t.weak:
         return x
-    return fnp.astype(x if hasattr(x, "dtype") else np.asarray(x), dtype)
+    return fnp.astype(x, dtype) if hasattr(x, "dtype") else dtype.type(x)
 
 
 def array(x: Any) -> Any:

@@ -75,7 +75,7 @@ def _prepared(
         )
     of_state = (*[n for i, n in enumerate(shape[:-1]) if i not in time], hidden)
     if carry is None:
-        states = [fnp.zeros(of_state, type_of(x).dtype)] * cell.states
+        states = [fnp.zeros_like(x, shape=of_state)] * cell.states
     if any(type_of(s).shape != of_state for s in states):
         raise ValueError(
             f"nn.{name}: states are of shape {of_state}, got {[type_of(s).shape for s in states]}"

@@ -185,8 +185,11 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     dtype = floating_dtype(x)
     wide = converted(x, computing_dtype(dtype))
     total = logsumexp(wide, axis=axis, where=where, keepdims=keepdims)
-    parts = True if where is None else array(where)
-    taken = fnp.broadcast_to(parts, type_of(x).shape)
+    shape = type_of(x).shape
+    if where is None:
+        count = math.prod(shape) // max(math.prod(type_of(total).shape), 1)
+        return converted(total - (math.log(count) if count else -math.inf), dtype)
+    taken = fnp.broadcast_to(array(where), shape)
     count = fnp.sum(taken, axis=axis, keepdims=keepdims, dtype=_real(type_of(wide).dtype))
     none = count == 0
     log_count = fnp.where(none, -math.inf, fnp.log(fnp.where(none, 1.0, count)))
@@ -251,7 +254,7 @@ def _standardized(
         variance = _mean(fnp.square(x - mean), axis, where)
     elif variance is None:
         variance = _mean(fnp.square(x), axis, where) - fnp.square(mean)
-        variance = fnp.maximum(variance, fnp.zeros((), type_of(variance).dtype))
+        variance = fnp.maximum(variance, converted(0, type_of(variance).dtype))
     return (x - mean) * lax.rsqrt(variance + epsilon)
 
 
@@ -303,7 +306,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
         raise ValueError(f"nn.one_hot: there is no axis {axis} in a result of {ndim} axes")
     shape = [1] * ndim
     shape[axis] = count
-    places = fnp.reshape(fnp.arange(count), shape)
+    places = fnp.reshape(fnp.arange(count, like=x), shape)
     return converted(fnp.expand_dims(x, int(axis)) == places, dtype)
 
 
