@@ -40,11 +40,16 @@ def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> None:
             f"the tree has {len(nodes)} nodes, whose description takes more than {_LARGEST_TREE} bytes; stack "
             "numbers in arrays"
         )
-    with zipfile.ZipFile(file, "w") as archive:
+    archive = zipfile.ZipFile(file, "w")
+    try:
         archive.writestr(zipfile.ZipInfo(_TREE), text)
         for i, array in enumerate(arrays):
             _write_array(archive, f"{i}.npy", host(array))
         archive.comment = MARK + b"0" * 64
+        archive.close()
+    except BaseException:
+        archive.fp = None  # it is not to be ended, which would be another error within a member
+        raise
     file.seek(0, os.SEEK_END)
     digest = _digest(file, file.tell() - 64)
     file.seek(-64, os.SEEK_END)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -25,43 +26,53 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     """
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
+    before = _status(target)
+    mode = 0o666 if before is None else stat.S_IMODE(before.st_mode)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     _clear(folder)
-    name, file = _new(folder, target)
-    try:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-        if sys.platform == "win32":  # where open files cannot be renamed
-            file.close()
-        os.replace(name, target)
-    except BaseException:
-        file.close()
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    file.close()
+    done = False
+    while not done:
+        name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+        try:
+            with os.fdopen(os.open(name, flags, mode), "w+b") as file:
+                if _lock(file.fileno()) is False or not os.path.exists(name):
+                    continue  # it was taken for one left behind
+                _give(file.fileno(), before)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                if sys.platform == "win32":  # where open files cannot be renamed
+                    file.close()
+                os.replace(name, target)
+                done = True
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
     _sync(folder)
 
 
-def _new(folder: str, target: str) -> tuple[str, BinaryIO]:
-    """Return the name of a new file that only this call has, and the file, with the owner and permissions of the one to be replaced."""
+def _status(target: str) -> os.stat_result | None:
+    """Return what is known of the file that is to be replaced; None if there is none."""
     try:
-        before = os.stat(target)
+        found = os.stat(target)
     except FileNotFoundError:
-        before = None
-    mode = 0o666 if before is None else stat.S_IMODE(before.st_mode)
-    while True:
-        name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        file = os.fdopen(os.open(name, flags, mode), "w+b")
-        if _lock(file.fileno()) is not False and os.path.exists(name):
-            break
-        file.close()  # it was taken for one left behind
-    if before is not None and sys.platform != "win32":
-        with contextlib.suppress(PermissionError):
-            os.fchown(file.fileno(), before.st_uid, before.st_gid)
-        os.fchmod(file.fileno(), mode)
-    return name, file
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(
+            errno.EINVAL, "is no file that can be replaced, such as a directory or device", target
+        )
+    return found
+
+
+def _give(descriptor: int, before: os.stat_result | None) -> None:
+    """Give a file the owner and permissions of the one that it replaces."""
+    if before is None or sys.platform == "win32":
+        return
+    with contextlib.suppress(PermissionError):
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    if os.fstat(descriptor).st_mode != before.st_mode:
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
 
 
 def _lock(descriptor: int) -> bool | None:
@@ -78,10 +89,15 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _clear(folder: str) -> None:
-    """Remove the files that were left behind."""
-    with os.scandir(folder) as entries:
-        names = [e.path for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
-    for name in names:
+    """Remove the files that were left behind, where that is allowed."""
+    try:
+        found = os.listdir(folder)
+    except OSError:
+        return
+    for name in found:
+        if not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
+            continue
+        name = os.path.join(folder, name)
         with contextlib.suppress(OSError):
             if sys.platform == "win32":
                 os.unlink(name)  # an error if somebody has it open
@@ -95,10 +111,17 @@ def _clear(folder: str) -> None:
 
 
 def _sync(folder: str) -> None:
-    """Have the names in a folder written."""
-    if sys.platform != "win32":
+    """Have the names in a folder written, where that can be asked for."""
+    if sys.platform == "win32":
+        return
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except PermissionError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems'
+            raise
+    finally:
+        os.close(descriptor)

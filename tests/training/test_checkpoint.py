@@ -94,7 +94,7 @@ TREES = {
     "functions": {"f": plain, "g": np.tanh},
     "layouts": [A, A.T, A[::-1, ::2], np.asfortranarray(A), np.broadcast_to(A, (2, *A.shape))],
     "empty": [np.zeros(()), np.zeros(0), np.zeros((3, 0, 2), "i2"), np.zeros(2, "V0"), np.zeros(3, "U0")],
-    "numpy scalars": [np.float32(1.5), np.int8(-3), np.bool_(True), np.datetime64("NaT"), np.str_("x")],
+    "numpy scalars": [np.float32(1.5), np.int8(-3), np.bool_(True), np.datetime64("NaT", "s"), np.str_("x")],
     "times": [np.array(["2020-02-29", "NaT"], "M8[us]"), np.arange(3).astype("m8[h]")],
     "structured": [np.zeros(2, STRUCTURED), np.zeros((), STRUCTURED)[()]],
     "strings": [np.array(["a", "bc", "日"]), np.array([b"a", b"bc"])],

@@ -321,7 +321,7 @@ def test_a_folder_that_cannot_be_written():
 def test_no_folder(tmp_path):
     with pytest.raises(FileNotFoundError):
         training.save(tmp_path / "none" / "a", 1)
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(OSError, match="no file that can be replaced"):
         training.save(tmp_path, 1)
     assert names(tmp_path) == []
 
@@ -346,6 +346,32 @@ def test_a_link_stays_one(path):
     training.save(link, 2)
     assert link.is_symlink()
     assert training.load(path) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
+def test_devices_are_not_replaced(path):
+    os.mkfifo(path)
+    for target in (path, "/dev/null"):
+        with pytest.raises(OSError, match="no file that can be replaced"):
+            training.save(target, 1)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert names(path.parent) == ["run.ckpt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="of POSIX")
+def test_a_folder_that_cannot_be_read():
+    with tempfile.TemporaryDirectory() as folder:
+        path, user = Path(folder) / "run.ckpt", os.geteuid()
+        training.save(path, 1)
+        Path(folder).chmod(0o333)
+        try:
+            if user == 0:
+                os.seteuid(65534)
+            training.save(path, 2)
+        finally:
+            os.seteuid(user)
+            Path(folder).chmod(0o755)
+        assert training.load(path) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
@@ -429,3 +455,41 @@ def test_a_hundred_writers_are_killed(path):
 
 def test_checkpoint_is_the_module_of_save():
     assert training.save is checkpoint.save
+
+
+def interrupted(function, files, where):
+    """Call a function and raise KeyboardInterrupt at a line of these files; return whether it came that far."""
+    lines = iter(range(10**9))
+
+    def trace(frame, event, arg):
+        if frame.f_code.co_filename not in files:
+            return None
+        if event == "line" and next(lines) == where:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files left open
+def test_an_interrupt_at_every_line(path):
+    files = {module.__file__ for module in (archive, checkpoint, replacing)}
+    training.save(path, 0)
+    where, versions = 0, set()
+    while interrupted(lambda: training.save(path, [1, np.ones(3)]), files, where):
+        found = training.load(path)
+        versions.add(found if found == 0 else found[0])
+        assert names(path.parent) == ["run.ckpt"]
+        training.save(path, 0)
+        where += 1
+    assert where > 60
+    assert versions == {0, 1}  # the old one, or, at the last lines, the new one
