@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fungrad import random
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples"
 NAMES = sorted(
@@ -44,6 +46,12 @@ def test_beam(load):
     assert checks["gradient beside that on paper, difference"].holds
 
 
+def test_cnn(load):
+    found, _ = small(load("cnn"), "train", epochs=3)
+    assert found.accuracies[-1] > 0.7
+    assert found.losses[2] < 0.8 * found.losses[0]
+
+
 def test_fluid(load):
     flight, _ = small(load("fluid"), "find_wind", iterations=2, steps=3)
     assert flight.error < 0.99 * flight.error_at_rest
@@ -74,6 +82,24 @@ def test_implicit_layer(load):
     found, checks = small(load("implicit_layer"), "train", epochs=1)
     assert found.accuracy > 0.8
     assert checks["gradient beside one through 100 steps, difference"].holds
+
+
+def test_language_model(load):
+    module = load("language_model")
+    found, checks = small(module, "learn", steps=15)
+    assert np.mean(found.losses[-5:]) < 0.8 * found.losses[0]
+    assert checks["bits per letter of new names"].reached < 5.0
+    assert len(found.names) == 16
+    assert {*"".join(found.names)} <= {*module.LETTERS}
+
+
+def test_language_model_does_not_look_ahead(load):
+    module = load("language_model")
+    params = module.init(random.key(0))
+    text = np.arange(20)[None]
+    before = module.logits(params, text)
+    text[0, 12:] = 5
+    np.testing.assert_array_equal(module.logits(params, text)[:, :12], before[:, :12])
 
 
 def test_maml(load):
@@ -122,6 +148,13 @@ def test_rocket(load):
     _, checks = small(load("rocket"), "plan", steps=16)
     assert checks["radius reached; the book says 1.525"].reached > 1.52
     assert checks["velocity beside that on a circle, difference"].holds
+
+
+def test_vae(load):
+    found, checks = small(load("vae"), "train", epochs=3)
+    assert found.costs[-1] < 0.9 * found.costs[0]
+    assert checks["test images next to one of the same digit"].reached > 0.3
+    assert found.drawings.shape == (10, 10, 8, 8)
 
 
 @pytest.mark.parametrize("name", NAMES)
