@@ -20,10 +20,10 @@ import numpy as np
 from outcome import Check, main
 
 import fungrad as fg
-from fungrad import lax, random
+from fungrad import lax, nn, optim, random
 
 WIDTH, EPOCHS, BATCH = 60, 30, 64
-RATE, KEPT = 0.2, 0.9  # of learning, and of the velocity in each step
+OPTIMIZER = optim.sgd(0.2, momentum=0.9)
 
 
 class Trained(NamedTuple):
@@ -98,30 +98,29 @@ def scores(params: Any, x: Any, state: Any = equilibrium) -> Any:
 
 def loss(params: Any, x: Any, labels: Any, state: Any = equilibrium) -> Any:
     """Return the mean cross entropy."""
-    s = scores(params, x, state)
-    s = s - s.max(axis=1, keepdims=True)
-    return np.mean(np.log(np.exp(s).sum(axis=1)) - s[np.arange(len(labels)), labels])
+    logits = scores(params, x, state)
+    return nn.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
 
 @fg.jit
-def update(params: Any, velocity: Any, x: Any, labels: Any) -> tuple[Any, Any, Any]:
+def update(params: Any, state: Any, x: Any, labels: Any) -> tuple[Any, Any, Any]:
     """Take a step of gradient descent with momentum."""
     value, gradient = fg.value_and_grad(loss)(params, x, labels)
-    velocity = fg.tree.map(lambda v, g: KEPT * v - RATE * g, velocity, gradient)
-    return fg.tree.map(lambda p, v: p + v, params, velocity), velocity, value
+    changes, state = OPTIMIZER.update(gradient, state)
+    return optim.apply_updates(params, changes), state, value
 
 
 def train(epochs: int = EPOCHS) -> Trained:
     """Train, and compare both gradients."""
     x, labels, test_x, test_labels = load()
     params = init(random.key(0))
-    velocity = fg.tree.map(np.zeros_like, params)
+    state = OPTIMIZER.init(params)
     rng, losses = np.random.default_rng(0), []
     for _ in range(epochs):
         order = rng.permutation(len(x))
         values = []
         for rows in order[: len(x) // BATCH * BATCH].reshape(-1, BATCH):
-            params, velocity, value = update(params, velocity, x[rows], labels[rows])
+            params, state, value = update(params, state, x[rows], labels[rows])
             values.append(value)
         losses.append(float(np.mean(values)))
     accuracy = np.mean(scores(params, test_x).argmax(axis=1) == test_labels)

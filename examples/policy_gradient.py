@@ -17,11 +17,11 @@ import numpy as np
 from outcome import Check, main
 
 import fungrad as fg
-from fungrad import lax, random
+from fungrad import lax, optim, random
 
 GRAVITY, CART, POLE, HALF_LENGTH, FORCE, INTERVAL = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
 PUSHES, TRIALS, UPDATES, WIDTH = 500, 64, 100, 16
-RATE = 0.02
+ADAM = optim.adam(0.02, b2=0.99)
 
 
 class Trained(NamedTuple):
@@ -82,14 +82,11 @@ def surrogate(params: Any, keys: Any) -> tuple[Any, Any]:
 
 
 @fg.jit
-def update(params: Any, mean: Any, square: Any, n: Any, key: Any) -> Any:
-    """Play, and take a step of Adam (D. P. Kingma and J. Ba, 2015)."""
+def update(params: Any, state: Any, key: Any) -> Any:
+    """Play, and take a step of Adam."""
     gradient, length = fg.grad(surrogate, has_aux=True)(params, random.split(key, TRIALS))
-    mean = fg.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, gradient)
-    square = fg.tree.map(lambda s, g: 0.99 * s + 0.01 * g * g, square, gradient)
-    rate = RATE * np.sqrt(1.0 - 0.99**n) / (1.0 - 0.9**n)
-    params = fg.tree.map(lambda p, m, s: p - rate * m / (s**0.5 + 1e-8), params, mean, square)
-    return params, mean, square, length
+    changes, state = ADAM.update(gradient, state)
+    return optim.apply_updates(params, changes), state, length
 
 
 def learn(updates: int = UPDATES) -> Trained:
@@ -97,10 +94,9 @@ def learn(updates: int = UPDATES) -> Trained:
     keys = random.split(random.key(0), updates + 2)
     U = random.normal(keys[0], (4, WIDTH), dtype=float)
     params = {"U": U, "b": np.zeros(WIDTH), "v": np.zeros(WIDTH)}
-    mean = square = fg.tree.map(np.zeros_like, params)
-    pushes = []
-    for n in range(updates):
-        params, mean, square, length = update(params, mean, square, n + 1.0, keys[n + 2])
+    state, pushes = ADAM.init(params), []
+    for key in keys[2:]:
+        params, state, length = update(params, state, key)
         pushes.append(float(length))
     states, _, stands = fg.jit(trials)(params, random.split(keys[1], 100))
     return Trained(np.array(pushes), float(stands.sum(axis=1).mean()), states[0])
