@@ -14,6 +14,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core.config import process_settings
 from fungrad.lax.control import cond, scan, while_loop
+from fungrad.scipy import optimize
 from fungrad.settings import (
     checking_leaks,
     config,
@@ -384,6 +385,24 @@ def test_named_axes_are_explained(caplog):
     assert messages(caplog)[1] == (
         "retraced jit(<lambda>): the named axes of vmap around it changed from {'i': 2} to {'i': 3}"
     )
+
+
+def test_what_keeps_an_objective_from_being_compiled_is_explained(caplog):
+    data = np.linspace(1.0, 2.0, 20)
+
+    def loss(p):
+        return (p[0] - data[np.argmin(p)]) ** 2 + p[1] ** 2  # an index of a plain array
+
+    with explain_cache_misses():
+        optimize.minimize(loss, np.zeros(2))
+    line = loss.__code__.co_firstlineno + 1
+    asked = [text for text in messages(caplog) if "traced anew in each call" in text]
+    assert len(asked) == 1
+    assert f"test_settings.py:{line}" in asked[0]
+    assert "fungrad.numpy.take(a, index, axis=0)" in asked[0]
+    caplog.clear()
+    optimize.minimize(loss, np.zeros(2))
+    assert messages(caplog) == []
 
 
 # Leaks

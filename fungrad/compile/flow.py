@@ -6,7 +6,10 @@ A primitive says it by `Primitive.control_flow`. The programs are given as their
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.steps import Rows
@@ -73,3 +76,8 @@ def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
         captured=0,
     )
     return without_dead_code(before, effects=False), without_dead_code(after)
+
+
+def handed_on(xp: Any, arrays: Iterable[Any]) -> list[Any]:
+    """Return what a loop hands on, once it is done: arrays that lie in C order."""
+    return [xp.ascontiguousarray(x) if np.ndim(x) > 1 else x for x in arrays]

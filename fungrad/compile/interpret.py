@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.flow import handed_on
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -91,7 +92,7 @@ def _loop(step: Loop, registers: dict[int, Any], xp: ModuleType) -> None:
         carries = found[: len(carries)]
         for array, y in zip(filled, found[len(carries) :], strict=True):
             array[i] = y
-    registers |= dict(zip(step.carries, carries, strict=True))
+    registers |= dict(zip(step.carries, handed_on(xp, carries), strict=True))
 
 
 def _while(step: While, registers: dict[int, Any], xp: ModuleType) -> None:
@@ -104,4 +105,4 @@ def _while(step: While, registers: dict[int, Any], xp: ModuleType) -> None:
             first = False
             constants += interpret(step.before, constants, xp)
         carries = interpret(step.body, [*constants, *carries], xp)
-    registers |= dict(zip(step.carries, carries, strict=True))
+    registers |= dict(zip(step.carries, handed_on(xp, carries), strict=True))

@@ -85,6 +85,7 @@ class _Scheduler:
         self.places = places_of(expr, self.memory) if not over and target.on_host else {}
         self.wholes: set[int] = set()  # arrays of which parts have been computed
         self.borrowed = frozenset(borrowed)
+        self.seen = True  # whether somebody sees in which order results lie
         self.steps: list[Step] = []
         self.register = {v: v for v in (*expr.inputs, *expr.constants)}
         self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
@@ -97,8 +98,11 @@ class _Scheduler:
                 self.dying.setdefault(self.memory.needed[self.memory.root[v]], []).append(v)
 
     @cached_property
-    def overwriting(self) -> Overwriting:
+    def _overwriting(self) -> Overwriting:
         return Overwriting(self.expr)
+
+    def _in_order(self, out: int, operands: Sequence[int]) -> tuple[int, ...] | None:
+        return self._overwriting.in_order(out, operands) if self.seen else ()
 
     def schedule(self) -> Schedule:
         expr = self.expr
@@ -191,7 +195,7 @@ class _Scheduler:
             free is not None
             and not rounds_in_place(self.types[free])
             and has_into(primitive, self.register[free], operands)
-            and (in_order := self.overwriting.in_order(outputs[0], inputs)) is not None
+            and (in_order := self._in_order(outputs[0], inputs)) is not None
         ):
             into = self.register[outputs[0]] = self.register.pop(free)
             self.steps.append(Into(primitive, operands, into, source, in_order))
@@ -357,6 +361,7 @@ class _Scheduler:
             scheduler = _Scheduler(
                 expr, donated, borrowed, self.target, self.bodies, self.prepare, self.over
             )
+            scheduler.seen = first is None  # loops return carries in C order
             self.bodies[key] = expr, scheduler.schedule()
         return self.bodies[key][1]
 

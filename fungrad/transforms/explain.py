@@ -62,6 +62,16 @@ def log_miss(
         logger.warning("%s %s for %s in %.1f ms", done, label, types, seconds * 1e3)
 
 
+def log_traced_anew(name: str, error: Exception) -> None:
+    """Write to the log that a function runs without `jit`, and what of it asks for values, as far as the settings ask for it."""
+    import logging  # few programs need it
+
+    chosen = settings.get()
+    if chosen.misses_explained or chosen.compiles_logged:
+        text = "%s is traced anew in each call, since it cannot be compiled: %s"
+        logging.getLogger("fungrad").warning(text, name, error)
+
+
 def explanation(
     jitted: Any,
     fun: Callable[..., Any],

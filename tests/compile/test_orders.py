@@ -26,6 +26,18 @@ def laid_out(x):
     return [x, np.asfortranarray(x), x[::-1].copy()[::-1], np.broadcast_to(x[:1], x.shape)]
 
 
+def cubes(x, y, shape=(4,)):
+    """Return arrays of more axes, of which the first two lie as those of `x` and `y` do."""
+    ones = np.ones(shape)
+    return [(z[(..., *[None] * len(shape))] + ones) * 1.5 for z in (x, y)]
+
+
+def systems(x, y):
+    """Return matrices and right-hand sides, of which the first two axes lie as those of `x` and `y` do."""
+    a, b = [fnp.sin(z)[..., None, None] for z in (x, y)]
+    return a * np.ones((3, 3)) * 0.1 + np.eye(3), b * np.ones((3, 2))
+
+
 FUNCTIONS = {
     "a product over an operand": lambda x, y: fnp.sin(x) * y,
     "with a constant": lambda x, y: fnp.sin(x) * PLAIN,
@@ -50,6 +62,17 @@ FUNCTIONS = {
     "stacked along the last axis": lambda x, y: fnp.stack([x, fnp.sin(y)], axis=-1) * 2.0,
     "joined": lambda x, y: fnp.concatenate([fnp.sin(x), y]),
     "stacked rows": lambda x, y: fnp.stack([x[0], y[0]]) * 2.0,
+    "a stack of products": lambda x, y: fnp.einsum("ijk,ijk->ij", *cubes(x, y)),
+    "a stack of matrices": lambda x, y: fnp.einsum("ijkl,ijlm->ijkm", *cubes(x, y, (2, 2))),
+    "systems": lambda x, y: fnp.linalg.solve(*systems(x, y)),
+    "determinants": lambda x, y: fnp.linalg.det(systems(x, y)[0]) * 2.0,
+    "factors": lambda x, y: fnp.linalg.cholesky(systems(x, y)[0]) + 1.0,
+    "a carry": lambda x, y: lax.fori_loop(0, 3, lambda i, c: c * 0.5 + 1.0, x),
+    "carries of a scan": lambda x, y: lax.scan(lambda c, r: (fnp.sin(c) * y, r), x, y)[0],
+    "a loop with a condition": lambda x, y: lax.while_loop(
+        lambda c: c[0, 0] < 99.0, lambda c: fnp.abs(c) * 2.0 + 1.0, x
+    ),
+    "no step": lambda x, y: lax.while_loop(lambda c: c[0, 0] > 99.0, lambda c: c + 1.0, x),
     "a loop": lambda x, y: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c) * PLAIN, y + x),
     "a branch": lambda x, y: lax.cond(
         x[0, 0] > -9, lambda a, b: fnp.sin(a) * b, lambda a, b: a, x, y

@@ -6,6 +6,7 @@ import scipy.sparse.linalg
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.programs.solvers.linear_solve import MAX_DENSE, custom_linear_solve
 from fungrad.programs.solvers.root import custom_root
 from tests.agreement import check_agreement
@@ -355,3 +356,23 @@ def test_solvers_may_call_their_function_with_numbers_of_another_precision():
         found = transform(lambda a: f(a).sum())(4 * SINGLE)
         assert found.dtype == np.float32
     np.testing.assert_allclose(found, 0.25)
+
+
+def test_a_loop_in_a_solver_of_tangents_is_to_solve_a_linear_equation():
+    def richardson(g, y):
+        return lax.while_loop(
+            lambda s: s[1] < 200, lambda s: (s[0] - 0.1 * (g(s[0]) - y), s[1] + 1), (y * 0, 0)
+        )[0]
+
+    def newton(f, x):
+        return lax.fori_loop(0, 30, lambda i, x: x - f(x) / fg.grad(f)(x), x)
+
+    def root(tangent_solve):
+        return lambda a: custom_root(lambda x: x * x - a, 1.0, newton, tangent_solve)
+
+    with pytest.raises(fg.MissingRuleError, match=r"custom_linear_solve where that is linear") as e:
+        fg.grad(root(richardson))(4.0)
+    assert "as it is in the tangent_solve of custom_root" in str(e.value)
+    as_it_says = root(lambda g, y: custom_linear_solve(g, y, richardson, symmetric=True))
+    for f in (as_it_says, fg.jit(as_it_says)):
+        np.testing.assert_allclose(fg.grad(f)(4.0), 0.25, rtol=1e-9)

@@ -33,7 +33,7 @@ def loop_function(
     step += _handing_on(carried, returned[:carries])
     lines.append(Line(f"for {targets(['_step', *rows])} in zip({ROUNDS}(_n), *_rows):"))
     lines += _indented(step)
-    lines.append(Line(f"return [{', '.join(carried)}]"))
+    lines.append(Line(_ending(carried, body, constants)))
     return define(name, ("_constants", "_carries", "_rows", "_results", "_n"), lines)
 
 
@@ -46,7 +46,7 @@ def while_function(name: str, step: While, inline: Inline) -> Definition:
     given = ((tested, "_tested"), (constants, "_constants"), (carried, "_carries"))
     lines = [Line(f"{targets(own)} = {value}") for own, value in given if own]
     test, (going,) = inline(step.condition, [*tested, *carried], fresh)
-    ending = f"return [{', '.join(carried)}]"
+    ending = _ending(carried, step.body, len(step.body.inputs) - len(carried))
     before, computed = inline(step.before, constants, fresh)
     more = [x if x.isidentifier() else next(fresh) for x in computed]
     before += [Line(f"{a} = {x}") for a, x in zip(more, computed, strict=True) if a != x]
@@ -56,6 +56,15 @@ def while_function(name: str, step: While, inline: Inline) -> Definition:
     lines += [Line(f"for _ in {ROUNDS}():"), *_indented(body)]
     lines += [Line(f"    if not {going}:"), Line(f"        {ending}")]
     return define(name, ("_tested", "_constants", "_carries"), lines)
+
+
+def _ending(carried: Sequence[str], body: Schedule, first: int) -> str:
+    """Return the statement that returns the last carries, in C order; `first` of them is that of the body's inputs."""
+    found = []
+    for name, register in zip(carried, body.inputs[first:], strict=False):
+        several = len(body.types[register].shape) > 1
+        found.append(f"np.ascontiguousarray({name})" if several else name)
+    return f"return [{', '.join(found)}]"
 
 
 def _handing_on(carried: Sequence[str], returned: Sequence[str]) -> list[Line]:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from fungrad.compile.background import importing
-from fungrad.compile.flow import Choice, ControlFlow, Until
+from fungrad.compile.flow import Choice, Repeat, Until
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
@@ -19,6 +19,7 @@ from fungrad.primitives.indexing import Scatter, UpdateSlice
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute
 from fungrad.primitives.stacks import OfMatrices
+from fungrad.primitives.ufunc import Elementwise
 
 JOINS = (Concatenate, Roll, Stack)
 
@@ -27,6 +28,7 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
     types, copies = expr.types, copying(expr)
     found = {v for v in given if types[v].ndim > 1}
+    ahead = set(found)  # also apart from the last two axes, which are those of matrices
     spread: set[int] = set()  # along an axis before others: what is made of that may lie so, too
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
         if primitive.rearranges and (_spreads(primitive) or not spread.isdisjoint(inputs)):
@@ -42,13 +44,32 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             isinstance(primitive, OfMatrices) and _by_columns(primitive, types[outputs[0]].shape)
         ):
             found.update(outputs)
-        if primitive.holds_programs and (flow := primitive.uncut.control_flow) is not None:
-            flags = _turned_results(flow, [v in found for v in inputs])
+        flow = primitive.uncut.control_flow if primitive.holds_programs else None
+        if isinstance(flow, Choice):
+            flags = _turned_results(flow.branches, [v in found for v in inputs[1:]])
             found.update(itertools.compress(outputs, flags))
-        elif number not in copies and not found.isdisjoint(inputs):
+        elif number not in copies and any(
+            v in ahead or (v in found and not _stacks(primitive, types[v].ndim)) for v in inputs
+        ):
             found.update(outputs)
         found.difference_update([v for v in outputs if types[v].ndim < 2])
+        if not found.isdisjoint(outputs) and _turns_ahead(primitive, not ahead.isdisjoint(inputs)):
+            ahead.update(outputs)
     return found
+
+
+def _stacks(primitive: Primitive, ndim: int) -> bool:
+    """Whether an operand of so many axes is a stack of matrices, the order of whose elements does not matter for that of the result."""
+    if isinstance(primitive, DotGeneral):
+        return ndim - len(primitive.batch_axes[0]) >= 2
+    return isinstance(primitive, OfMatrices)
+
+
+def _turns_ahead(primitive: Primitive, given: bool) -> bool:
+    """Whether a result that lies in another order does so apart from its last two axes too; `given` if operands do."""
+    if isinstance(primitive, Permute):
+        return given or primitive.axes[:-2] != tuple(range(len(primitive.axes) - 2))
+    return given or not isinstance(primitive, (Elementwise, Cast))
 
 
 def _moves_axes(primitive: DotGeneral) -> bool:
@@ -90,35 +111,25 @@ def copying(expr: Expr) -> set[int]:
     for number, (primitive, inputs, _) in enumerate(expr.equations):
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
-        summed = isinstance(primitive, DotGeneral) and primitive.contracting[0]
-        if copied or summed or isinstance(primitive, (LinearRecurrence, OfMatrices)):
+        flow = primitive.uncut.control_flow if primitive.holds_programs else None
+        of_matrices = isinstance(primitive, OfMatrices) and expr.types[inputs[0]].ndim < 4
+        alone = isinstance(primitive, LinearRecurrence) or isinstance(flow, (Repeat, Until))
+        if copied or alone or of_matrices or _multiplies(primitive):
             found.add(number)
     return found
 
 
-def _turned_results(flow: ControlFlow, given: Sequence[bool]) -> list[bool]:
-    """Return which results of a loop or a branch lie in another order; what loops stack does not."""
-    if isinstance(flow, Choice):
-        found = [_outputs(branch, given[1:]) for branch in flow.branches]
-        return [any(flags) for flags in zip(*found, strict=True)]
-    if isinstance(flow, Until):
-        a, b = flow.counts
-        constants, carries, rows = given[a : a + b], list(given[a + b :]), []
-        bodies = [flow.body]
-    else:
-        c, k = flow.counts
-        constants, carries, rows = given[:c], list(given[c : c + k]), list(given[c + k :])
-        constants = [*constants, *([] if flow.before is None else _outputs(flow.before, constants))]
-        bodies = [body for _, body in flow.spans]
-    while True:
-        before, after = list(carries), carries
-        for body in bodies:
-            after = _outputs(body, [*constants, *carries, *rows])[: len(carries)]
-            carries = [x or y for x, y in zip(carries, after, strict=True)]
-        if carries == before:
-            return carries if isinstance(flow, Until) else after  # there may be no step
+def _multiplies(primitive: Primitive) -> bool:
+    """Whether it is a product of matrices, or a stack of them along one axis: NumPy lays out several axes as the operands'."""
+    if not isinstance(primitive, DotGeneral):
+        return False
+    return bool(primitive.contracting[0]) and len(primitive.batch_axes[0]) < 2
 
 
-def _outputs(expr: Expr, given: Sequence[bool]) -> list[bool]:
-    found = turned(expr, itertools.compress(expr.inputs, given))
-    return [v in found for v in expr.outputs]
+def _turned_results(branches: Sequence[Expr], given: Sequence[bool]) -> list[bool]:
+    """Return which results of branches lie in another order."""
+    found = []
+    for branch in branches:
+        turned_ones = turned(branch, itertools.compress(branch.inputs, given))
+        found.append([v in turned_ones for v in branch.outputs])
+    return [any(flags) for flags in zip(*found, strict=True)]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.compile.flow import Repeat, hoisted
+from fungrad.compile.flow import Repeat, handed_on, hoisted
 from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
 from fungrad.compile.steps import Rows
@@ -125,7 +125,7 @@ class Scan(Pushing):
             carries = found[:k]
             for array, y in zip(stacked, found[k:], strict=True):
                 array[i] = y
-        return (*carries, *stacked)
+        return (*handed_on(xp, carries), *stacked)
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         expr = self.body.expr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.compile.flow import Until
+from fungrad.compile.flow import Until, handed_on
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import jit_disabled
@@ -95,7 +95,7 @@ class While(Pushing):
         test, step = step_of(self.cond), step_of(self.body)
         while test(*of_cond, *carries)[0]:
             carries = step(*of_body, *carries)
-        return tuple(carries)
+        return tuple(handed_on(xp, carries))
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         c, b = self.counts
@@ -134,8 +134,9 @@ class While(Pushing):
             "reverse-mode differentiation of a while_loop, or of a fori_loop with traced bounds, would have to "
             f"keep every step of a loop of unknown length; the loop is at {place_of_use()}. Use scan, or "
             "fori_loop with bounds that are Python integers, and a condition inside of it to leave the carry "
-            "as it is once done; custom_root, if the loop looks for a solution of an equation (custom_linear_solve, of "
-            "a linear one, as is that of custom_root's tangents); forward mode (jvp, jacfwd); or call the function without jit, where the loop is run by Python."
+            "as it is once done; if the loop solves an equation, custom_linear_solve where that is linear, as it is in the "
+            "tangent_solve of custom_root, and else custom_root; forward mode (jvp, jacfwd); or call the function without "
+            "jit, where the loop is run by Python unless a solver has traced it."
         )
 
     def smaller(self, used: Sequence[bool]) -> Pruned:

@@ -16,6 +16,7 @@ from fungrad.core.types import type_of
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.arguments import operand, untraced
 from fungrad.transforms.call import name_of
+from fungrad.transforms.explain import log_traced_anew
 from fungrad.transforms.jit import jit
 
 
@@ -110,9 +111,10 @@ class Compiled:
     def __call__(self, *args: Any) -> Any:
         try:
             found = self._function(*args)
-        except ConcretizationError:
+        except ConcretizationError as error:
             if has_tracer(tree.leaves(args)):
                 raise
+            log_traced_anew(name_of(self._traced), error)
             self._function = self._traced
             found = self._function(*args)
         return untraced(found, name_of(self._traced))
