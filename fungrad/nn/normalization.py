@@ -237,8 +237,8 @@ def batch_norm(
     Parameters
     ----------
     running
-        The mean and the variance of each channel so far, (0, 1) to begin with. They decide no dtype; float32 is
-        enough for `x` of any precision up to that.
+        The mean and the variance of each channel so far, arrays of floating-point numbers; 0 and 1 to begin with.
+        They keep their dtype, and decide no other.
     training
         Whether to normalize by the statistics of `x`, and to return running ones that have moved towards them; if not,
         `running` is used and returned.
@@ -284,20 +284,15 @@ def batch_norm(
     old = [array(r) for r in running]
     if any(kind_of(type_of(r).dtype) != "f" for r in old):
         raise TypeError("nn.batch_norm: running has two arrays of floating-point numbers")
-    mean, variance = (
-        converted(_along("batch_norm", "running", r, (channel,), shape), type_of(wide).dtype)
-        for r in old
-    )
-    new = tuple(old)
+    placed = [_along("batch_norm", "running", r, (channel,), shape) for r in old]
+    mean, variance = [converted(r, type_of(wide).dtype) for r in placed]
+    new = old
     if training:
-        kept = (mean, variance)
         mean = _mean(wide, axes, axis_name)
         variance = _mean(fnp.square(wide - mean), axes, axis_name)
-        moved = [r + (1 - momentum) * (s - r) for r, s in zip(kept, (mean, variance), strict=True)]
-        new = tuple(
-            converted(fnp.reshape(m, (shape[channel],)), type_of(r).dtype)
-            for m, r in zip(moved, old, strict=True)
-        )
+        steps = [fnp.reshape(s, shape[channel]) - r for s, r in zip((mean, variance), old)]
+        new = [r + (1 - momentum) * step for r, step in zip(old, steps)]
+        new = [converted(n, type_of(r).dtype) for n, r in zip(new, old)]
     normalized = functools.partial(
         standardize, axis=axes, mean=mean, variance=variance, epsilon=epsilon
     )
