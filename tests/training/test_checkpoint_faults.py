@@ -419,13 +419,17 @@ from fungrad import training
 path, times = sys.argv[1], int(sys.argv[2])
 training.save(path, (0, np.zeros(100_000, np.int64)))
 drawn = random.Random(0)
+begin = time.perf_counter()
+for _ in range(5):
+    training.save(path, (0, np.zeros(100_000, np.int64)))
+usual = (time.perf_counter() - begin) / 5
 versions, half = [0], 0
 for _ in range(times):
     child = os.fork()
     if child == 0:
         for i in range(versions[-1] + 1, 10**9):
             training.save(path, (i, np.full(100_000, i)))
-    time.sleep(drawn.uniform(0.0005, 0.02))
+    time.sleep(0.001 + drawn.uniform(0, 4 * usual))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     half += len(os.listdir(os.path.dirname(path))) - 1
