@@ -101,6 +101,16 @@ def test_derivatives_of_ufuncs_in_added_dtypes(dtype):
     assert not differ
 
 
+def test_norms_of_bfloat16():
+    """NumPy does not know it for a float, and computes in float64."""
+    x = np.array([3, 4], dtype_of("bfloat16"))
+    for ord in (None, 1, 3):
+        expected = np.linalg.norm(x, ord)
+        found = fg.jit(lambda x, ord=ord: np.linalg.norm(x, ord))(x)
+        assert (found, found.dtype) == (expected, expected.dtype)
+    assert fg.grad(np.linalg.norm)(x).dtype == x.dtype
+
+
 def test_products_of_stacks_in_bfloat16():
     """NumPy multiplies stacks in float32, and others in bfloat16; mapped, a product keeps its dtype."""
     x = np.ones((2, 3, 3), dtype_of("bfloat16"))

@@ -353,7 +353,7 @@ def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-08) -> GradientTran
         if a.ndim < 2:
             return [a]
         axes = range(a.ndim)
-        return [fnp.max(a, axis=tuple(j for j in axes if j != i)) for i in axes]
+        return [fnp.max(a, axis=tuple(j for j in axes if j != i), initial=0) for i in axes]
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None

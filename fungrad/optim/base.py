@@ -14,7 +14,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree
-from fungrad.core.types import is_array
+from fungrad.core.types import is_array, kind_of
 from fungrad.lax.control import cond
 from fungrad.optim.glossary import public
 
@@ -93,13 +93,25 @@ class EmptyState(NamedTuple):
 
 
 def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
-    """Apply f to all leaves; where the first tree has None, so has the result, whatever the others have."""
-    return tree.map(
-        lambda x, *others: None if x is None else f(x, *others),
-        updates,
-        *rest,
-        is_leaf=lambda x: x is None,
-    )
+    """Apply f to all leaves; where the first tree has None, so has the result, whatever the others have.
+
+    NumPy's products of a number and an array of bfloat16 are float32: these are rounded once, when f is done.
+    """
+
+    def one(x: Any, *others: Any) -> Any:
+        if x is None:
+            return None
+        found = f(x, *others)
+        dtype = getattr(x, "dtype", None)
+        return found if dtype is None or dtype.kind != "V" else rounded(found, dtype, others)
+
+    return tree.map(one, updates, *rest, is_leaf=lambda x: x is None)
+
+
+def rounded(x: Any, dtype: np.dtype[Any], others: tuple[Any, ...]) -> Any:
+    """Return floats in the dtype that all operands have; what is collected in a wider one stays so."""
+    alike = all(getattr(y, "dtype", dtype) == dtype for y in others)
+    return x.astype(dtype) if alike and hasattr(x, "dtype") and kind_of(x.dtype) == "f" else x
 
 
 def no_steps() -> Any:
@@ -116,15 +128,12 @@ def required(params: Params | None, name: str) -> Params:
     return params
 
 
-def refuse_complex(params: Params, name: str) -> None:
-    """Complain of complex parameters, whose elements have no order or sign."""
-    if any(fnp.asarray(p).dtype.kind == "c" for p in tree.leaves(params)):
-        raise ValueError(f"{name}: parameters must be real")
-
-
-def at_step(scalar_or_schedule: ScalarOrSchedule, count: Any) -> Any:
-    """Return the number, or the schedule's at this step."""
-    return scalar_or_schedule(count) if callable(scalar_or_schedule) else scalar_or_schedule
+def refuse_complex(tree_of_arrays: Any, name: str) -> None:
+    """Complain of complex parameters or updates."""
+    if any(fnp.asarray(x).dtype.kind == "c" for x in tree.leaves(tree_of_arrays)):
+        raise ValueError(
+            f"{name}: complex numbers have no order; parameters and updates must be real"
+        )
 
 
 @public

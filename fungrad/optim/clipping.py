@@ -12,12 +12,13 @@ from fungrad.optim.base import (
     GradientTransformation,
     Params,
     Updates,
+    refuse_complex,
     required,
     stateless,
     tree_map,
 )
 from fungrad.optim.glossary import public, public_like
-from fungrad.optim.moments import abs_sq
+from fungrad.optim.moments import abs_sq, mean_square
 from fungrad.transforms.vmap import vmap
 
 __all__ = [
@@ -47,15 +48,23 @@ def clip(max_delta: Any) -> GradientTransformation:
     max_delta
         The largest absolute value.
 
+    Raises
+    ------
+    ValueError
+        By `update`, if updates are complex.
+
     Examples
     --------
     >>> tx = optim.clip(1.0)
     >>> tx.update(np.array([0.5, -3.0]), tx.init(np.zeros(2)))[0]
     array([ 0.5, -1. ])
     """
-    return stateless(
-        lambda updates, params: tree_map(lambda g: fnp.clip(g, -max_delta, max_delta), updates)
-    )
+
+    def clipped(updates: Updates, params: Params | None) -> Updates:
+        refuse_complex(updates, "clip")
+        return tree_map(lambda g: fnp.clip(g, -max_delta, max_delta), updates)
+
+    return stateless(clipped)
 
 
 @public
@@ -75,7 +84,7 @@ def clip_by_block_rms(threshold: Any) -> GradientTransformation:
     """
 
     def shortened(u: Any) -> Any:
-        return u / fnp.maximum(1.0, fnp.sqrt(fnp.mean(abs_sq(u))) / threshold)
+        return u / fnp.maximum(1.0, fnp.sqrt(mean_square(u)) / threshold)
 
     return stateless(lambda updates, params: tree_map(shortened, updates))
 

@@ -16,6 +16,7 @@ from fungrad.optim.base import (
     Updates,
     no_steps,
     required,
+    rounded,
     safe_increment,
 )
 from fungrad.optim.glossary import public
@@ -103,20 +104,20 @@ def scale_by_factored_rms(
         keep = decay_rate_fn(state.count - step_offset, decay_rate)
 
         def one(g: Any, v_row: Any, v_col: Any, v: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-            p = fnp.asarray(p)
+            g, p = fnp.asarray(g), fnp.asarray(p)
             kept = fnp.asarray(keep).astype(p.dtype)
             squares = abs_sq(g) + epsilon
             axes = factored_axes(p.shape, factored, min_dim_size_to_factor)
             if axes is None:
                 v = (kept * v + (1.0 - kept) * squares).astype(p.dtype)
-                return g * v ** (-0.5), v_row, v_col, v
+                return rounded(g * v ** (-0.5), g.dtype, (p,)), v_row, v_col, v
             a, b = axes
             v_row = (kept * v_row + (1.0 - kept) * fnp.mean(squares, axis=b)).astype(p.dtype)
             v_col = (kept * v_col + (1.0 - kept) * fnp.mean(squares, axis=a)).astype(p.dtype)
             mean = fnp.mean(v_row, axis=a - 1 if a > b else a, keepdims=True)
             rows = fnp.expand_dims((v_row / mean) ** (-0.5), axis=b)
             columns = fnp.expand_dims(v_col ** (-0.5), axis=a)
-            return g * rows * columns, v_row, v_col, v
+            return rounded(g * rows * columns, g.dtype, (p,)), v_row, v_col, v
 
         scaled, *means = unzipped(4, one, updates, state.v_row, state.v_col, state.v, params)
         return scaled, FactoredState(safe_increment(state.count), *means)

@@ -23,6 +23,12 @@ def abs_sq(x: Any) -> Any:
     return fnp.real(fnp.conj(x) * x) if x.dtype.kind == "c" else x * x
 
 
+def mean_square(x: Any) -> Any:
+    """Return the mean of squares of absolute values, and 0 of no elements."""
+    squares = abs_sq(x)
+    return fnp.mean(squares) if squares.size else fnp.zeros((), squares.dtype)
+
+
 @public
 def update_moment(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
     """Return the running mean of a power.

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad import tree as trees
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,
@@ -18,7 +17,6 @@ from fungrad.optim.base import (
     ScalarOrSchedule,
     Schedule,
     Updates,
-    at_step,
     identity,
     init_empty_state,
     no_steps,
@@ -29,7 +27,7 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.masking import masked
-from fungrad.optim.moments import abs_sq
+from fungrad.optim.moments import mean_square
 
 __all__ = [
     "AddDecayedWeightsState",
@@ -113,8 +111,8 @@ def safe_root_mean_squares(x: Any, min_rms: Any) -> Any:
     >>> print(fg.grad(lambda x: optim.safe_root_mean_squares(x, 1e-3))(np.zeros(2)))
     [0. 0.]
     """
-    small = fnp.sqrt(fnp.mean(abs_sq(x))) <= min_rms
-    known = fnp.sqrt(fnp.mean(abs_sq(fnp.where(small, 1, x))))
+    small = fnp.sqrt(mean_square(x)) <= min_rms
+    known = fnp.sqrt(mean_square(fnp.where(small, 1, x)))
     return fnp.where(small, fnp.asarray(min_rms).astype(known.dtype), known)
 
 
@@ -328,9 +326,13 @@ def add_decayed_weights(
         params = required(params, "add_decayed_weights")
         if isinstance(weight_decay, int | float) and weight_decay == 0.0:
             return updates, state
-        rate = at_step(weight_decay, state.count if changes else None)
+        rate = weight_decay(state.count) if changes else weight_decay
         after = WeightDecaySchedule(safe_increment(state.count)) if changes else state
-        return tree_map(lambda g, p: g + rate * p, updates, params), after
+
+        def decayed(g: Any, p: Any) -> Any:
+            return g + (fnp.asarray(rate).astype(fnp.asarray(p).dtype) if changes else rate) * p
+
+        return tree_map(decayed, updates, params), after
 
     tx = GradientTransformation(init, update)
     return tx if mask is None else masked(tx, mask)
@@ -379,6 +381,6 @@ def scale_by_polyak(
         flat = square <= np.finfo(np.float64).eps
         step = fnp.minimum(gap / fnp.where(flat, 1, square), max_learning_rate)
         step = fnp.where(flat, 0, step).astype(square.dtype)
-        return trees.map(lambda g: step * g, updates), state
+        return tree_map(lambda g: step.astype(fnp.asarray(g).dtype) * g, updates), state
 
     return GradientTransformationExtraArgs(init_empty_state, update)

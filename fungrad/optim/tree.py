@@ -135,7 +135,7 @@ def scale(scalar: Any, tree: Any) -> Any:
     >>> optim.tree.scale(3, [1, 2])
     [3, 6]
     """
-    return trees.map(lambda x: scalar * x, tree)
+    return tree_map(lambda x: scalar * x, tree)
 
 
 @public
@@ -252,7 +252,7 @@ def clip(tree: Any, min_value: Any = None, max_value: Any = None) -> Any:
     >>> optim.tree.clip([np.array([-2.0, 3.0])], -1, 1)
     [array([-1.,  1.])]
     """
-    return trees.map(lambda x: fnp.clip(x, min_value, max_value), tree)
+    return tree_map(lambda x: fnp.clip(x, min_value, max_value), tree)
 
 
 @public

@@ -1,39 +1,33 @@
 """Optimizers: under transformations, on pytrees; what is refused. tests/peers/test_optax.py has their numbers."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import fungrad as fg
-from fungrad import optim
+from fungrad import lax, optim
+from fungrad.optim import optimizers, optimizers_simple, optimizers_squares
 from fungrad.optim.exclusions import EXCLUDED
+from tests.compile.compiling import compare, needs_compiler, routines
 
 PARAMS = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": (np.array([0.1, -0.3]), None)}
 MAKERS = {
-    name: getattr(optim, name)
-    for name in [
-        "adabelief",
-        "adadelta",
-        "adafactor",
-        "adagrad",
-        "adam",
-        "adamax",
-        "adamaxw",
-        "adamw",
-        "adan",
-        "amsgrad",
-        "lamb",
-        "lars",
-        "lion",
-        "nadam",
-        "nadamw",
-        "novograd",
-        "radam",
-        "rmsprop",
-        "sgd",
-        "sm3",
-        "yogi",
-    ]
+    name: lambda rate, name=name: getattr(optim, name)(rate)
+    for module in (optimizers, optimizers_simple, optimizers_squares)
+    for name in module.__all__
 }
+MAKERS |= {
+    "momentum": lambda rate: optim.sgd(rate, momentum=0.9, nesterov=True),
+    "centred rmsprop": lambda rate: optim.rmsprop(
+        rate, eps=0.5, centered=True, bias_correction=True
+    ),
+    "adafactor of rows": lambda rate: optim.adafactor(rate, min_dim_size_to_factor=2),
+    "lbfgs": lambda rate: optim.lbfgs(rate, memory_size=3, linesearch=None),
+    "clipped": lambda rate: optim.chain(optim.clip_by_global_norm(1.0), optim.adam(rate)),
+    "scheduled": lambda rate: optim.adamw(optim.cosine_decay_schedule(rate, 20), weight_decay=0.1),
+    "fromage of a schedule": lambda rate: optim.fromage(optim.linear_schedule(rate, 0.0, 20)),
+}
+REAL_ALONE = {"rprop", "sm3"}
 
 
 def test_all_names_are_found():
@@ -58,34 +52,105 @@ def loss(params):
 
 
 def step(tx, params, state):
-    updates, state = tx.update(fg.grad(loss)(params), state, params)
+    value, grads = fg.value_and_grad(loss)(params)
+    updates, state = tx.update(grads, state, params, value=value)
     return optim.apply_updates(params, updates), state
 
 
+def scanned(tx, params, count):
+    """Return parameters and state after so many steps of a scan, which lets no dtype change."""
+    one = lambda carry, _: (step(tx, *carry), None)
+    return lax.scan(one, (params, tx.init(params)), length=count)[0]
+
+
 @pytest.mark.parametrize("name", MAKERS)
-def test_jitted_mapped_and_plain_steps_agree(name):
+def test_jitted_mapped_scanned_and_plain_steps_agree(name):
     tx = MAKERS[name](0.05)
     plain, jitted = PARAMS, PARAMS
     states = [tx.init(PARAMS), tx.init(PARAMS)]
     stacked = fg.tree.map(lambda x: np.stack([x, x]), PARAMS)
-    mapped, state = stacked, fg.vmap(tx.init)(stacked)
+    mapped, state = stacked, fg.vmap(tx.init, axis_size=2)(stacked)
     jit_step = fg.jit(lambda p, s: step(tx, p, s))
     for _ in range(5):
         plain, states[0] = step(tx, plain, states[0])
         jitted, states[1] = jit_step(jitted, states[1])
         mapped, state = fg.vmap(lambda p, s: step(tx, p, s))(mapped, state)
+    in_scan, last = scanned(tx, PARAMS, 5)
+    assert fg.tree.structure(last) == fg.tree.structure(states[0])
     assert fg.tree.structure(jitted) == fg.tree.structure(PARAMS)
-    for a, b, c in zip(*map(fg.tree.leaves, (plain, jitted, mapped)), strict=True):
+    found = map(fg.tree.leaves, (plain, jitted, in_scan, mapped))
+    for a, b, c, d in zip(*found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-13, atol=1e-15)
-        np.testing.assert_allclose(c, np.stack([a, a]), rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(c, a, rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(d, np.stack([a, a]), rtol=1e-13, atol=1e-15)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", MAKERS)
+def test_steps_are_the_same_with_kernels(name):
+    tx = MAKERS[name](0.05)
+    params = {
+        "w": np.linspace(-1.0, 2.0, 600).reshape(20, 30),
+        "b": (np.linspace(1.0, 2.0, 50), None),
+    }
+    steps = lambda p: scanned(tx, p, 3)[0]
+    assert routines(steps, (params,))
+    compare(steps, (params,), ulps=4)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize("name", sorted({*MAKERS} - {"noisy_sgd"}))  # other numbers in each dtype
+def test_short_numbers(name, dtype):
+    tx = MAKERS[name](0.05)
+    params = fg.tree.map(lambda x: x.astype(dtype), PARAMS)
+    updates, _ = tx.update(params, tx.init(params), params, value=np.asarray(1.0, dtype))
+    assert {x.dtype for x in fg.tree.leaves(updates)} == {np.dtype(dtype)}
+    found, _ = fg.jit(lambda p: scanned(tx, p, 3))(params)
+    expected, _ = scanned(tx, fg.tree.map(lambda x: x.astype(float), params), 3)
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for x, y in zip(*map(fg.tree.leaves, (found, expected)), strict=True):
+        assert x.dtype == dtype
+        np.testing.assert_allclose(x.astype(float), y, rtol=8 * eps, atol=8 * eps)
+
+
+@pytest.mark.parametrize("name", sorted({*MAKERS} - REAL_ALONE - {"noisy_sgd"}))
+def test_complex_numbers_on_the_real_line_are_real_ones(name):
+    tx = MAKERS[name](0.05)
+    found, _ = scanned(tx, PARAMS, 5)
+    state, params = tx.init(as_complex(PARAMS)), as_complex(PARAMS)
+    for _ in range(5):
+        value, grads = fg.value_and_grad(loss)(fg.tree.map(np.real, params))
+        updates, state = tx.update(as_complex(grads), state, params, value=value)
+        params = optim.apply_updates(params, updates)
+    for x, y in zip(*map(fg.tree.leaves, (params, found)), strict=True):
+        assert x.dtype == complex
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+def as_complex(params):
+    return fg.tree.map(lambda x: x.astype(complex), params)
+
+
+@pytest.mark.parametrize("name", REAL_ALONE)
+def test_complex_numbers_that_have_no_order(name):
+    with pytest.raises(ValueError, match="complex numbers have no order"):
+        MAKERS[name](0.05).init(as_complex(PARAMS))
+    with pytest.raises(ValueError, match="clip: complex numbers have no order"):
+        optim.clip(1.0).update(as_complex(PARAMS), optim.EmptyState())
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_no_parameters(name):
+    tx = MAKERS[name](0.05)
+    for empty in ({}, {"w": None, "b": []}, {"w": np.zeros((0, 3))}):
+        updates, state = fg.jit(tx.update)(empty, tx.init(empty), empty, value=1.0)
+        assert fg.tree.structure(updates) == fg.tree.structure(empty)
+        assert fg.tree.structure(state) == fg.tree.structure(tx.init(empty))
 
 
 @pytest.mark.parametrize("name", sorted(set(MAKERS) - {"adadelta", "lars", "sm3"}))
 def test_steps_descend(name):
-    tx = MAKERS[name](0.05)
-    params, state = PARAMS, tx.init(PARAMS)
-    for _ in range(10):
-        params, state = step(tx, params, state)
+    params, _ = scanned(MAKERS[name](0.05), PARAMS, 10)
     assert loss(params) < loss(PARAMS)
 
 

@@ -114,7 +114,9 @@ CASES = {
         ]
     },
 }
-EPS = {dtype: float(np.finfo(dtype).eps) for dtype in ("float32", "float64")}
+EPS = {dtype: float(np.finfo(dtype).eps) for dtype in ("float32", "float64", "complex128")}
+REAL = ["float32", "float64"]
+REAL_ALONE = {"clip", "rprop", "rprop within bounds", "sm3"}
 ROUNDINGS = {"amsgrad": 32, "radam": 1000}
 """How many there may be, other than 8. Both show those of b2**t, from which they subtract 1, as radam does twice."""
 IN_FLOAT32 = EPS["float32"] / 2
@@ -130,10 +132,11 @@ def steps(tx, apply_updates, params, grads):
 
 
 def problem(rng, dtype):
-    params = {"w": rng.normal(size=(3, 4)).astype(dtype), "b": rng.normal(size=4).astype(dtype)}
-    grads = [
-        {k: rng.normal(size=p.shape).astype(dtype) for k, p in params.items()} for _ in range(20)
-    ]
+    def numbers(shape):
+        x = rng.normal(size=shape)
+        return (x + 1j * rng.normal(size=shape) if dtype == "complex128" else x).astype(dtype)
+
+    params, *grads = ({"w": numbers((3, 4)), "b": numbers(4)} for _ in range(21))
     return params, grads
 
 
@@ -150,10 +153,13 @@ def assert_same_steps(make, dtype, rng, rtol):
     assert_equal(found, steps(make(optax), optax.apply_updates, *as_jax), rtol)
 
 
-@pytest.mark.parametrize("dtype", EPS)
-@pytest.mark.parametrize("name", CASES)
+TWENTY = [(name, dtype) for name in CASES for dtype in REAL]
+TWENTY += [(name, "complex128") for name in CASES if name not in REAL_ALONE]
+
+
+@pytest.mark.parametrize(("name", "dtype"), TWENTY)
 def test_twenty_steps(name, dtype, rng):
-    roundings = ROUNDINGS.get(name, 8) if dtype == "float64" else 8
+    roundings = ROUNDINGS.get(name, 8) if dtype != "float32" else 8
     rtol = max(roundings * EPS[dtype], IN_FLOAT32 if name == "cosine" else 0)
     assert_same_steps(CASES[name], dtype, rng, rtol)
 

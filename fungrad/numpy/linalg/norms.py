@@ -52,7 +52,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     sum of squares.
     """
     a = as_tracer(x)
-    if is_exact(a.dtype):
+    if is_exact(a.dtype) or a.dtype.kind == "V":  # NumPy does not know bfloat16 for a float
         a = cast(a, np.dtype(np.float64))
     if axis is None:
         if ord is None or (ord in ("f", "fro") and a.ndim == 2) or (ord == 2 and a.ndim == 1):
