@@ -1,8 +1,8 @@
 """A small transformer reads the names of Unicode's characters, and makes up new ones.
 
-Every Python has the same ones: `unicodedata.ucd_3_2_0`, which is kept as it was in 2002. It holds 11,195 names such as
-LATIN SMALL LETTER A WITH GRAVE, if those are left out that are made of numbers. A tenth of them is put aside; the others
-are one long text, letter by letter. The network (A. Radford et al., "Language Models are Unsupervised Multitask
+Every Python has the same ones: `unicodedata.ucd_3_2_0`, which is kept as it was in 2002. It holds 11,080 names such as
+LATIN SMALL LETTER A WITH GRAVE, without those of ideographs and of Hangul syllables. A tenth of them is put aside; the
+others are one long text, letter by letter. The network (A. Radford et al., "Language Models are Unsupervised Multitask
 Learners", 2019) sees up to 48 letters and says how likely each letter is to come next.
 
 What it learned is measured on the tenth, in bits per letter: the length to which a perfect coder could shorten those

@@ -10,6 +10,7 @@ import fungrad.numpy as fnp
 from fungrad import nn, random
 from fungrad.example_libraries import stax
 from tests.backends.fake_cupy import make_module
+from tests.nn import test_losses
 
 
 @pytest.fixture
@@ -64,3 +65,14 @@ def test_results_are_those_of_numpy(cupy, name, transform):
         for x, y in zip(*map(fg.tree.leaves, (found, expected)), strict=True):
             assert isinstance(x, cupy.ndarray)
             np.testing.assert_allclose(cupy.asnumpy(x), y, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", test_losses.LOSSES | test_losses.OF_ALL)
+def test_losses_are_those_of_numpy(cupy, name):
+    f, given = getattr(nn, name), (test_losses.LOSSES | test_losses.OF_ALL)[name]
+    given = [np.asarray(x, float) if np.ndim(x) == 0 else x for x in given]
+    gradient = fg.grad(lambda *x: fnp.sum(f(*x)))
+    for function in (f, gradient, fg.jit(gradient)):
+        found = function(*map(cupy.asarray, given))
+        assert isinstance(found, cupy.ndarray)
+        np.testing.assert_allclose(cupy.asnumpy(found), function(*given), rtol=1e-12, atol=1e-13)

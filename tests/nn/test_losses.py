@@ -225,6 +225,8 @@ def test_means_of_lists():
     total = nn.ranking_softmax_loss(X, P, where=where, reduce_fn=np.sum)
     np.testing.assert_allclose(total, each[:2].sum())
     np.testing.assert_allclose(nn.ranking_softmax_loss(X, P, reduce_fn=np.mean), each.mean())
+    alike = nn.ranking_softmax_loss(X, P, where=np.arange(7)[None] < 4)
+    np.testing.assert_allclose(alike, nn.ranking_softmax_loss(X[:, :4], P[:, :4]))
 
 
 ERRORS = [

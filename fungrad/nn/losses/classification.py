@@ -286,8 +286,8 @@ def _reduced(loss: Any, where: Any, reduce_fn: Callable[..., Any] | None) -> Any
         return loss  # 0 where nothing takes part
     if reduce_fn not in (np.mean, fnp.mean):
         return reduce_fn(loss, **({} if where is None else {"where": where}))
-    parts = True if where is None else where
-    count = fnp.sum(fnp.broadcast_to(parts, type_of(loss).shape), dtype=type_of(loss).dtype)
+    parts = fnp.ones_like(loss) if where is None else fnp.broadcast_to(where, type_of(loss).shape)
+    count = fnp.sum(parts, dtype=type_of(loss).dtype)
     return total(loss, None, where) / fnp.maximum(count, 1)
 
 
@@ -318,8 +318,8 @@ def smooth_labels(labels: Any, alpha: Any, *, axis: Any = -1, where: Any = None)
     """
 
     def rule(y: Any, alpha: Any) -> Any:
-        parts = fnp.ones((), bool) if where is None else array(where)
-        parts = fnp.broadcast_to(parts, type_of(y).shape)
+        parts = fnp.ones_like(y, dtype=bool)
+        parts = parts if where is None else parts & array(where)
         count = fnp.sum(parts, axis=axis, keepdims=True, dtype=type_of(y).dtype)
         return (1 - alpha) * y + alpha / count
 

@@ -80,9 +80,8 @@ def ctc_loss_with_forward_probs(
     log_p = fnp.moveaxis(log_softmax(logits), 1, 0)  # frames first
     blank = log_p[:, :, blank_id : blank_id + 1]
     said = _said(log_p, labels, absent)
-    batch, count = type_of(labels).shape
-    start = fnp.broadcast_to(log_epsilon, (batch, count))
-    begun = fnp.concatenate([fnp.zeros_like(start, shape=(batch, 1)), start], axis=1)
+    start = fnp.zeros_like(said[0]) + log_epsilon
+    begun = fnp.concatenate([fnp.zeros_like(blank[0]), start], axis=1)
     again = fnp.pad(labels[:, :-1] == labels[:, 1:], ((0, 0), (0, 1)))
     step = _step(converted(again, type_of(log_p).dtype) * log_epsilon, log_epsilon)
     _, (alpha, beta) = lax.scan(step, (begun, start), (said, blank, frames.T[..., None] != 0))

@@ -107,7 +107,8 @@ def ntxent(embeddings: Any, labels: Any, temperature: Any = 0.07) -> Any:
 
 def _ntxent(x: Any, labels: Any, temperature: Any) -> Any:
     alike = labels[:, None] == labels[None, :]
-    pairs = alike & ~np.eye(type_of(x).shape[0], dtype=bool)
+    rows = fnp.arange(type_of(x).shape[0], like=x)
+    pairs = alike & (rows[:, None] != rows)
     eps = np.finfo(type_of(x).dtype).eps
     cosines = _cosine(x[None, :, :], x[:, None, :], eps, -1, None) / temperature
     others = logsumexp(cosines, axis=1, where=~alike, keepdims=True)

@@ -179,7 +179,7 @@ def _on_simplex(x: Any) -> Any:
     x = x - lax.stop_gradient(fnp.max(x, axis=-1, keepdims=True))
     fixed = lax.stop_gradient(x)
     falling = -fnp.sort(-fixed, axis=-1)
-    count = fnp.arange(1, type_of(x).shape[-1] + 1, dtype=type_of(x).dtype)
+    count = fnp.arange(1, type_of(x).shape[-1] + 1, dtype=type_of(x).dtype, like=x)
     within = 1 + count * falling > fnp.cumsum(falling, axis=-1)
     least = fnp.min(falling, axis=-1, keepdims=True, where=within, initial=math.inf)
     some = fixed >= least
