@@ -1,5 +1,8 @@
 """Optimizers: under transformations, on pytrees; what is refused. tests/peers/test_optax.py has their numbers."""
 
+import re
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -40,6 +43,14 @@ def test_a_name_left_out_says_why(name):
     with pytest.raises(AttributeError) as error:
         getattr(optim, name)
     assert str(error.value) == f"fungrad.optim has no {name!r}: {EXCLUDED[name]}"
+
+
+def test_the_page_has_all_functions():
+    page = (Path(__file__).parents[2] / "docs" / "optim.md").read_text("utf-8")
+    named = set(re.findall(r"`(\w+)`", page))
+    functions = {name for name in optim.__all__ if name[0].islower()}
+    assert functions - named == {"init_empty_state", "safe_int32_increment"}
+    assert EXCLUDED.keys() - named == set()
 
 
 def test_a_wrong_name_suggests_the_right_one():
