@@ -38,7 +38,9 @@ _NUMBERS: Mapping[str, Callable[..., Any]] = types.MappingProxyType(
 
 def name_of(thing: Any) -> str:
     """Return the name of a class or function in files; those of fungrad's optimizers have their public ones."""
-    module = thing.__module__
+    module = getattr(thing, "__module__", None)
+    if module is None:  # of a ufunc: NumPy's own have it only since 2.2
+        module = "numpy" if getattr(np, thing.__name__, None) is thing else "ufunc"
     if module.startswith("fungrad.optim."):
         module = "fungrad.optim"
     return f"{module}.{getattr(thing, '__qualname__', thing.__name__)}"

@@ -10,11 +10,13 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from scipy import special
 
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import optim, random, training
 from fungrad.core import tree as trees
+from fungrad.training.structure import name_of
 
 
 class Pair(NamedTuple):
@@ -57,7 +59,7 @@ def plain(a, b):
     return made
 
 
-TYPES = [Pair, Layer, Plain, Node, np.tanh, plain]
+TYPES = [Pair, Layer, Plain, Node, np.tanh, plain, special.expit]
 
 
 def parts(tree):
@@ -91,7 +93,7 @@ TREES = {
     "namedtuple": Pair([A], Pair(1)),
     "dataclasses": [Layer(A, np.tanh), plain(Layer(1.0, "relu"), A), Layer],
     "nodes": [Node(A, ("m", 2)), collections.OrderedDict(b=A, a=1), collections.deque([1, A], 5)],
-    "functions": {"f": plain, "g": np.tanh},
+    "functions": {"f": plain, "g": np.tanh, "h": special.expit},
     "layouts": [A, A.T, A[::-1, ::2], np.asfortranarray(A), np.broadcast_to(A, (2, *A.shape))],
     "empty": [np.zeros(()), np.zeros(0), np.zeros((3, 0, 2), "i2"), np.zeros(2, "V0"), np.zeros(3, "U0")],
     "numpy scalars": [np.float32(1.5), np.int8(-3), np.bool_(True), np.datetime64("NaT", "s"), np.str_("x")],
@@ -125,6 +127,11 @@ def test_round_trip(tree, tmp_path):
 def test_like(tree, tmp_path):
     training.save(tmp_path / "a", tree)
     training.load(tmp_path / "a", tree)
+
+
+def test_names_of_ufuncs():
+    """They are the same with every NumPy."""
+    assert [name_of(f) for f in (np.tanh, special.expit)] == ["numpy.tanh", "ufunc.expit"]
 
 
 def test_equal_trees_make_equal_files(tmp_path):
