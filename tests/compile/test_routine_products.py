@@ -7,7 +7,8 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit.llvm_threads import PART
-from fungrad.compile.kernels.products import CACHED, LARGEST, SHORTEST
+from fungrad.compile.emit.products import TERMS
+from fungrad.compile.kernels.products import LARGEST, MOST, SHORTEST, TURNED
 from fungrad.core.config import compilation
 from tests.compile.compiling import in_mode, needs_compiler, routines
 
@@ -155,7 +156,7 @@ def test_views_that_are_read_elsewhere_stay():
         ((SHORTEST - 1, 500, 500), "f8"),
         ((500, SHORTEST - 1, 500), "f8"),
         ((500, 500, SHORTEST - 1), "f8"),
-        ((CACHED // 8 // 100 + 1, 100, 100), "f8"),
+        ((MOST // 10_000 + 1, 100, 100), "f8"),
         ((100, 100, 100), "i8"),
         ((100, 100, 100), "c16"),
     ],
@@ -164,6 +165,27 @@ def test_other_products_are_blas(shape, dtype):
     m, k, n = shape
     assert m * k * n > LARGEST
     assert not routines(WAYS["a b"], (np.ones((m, k), dtype), np.ones((k, n), dtype)))
+
+
+def test_large_matrices_are_not_copied():
+    n = TURNED // 8 // 100 + 1
+    a, b = np.ones((20, 100)), np.ones((n, 100))
+    assert not routines(WAYS["a b'"], (a, b))
+    assert routines(WAYS["a b'"], (a, b[:-1]))
+    assert routines(WAYS["a b"], (a, b.T))
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_long_sums_are_added_up_in_parts(way, dtype, mode):
+    for terms in (TERMS, TERMS + 1, 3 * TERMS, 5 * TERMS + 77):
+        a, b = factors(way, 37, terms, 29, dtype)
+        found = fg.jit(WAYS[way])(a, b)
+        exact = WAYS[way](a.astype("g"), b.astype("g"))
+        size = np.linalg.norm(a.astype(float)) * np.linalg.norm(b.astype(float)) / 33
+        assert routines(WAYS[way], (a, b))
+        assert np.abs(found - exact).max() <= 2 * np.finfo(dtype).eps * size
 
 
 @in_mode("eager")

@@ -28,6 +28,8 @@ ROWS, VECTORS = 4, 2
 """How many elements of the first operand meet how many vectors of the second one at once: their sums stay in registers."""
 UNROLLED = 4
 """Terms of sums that are written without a loop."""
+TERMS = 512
+"""Terms of sums that are added up by themselves: what they are of stays in a cache, and rounding grows no further."""
 
 
 class Matrix(NamedTuple):
@@ -174,7 +176,23 @@ class _Product:
 
     def _by_columns(self, a: Matrix, b: Matrix, out: Matrix) -> None:
         """Add multiples of rows of the second matrix."""
-        lanes = VECTOR_BYTES // self.dtype.itemsize
+        to, dtype = self.to, self.dtype
+        lanes = VECTOR_BYTES // dtype.itemsize
+        if a.columns <= TERMS:
+            self._by_tiles(a, b, out, lanes)
+            return
+        with to.loop(out.rows) as i:
+            for j, count in to.along(out.columns, lanes):
+                offset = to.offset([(i, out.down), (j, 1)])
+                to.write(splat(0, dtype, count), dtype, out.place.pointer, offset, count)
+        for k, count in self._blocks(a.columns, TERMS):
+            here, there = [
+                x._replace(place=to.part(x.place, to.offset([(k, step)]), x.place.type.shape, ()))
+                for x, step in ((a, a.along), (b, b.down))
+            ]
+            self._by_tiles(here._replace(columns=count), there, out, lanes, add=True)
+
+    def _by_tiles(self, a: Matrix, b: Matrix, out: Matrix, lanes: int, add: bool = False) -> None:
         done = 0
         while lanes:
             vectors = (b.columns - done) // lanes
@@ -182,7 +200,7 @@ class _Product:
                 for start, count in self._blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
                     first = self.to.offset([(str(done), 1), (start, lanes)])
                     for row, rows in self._blocks(a.rows, ROWS):
-                        self._tile(a, b, out, row, rows, first, count, lanes)
+                        self._tile(a, b, out, row, rows, first, count, lanes, add)
                 done += vectors * lanes
             lanes //= 2
 
@@ -196,6 +214,7 @@ class _Product:
         first: str,
         vectors: int,
         lanes: int,
+        add: bool,
     ) -> None:
         to, dtype = self.to, self.dtype
         type_ = vector_type(dtype, lanes)
@@ -214,6 +233,9 @@ class _Product:
         for (i, j), place in sums.items():
             value = to.emit(f"load {type_}, ptr {place}")
             offset = to.offset([(self._plus(row, i), out.down), (columns[j], 1)])
+            if add:
+                before = to.read(out.place.pointer, offset, dtype, lanes)
+                value = to.operation(Node("add", dtype), dtype, [before, value], lanes)
             to.write(value, dtype, out.place.pointer, offset, lanes)
 
     # Vectors along the terms of sums

@@ -10,8 +10,10 @@ from fungrad.primitives.contraction import DotGeneral
 
 LARGEST = 1 << 18
 """Products of numbers up to which matrices are multiplied beside other things."""
-CACHED = 1 << 20
-"""Bytes of each matrix up to which they are multiplied by themselves; what is larger is BLAS's."""
+MOST = 1 << 27
+"""Products of numbers up to which two matrices are multiplied by themselves; what takes longer than some milliseconds is BLAS's."""
+TURNED = 1 << 20
+"""Bytes of the second matrix up to which it is copied, if its rows do not lie one after the other."""
 SHORTEST = 16
 """Rows, columns and terms of those, at least."""
 
@@ -25,12 +27,13 @@ def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
 
 
 def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
-    """Whether a product of two matrices is too large for `is_small`, and they fit into the caches of a processor."""
+    """Whether a product of two matrices is too large for `is_small`, and not so large that BLAS's threads pay in any case."""
     if x.dtype.char not in "fd" or x.dtype != y.dtype or not x.ndim == y.ndim == 2:
         return False
     if primitive.batch_axes[0] or len(primitive.contracting[0]) != 1:
         return False
     terms = x.shape[primitive.contracting[0][0]]
     rows, columns = x.size // terms, y.size // terms
-    fits = max(x.nbytes, y.nbytes, rows * columns * x.dtype.itemsize) <= CACHED
-    return fits and min(rows, columns, terms) >= SHORTEST and rows * columns * terms > LARGEST
+    fits = primitive.contracting[1] == (0,) or y.nbytes <= TURNED
+    between = LARGEST < rows * columns * terms <= MOST
+    return fits and between and min(rows, columns, terms) >= SHORTEST
