@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 from collections.abc import Iterable
@@ -161,5 +162,8 @@ def _kind(leaf: Any) -> str:
     try:
         return str(type_of(leaf))
     except TypeError:
+        if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):  # no node of pytrees
+            fields = [f.name for f in dataclasses.fields(leaf) if hasattr(leaf, f.name)]
+            return f"{type(leaf).__name__} of { ({n: trees.map(_kind, getattr(leaf, n)) for n in fields}) }"
         shape, dtype = getattr(leaf, "shape", ""), getattr(leaf, "dtype", "")
         return " ".join(str(x) for x in (type(leaf).__name__, dtype, shape) if x != "")

@@ -224,6 +224,14 @@ def test_what_is_not_like_like(like, message, tmp_path):
     assert str(error.value).startswith(str(tmp_path / "a"))
 
 
+def test_a_dataclass_that_is_no_node_is_compared_too(tmp_path):
+    training.save(tmp_path / "a", [plain({"w": np.zeros(2)}, 1)])
+    training.load(tmp_path / "a", [plain({"w": np.ones(2)}, 3)])
+    for other in (plain({"w": np.zeros(3)}, 1), plain({"v": np.zeros(2)}, 1), plain(1, 1)):
+        with pytest.raises(training.CheckpointError, match=r"Plain of .* at \[0\], where like has"):
+            training.load(tmp_path / "a", [other])
+
+
 @pytest.mark.parametrize("name", ["namedtuple", "dataclasses", "nodes", "functions"])
 def test_nothing_is_made_that_is_not_allowed_for(name, tmp_path):
     training.save(tmp_path / "a", TREES[name])
