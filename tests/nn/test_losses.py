@@ -83,6 +83,18 @@ def test_mapped_is_row_by_row(name):
     np.testing.assert_allclose(fg.jit(fg.vmap(f))(*given), f(*given), rtol=1e-13, atol=1e-16)
 
 
+@pytest.mark.parametrize("name", OF_ALL)
+def test_mapped_gradients_are_those_of_each(name):
+    f = getattr(nn, name)
+    gradient = fg.grad(lambda *x: fnp.sum(f(*x)))
+    first, *others = OF_ALL[name]
+    stacked = [np.stack([x, x]) for x in (first, *others)]
+    stacked[0] = np.stack([first, first[::-1]])
+    expected = np.stack([gradient(first, *others), gradient(first[::-1], *others)])
+    for mapped in (fg.vmap(gradient), fg.jit(fg.vmap(gradient))):
+        np.testing.assert_allclose(mapped(*stacked), expected, rtol=1e-10, atol=1e-14)
+
+
 @pytest.mark.parametrize("name", [*LOSSES, *OF_ALL])
 def test_gradients(name):
     f, given = getattr(nn, name), (LOSSES | OF_ALL)[name]
