@@ -23,6 +23,7 @@ from fungrad.compile.kernels.inverse import (
 )
 from fungrad.compile.kernels.logarithms import log, log1p, log2, log10
 from fungrad.compile.kernels.powers import cbrt, hypot, logaddexp, logaddexp2, neither_nan, power
+from fungrad.compile.kernels.sigmoids import expit, log_expit
 from fungrad.compile.kernels.special import erf, erfc, gammaln, positive
 from fungrad.compile.kernels.trigonometric import cos, moderate, sin, tan
 
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from fungrad.compile.kernels.scalar import Scalar
 
 __all__ = [
-    "SAFE", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos",
-    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmod", "gammaln", "hypot",
-    "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "power", "remainder", "sin", "sinh",
-    "tan", "tanh",
+    "SAFE", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt",
+    "cos", "cosh", "erf", "erfc", "exp", "exp2", "expit", "expm1", "floor_divide", "fmod",
+    "gammaln", "hypot", "log", "log1p", "log2", "log10", "log_expit", "logaddexp", "logaddexp2",
+    "power", "remainder", "sin", "sinh", "tan", "tanh",
 ]  # fmt: skip
 
 SAFE: dict[str, Callable[..., Scalar]] = {
