@@ -71,20 +71,20 @@ def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> 
 
     In its traceback, functions of the program, whose globals are `bindings`, are at the user's lines if they have no such lines themselves.
     """
-    found, entries = [], []
+    found: list[Origin] = []
+    entries = []
     tb = error.__traceback__
     while tb is not None:
         entries.append((tb.tb_frame, tb.tb_lasti, tb.tb_lineno))
         if tb.tb_frame.f_globals is bindings:
             origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
-            place = place_of(origin)
-            if origin is not None and place is not None:
-                found.append((origin[0], place))
-                if tb.tb_frame.f_code.co_name != NAME:
-                    entries[-1] = _entry(place)
+            if origin is not None and origin[1] is not None:  # else that of the call is
+                found.append(origin)
+            if (place := place_of(origin)) is not None and tb.tb_frame.f_code.co_name != NAME:
+                entries[-1] = _entry(place)
         tb = tb.tb_next
-    for primitive, place in reversed(found):
-        error.add_note(f"raised by `{primitive}`, from {describe_source(place)}")
+    for primitive, source in reversed(found):
+        error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
     for entry in reversed(entries):
         tb = TracebackType(tb, *entry)
     error.__traceback__ = tb

@@ -421,3 +421,11 @@ def test_what_reductions_would_slow_down_they_do_not_join(shape):
 
     _, (kernel,) = fused(f, np.linspace(0, 1, 600).reshape(shape))
     assert "reduce_sum" not in operations(kernel)
+
+
+def test_gates_are_one_loop():
+    def gates(x):
+        i, f, o = (fg.nn.sigmoid(part) for part in (x[0], x[1], x[2]))
+        return o * fnp.tanh(f * x[3] + i * fg.nn.log_sigmoid(x[4]))
+
+    assert fused(gates, np.linspace(-1, 1, 500).reshape(5, 100))[0] == ["kernel"]

@@ -167,6 +167,26 @@ def test_other_products_are_blas(shape, dtype):
     assert not routines(WAYS["a b"], (np.ones((m, k), dtype), np.ones((k, n), dtype)))
 
 
+@in_mode("eager")
+def test_axes_are_joined(mode, made):
+    x, y = RNG.normal(size=(20, 30, 40)), RNG.normal(size=(20, 30, 50))
+    w = RNG.normal(size=(40, 60))
+    ways = {
+        "batches": lambda x, y, w: x @ w,
+        "weights": lambda x, y, w: fnp.tensordot(x, y, ((0, 1), (0, 1))),
+        "rows": lambda x, y, w: fnp.tensordot(x.transpose(2, 0, 1), y, ((1, 2), (0, 1))),
+    }
+    for f in ways.values():
+        found, expected = fg.jit(f)(x, y, w), f(x, y, w)
+        assert len(routines(f, (x, y, w))) == 1
+        assert found.strides == expected.strides
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+    assert not any(tier.failures for tier in made)
+    crossed = lambda x, y: fnp.tensordot(x, y.transpose(1, 0, 2), ((0, 1), (1, 0)))
+    assert not routines(lambda x, y: fnp.tensordot(x, y, ((1, 0), (0, 1))), (x[:, :20], y[:, :20]))
+    np.testing.assert_allclose(fg.jit(crossed)(x, y), crossed(x, y), rtol=1e-11, atol=1e-11)
+
+
 def test_large_matrices_are_not_copied():
     n = TURNED // 8 // 100 + 1
     a, b = np.ones((20, 100)), np.ones((n, 100))

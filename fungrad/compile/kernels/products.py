@@ -28,12 +28,14 @@ def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
 
 def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
     """Whether a product of two matrices is too large for `is_small`, and not so large that BLAS's threads pay in any case."""
-    if x.dtype.char not in "fd" or x.dtype != y.dtype or not x.ndim == y.ndim == 2:
+    (of_x, of_y), count = primitive.contracting, len(primitive.contracting[0])
+    if x.dtype.char not in "fd" or x.dtype != y.dtype or primitive.batch_axes[0] or not count:
         return False
-    if primitive.batch_axes[0] or len(primitive.contracting[0]) != 1:
+    leading = tuple(range(count))
+    if of_x not in (leading, tuple(range(x.ndim - count, x.ndim))):
         return False
-    terms = x.shape[primitive.contracting[0][0]]
+    if of_y != leading and (of_y != tuple(range(y.ndim - count, y.ndim)) or y.nbytes > TURNED):
+        return False
+    terms = math.prod([x.shape[a] for a in of_x])
     rows, columns = x.size // terms, y.size // terms
-    fits = primitive.contracting[1] == (0,) or y.nbytes <= TURNED
-    between = LARGEST < rows * columns * terms <= MOST
-    return fits and between and min(rows, columns, terms) >= SHORTEST
+    return LARGEST < rows * columns * terms <= MOST and min(rows, columns, terms) >= SHORTEST
