@@ -55,6 +55,7 @@ from fungrad.example_libraries.triples import (
     pack_optimizer_state,
     unpack_optimizer_state,
 )
+from fungrad.nn.precision import array
 
 __all__ = [
     "Array",
@@ -253,8 +254,8 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> Ru
         x, m, v = state
         m = (1 - b1) * g + b1 * m
         v = (1 - b2) * fnp.square(g) + b2 * v
-        mean = m / (1 - fnp.asarray(b1, m.dtype) ** (i + 1))
-        square = v / (1 - fnp.asarray(b2, m.dtype) ** (i + 1))
+        mean = m / (1 - m.dtype.type(b1) ** (i + 1))
+        square = v / (1 - m.dtype.type(b2) ** (i + 1))
         return x - rate(i) * mean / (fnp.sqrt(square) + eps), m, v
 
     return with_zeros(2), update, first
@@ -282,7 +283,7 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> 
         x, m, u = state
         m = (1 - b1) * g + b1 * m
         u = fnp.maximum(b2 * u, fnp.abs(g))
-        weight = 1 - fnp.asarray(b1, m.dtype) ** (i + 1)
+        weight = 1 - m.dtype.type(b1) ** (i + 1)
         return x - rate(i) / weight * m / (u + eps), m, u
 
     return with_zeros(2), update, first
@@ -303,11 +304,11 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Rule:
     rate = make_schedule(step_size)
 
     def init(x: Any) -> Any:
-        return x, fnp.zeros_like(x), [fnp.zeros(n, x.dtype) for n in x.shape or (1,)]
+        return x, fnp.zeros_like(x), [fnp.zeros_like(x, shape=n) for n in x.shape or (1,)]
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, m, largest = state
-        g = fnp.asarray(g)
+        g = array(g)
         axes = range(max(g.ndim, 1))
         wide = [fnp.reshape(v, [-1 if j == a else 1 for j in axes]) for a, v in enumerate(largest)]
         total = functools.reduce(fnp.minimum, wide) + fnp.square(g)

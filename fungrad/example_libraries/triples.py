@@ -13,6 +13,7 @@ from fungrad import tree as trees
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of
 from fungrad.example_libraries.step_sizes import public
+from fungrad.nn.precision import array
 from fungrad.tree_util import register_dataclass
 
 __all__ = [
@@ -98,7 +99,7 @@ def unpacked(state: OptimizerState) -> list[State]:
 
 def as_before(new: Any, old: Any) -> Any:
     """Return floats in the precision they had, which a step in another one changes; loops need that."""
-    before, now = (fnp.asarray(x).dtype for x in (old, new))
+    before, now = (array(x).dtype for x in (old, new))
     same_kind = kind_of(now) == kind_of(before) in ("f", "c")
     return new.astype(before) if same_kind and now != before else new
 
@@ -136,7 +137,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
         def init_tree(params: Params) -> OptimizerState:
             leaves, structure = trees.flatten(params)
-            return packed([init(fnp.asarray(x)) for x in leaves], structure)
+            return packed([init(array(x)) for x in leaves], structure)
 
         def update_tree(i: Any, grads: Updates, state: OptimizerState) -> OptimizerState:
             leaves, structure = trees.flatten(grads)

@@ -10,6 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.lax.control import cond
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -148,7 +149,7 @@ def apply_every(k: Any = 1) -> GradientTransformation:
         total = tree_map(lambda g, sum: (place != 0) * sum + g, updates, state.grad_acc)
         due = place == k - 1
         count = safe_increment(state.count) % k
-        after = ApplyEvery(fnp.asarray(count).astype(state.count.dtype), total)
+        after = ApplyEvery(array(count).astype(state.count.dtype), total)
         return tree_map(lambda sum: due * sum, total), after
 
     return GradientTransformation(
@@ -272,7 +273,7 @@ class MultiSteps:
     def _kept(self, param: Any) -> Any:
         if self._dtype is not None:
             return self._dtype
-        return fnp.promote_types(fnp.asarray(param).dtype, np.float32)
+        return fnp.promote_types(array(param).dtype, np.float32)
 
     def update(
         self,
@@ -289,10 +290,10 @@ class MultiSteps:
         if self._should_skip is None:
             return collect(updates, state)
         skip, skip_state = self._should_skip(updates, state.gradient_step, params)
-        if (fnp.shape(skip), fnp.asarray(skip).dtype) != ((), np.dtype(bool)):
+        if (fnp.shape(skip), array(skip).dtype) != ((), np.dtype(bool)):
             raise ValueError(
                 "MultiSteps: should_skip_update_fn must return a boolean first, got an array of dtype "
-                f"{fnp.asarray(skip).dtype} and shape {fnp.shape(skip)}"
+                f"{array(skip).dtype} and shape {fnp.shape(skip)}"
             )
         state = state._replace(skip_state=skip_state)
         found: tuple[Updates, MultiStepsState] = cond(
@@ -322,12 +323,12 @@ class MultiSteps:
             mini_step=fnp.where(due, 0, safe_increment(step)).astype(step.dtype),
             gradient_step=fnp.where(due, safe_increment(state.gradient_step), state.gradient_step),
             inner_opt_state=trees.map(
-                lambda old, new: fnp.where(due, new, old).astype(fnp.asarray(old).dtype),
+                lambda old, new: fnp.where(due, new, old).astype(array(old).dtype),
                 state.inner_opt_state,
                 inner,
             ),
             acc_grads=trees.map(
-                lambda sum, g: fnp.where(due, 0, g).astype(fnp.asarray(sum).dtype),
+                lambda sum, g: fnp.where(due, 0, g).astype(array(sum).dtype),
                 state.acc_grads,
                 grads,
             ),

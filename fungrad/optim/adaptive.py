@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import fungrad.numpy as fnp
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -114,7 +115,7 @@ def scale_by_adam(
         count = safe_increment(state.count)
         mu_hat = expected(updates, mu, b1, count, nesterov)
         scaled = quotient(mu_hat, tree.bias_correction(nu, b2, count), eps, eps_root)
-        nu = tree_map(lambda v, old: v.astype(fnp.asarray(old).dtype), nu, state.nu)
+        nu = tree_map(lambda v, old: v.astype(array(old).dtype), nu, state.nu)
         return scaled, ScaleByAdamState(count, tree.cast(mu, mu_dtype), nu)
 
     return GradientTransformation(init, update)

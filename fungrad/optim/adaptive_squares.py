@@ -6,6 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 import fungrad.numpy as fnp
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -284,7 +285,7 @@ def scale_by_novograd(
     """
 
     def init(params: Params) -> OptState:
-        nu = tree_map(lambda p: fnp.zeros((), fnp.asarray(p).dtype), params)
+        nu = tree_map(lambda p: fnp.zeros_like(p, shape=()), params)
         return ScaleByNovogradState(no_steps(), tree.zeros_like(params, mu_dtype), nu)
 
     def update(
@@ -296,7 +297,7 @@ def scale_by_novograd(
         squares = tree_map(lambda g: fnp.sum(abs_sq(g)), updates)
         means = tree.update_moment(squares, state.nu, b2, 1)
         nu = tree_map(
-            lambda s, m, old: fnp.where(first, s, m).astype(fnp.asarray(old).dtype),
+            lambda s, m, old: fnp.where(first, s, m).astype(array(old).dtype),
             squares,
             means,
             state.nu,
@@ -336,9 +337,7 @@ def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-08) -> GradientTran
 
     def init(params: Params) -> OptState:
         refuse_complex(params, "scale_by_sm3")
-        mu = tree_map(
-            lambda p: [fnp.zeros(n, fnp.asarray(p).dtype) for n in fnp.shape(p) or [()]], params
-        )
+        mu = tree_map(lambda p: [fnp.zeros_like(p, shape=n) for n in fnp.shape(p) or [()]], params)
         return ScaleBySM3State(mu, tree.zeros_like(params))
 
     def accumulated(g: Any, maxima: list[Any]) -> Any:

@@ -9,10 +9,11 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.lax.control import while_loop
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import GradientTransformationExtraArgs, OptState, Params, Updates
 from fungrad.optim.glossary import public
-from fungrad.optim.line_points import arguments_for, moved, real_dtype, slope_along, violation
+from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import grad as gradient
 
 __all__ = ["ScaleByBacktrackingLinesearchState", "scale_by_backtracking_linesearch"]
@@ -85,13 +86,13 @@ def scale_by_backtracking_linesearch(
     """
 
     def init(params: Params) -> OptState:
-        dtype = real_dtype(params)
-        far = fnp.asarray(np.inf, dtype)
+        zero = real_zeros(params)
+        far = zero + np.inf
         return ScaleByBacktrackingLinesearchState(
-            fnp.ones((), dtype),
+            zero + 1,
             far,
             tree.zeros_like(params) if store_grad else None,
-            BacktrackingLinesearchInfo(fnp.zeros((), np.int64), far),
+            BacktrackingLinesearchInfo(np.int64(0), far),
         )
 
     def update(
@@ -105,7 +106,7 @@ def scale_by_backtracking_linesearch(
         **extra_args: Any,
     ) -> tuple[Updates, OptState]:
         loss = arguments_for(value_fn, extra_args, "scale_by_backtracking_linesearch")
-        value = fnp.asarray(value).astype(state.value.dtype)
+        value = array(value).astype(state.value.dtype)
         slope = slope_along(grad, updates).astype(value.dtype)
 
         def goes_on(carry: Any) -> Any:
@@ -115,12 +116,12 @@ def scale_by_backtracking_linesearch(
         def shorten(carry: Any) -> Any:
             rate, _, _, count = carry
             rate = fnp.where(count > 0, decrease_factor * rate, rate).astype(rate.dtype)
-            now = fnp.asarray(loss(moved(params, rate, updates))).astype(value.dtype)
+            now = array(loss(moved(params, rate, updates))).astype(value.dtype)
             excess = now - (1.0 + rtol) * value - rate * slope_rtol * slope
             return rate, now, violation(excess.astype(value.dtype)), count + 1
 
         first = fnp.minimum(increase_factor * state.learning_rate, max_learning_rate)
-        start = (first.astype(value.dtype), value, fnp.full_like(value, np.inf), fnp.asarray(0))
+        start = (first.astype(value.dtype), value, fnp.full_like(value, np.inf), np.int64(0))
         rate, now, error, count = while_loop(goes_on, shorten, start)
         stuck = fnp.isinf(error)  # no point of the line has a value, so it stays where it is
         rate, now = fnp.where(stuck, 0, rate).astype(value.dtype), fnp.where(stuck, value, now)

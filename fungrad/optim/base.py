@@ -16,6 +16,7 @@ import fungrad.numpy as fnp
 from fungrad import tree
 from fungrad.core.types import is_array, kind_of
 from fungrad.lax.control import cond
+from fungrad.nn.precision import array
 from fungrad.optim.glossary import public
 
 __all__ = [
@@ -116,7 +117,7 @@ def rounded(x: Any, dtype: np.dtype[Any], others: tuple[Any, ...]) -> Any:
 
 def no_steps() -> Any:
     """Return the counter of steps before the first one."""
-    return fnp.zeros((), np.int32)
+    return np.int32(0)
 
 
 def required(params: Params | None, name: str) -> Params:
@@ -130,7 +131,7 @@ def required(params: Params | None, name: str) -> Params:
 
 def refuse_complex(tree_of_arrays: Any, name: str) -> None:
     """Complain of complex parameters or updates."""
-    if any(fnp.asarray(x).dtype.kind == "c" for x in tree.leaves(tree_of_arrays)):
+    if any(array(x).dtype.kind == "c" for x in tree.leaves(tree_of_arrays)):
         raise ValueError(
             f"{name}: complex numbers have no order; parameters and updates must be real"
         )
@@ -158,7 +159,7 @@ def safe_increment(count: Any) -> Any:
     >>> print(optim.safe_increment(np.int32(2)), optim.safe_increment(np.int8(127)))
     3 127
     """
-    count = count if is_array(count) or hasattr(count, "dtype") else fnp.asarray(count)
+    count = count if is_array(count) or hasattr(count, "dtype") else array(count)
     if np.issubdtype(count.dtype, np.integer):
         largest = np.iinfo(count.dtype).max
     elif np.issubdtype(count.dtype, np.floating):
@@ -286,8 +287,8 @@ def apply_updates(params: Params, updates: Updates) -> Params:
 
 
 def _added(param: Any, update: Any) -> Any:
-    param = fnp.asarray(param)
-    return fnp.asarray(param + update).astype(param.dtype)
+    param = array(param)
+    return array(param + update).astype(param.dtype)
 
 
 @public

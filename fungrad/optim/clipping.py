@@ -6,6 +6,7 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,
@@ -118,12 +119,12 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
     """
 
     def shortened(updates: Updates, params: Params | None) -> Updates:
-        size = fnp.asarray(tree.norm(updates))
+        size = array(tree.norm(updates))
         fine = size < max_norm
         below = fnp.where(fine, 1, size)
 
         def one(g: Any) -> Any:
-            dtype = fnp.asarray(g).dtype
+            dtype = array(g).dtype
             return fnp.where(fine, g, (g / below.astype(dtype)) * max_norm).astype(dtype)
 
         return tree_map(one, updates)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.lax.control import cond
@@ -180,13 +182,13 @@ def apply_if_finite(
     within = with_extra_args_support(inner)
 
     def init(params: Params) -> OptState:
-        return ApplyIfFiniteState(no_steps(), fnp.asarray(True), no_steps(), within.init(params))
+        return ApplyIfFiniteState(no_steps(), np.True_, no_steps(), within.init(params))
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
     ) -> tuple[Updates, OptState]:
         whole = trees.map(lambda g: fnp.all(fnp.isfinite(g)), updates)
-        finite = trees.reduce(operator.and_, whole, fnp.asarray(True))
+        finite = trees.reduce(operator.and_, whole, np.True_)
         errors = fnp.where(finite, no_steps(), safe_increment(state.notfinite_count))
         due = fnp.logical_or(finite, errors > max_consecutive_errors)
         found, after = either(
@@ -239,5 +241,5 @@ def zero_nans() -> GradientTransformation:
         return clean, ZeroNansState(found)
 
     return GradientTransformation(
-        lambda params: ZeroNansState(tree_map(lambda p: fnp.asarray(False), params)), update
+        lambda params: ZeroNansState(tree_map(lambda p: np.False_, params)), update
     )

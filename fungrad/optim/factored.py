@@ -9,6 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim.base import (
     GradientTransformation,
     OptState,
@@ -87,13 +88,13 @@ def scale_by_factored_rms(
 
     def init(params: Params) -> OptState:
         def one(p: Any) -> tuple[Any, Any, Any]:
-            p = fnp.asarray(p)
-            unused = fnp.zeros((1,), p.dtype)
+            p = array(p)
+            unused = fnp.zeros_like(p, shape=(1,))
             axes = factored_axes(p.shape, factored, min_dim_size_to_factor)
             if axes is None:
                 return unused, unused, fnp.zeros_like(p)
             row, column = (p.shape[:a] + p.shape[a + 1 :] for a in reversed(axes))
-            return fnp.zeros(row, p.dtype), fnp.zeros(column, p.dtype), unused
+            return fnp.zeros_like(p, shape=row), fnp.zeros_like(p, shape=column), unused
 
         return FactoredState(no_steps(), *unzipped(3, one, params))
 
@@ -104,8 +105,8 @@ def scale_by_factored_rms(
         keep = decay_rate_fn(state.count - step_offset, decay_rate)
 
         def one(g: Any, v_row: Any, v_col: Any, v: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-            g, p = fnp.asarray(g), fnp.asarray(p)
-            kept = fnp.asarray(keep).astype(p.dtype)
+            g, p = array(g), array(p)
+            kept = array(keep).astype(p.dtype)
             squares = abs_sq(g) + epsilon
             axes = factored_axes(p.shape, factored, min_dim_size_to_factor)
             if axes is None:

@@ -12,6 +12,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -111,7 +112,7 @@ def converted(value: Any, dtype: Any) -> Any:
     """Return a number as an array, a float in a dtype; arrays with axes and tracers keep their own."""
     if isinstance(value, float | np.floating) and dtype is not None:
         return fnp.asarray(value, dtype=dtype)
-    return fnp.asarray(value)
+    return array(value)
 
 
 def sorted_out(

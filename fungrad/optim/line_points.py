@@ -11,6 +11,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.lax.control import cond
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import OptState, Params
 from fungrad.optim.glossary import public
@@ -19,10 +20,11 @@ from fungrad.transforms.grad import value_and_grad
 __all__ = ["value_and_grad_from_state"]
 
 
-def real_dtype(params: Params) -> Any:
-    """Return the dtype of losses and steps, which is that of the parameters, and real."""
-    dtypes = [fnp.asarray(p).dtype for p in trees.leaves(params)]
-    return np.zeros((), fnp.result_type(*dtypes) if dtypes else float).real.dtype
+def real_zeros(params: Params, shape: Any = ()) -> Any:
+    """Return zeros in the dtype of losses and steps, which is that of the parameters, and real."""
+    leaves = [array(p) for p in trees.leaves(params)] or [np.zeros(())]
+    dtype = np.zeros((), fnp.result_type(*[p.dtype for p in leaves])).real.dtype
+    return fnp.zeros_like(leaves[0], dtype, shape=shape)
 
 
 def arguments_for(value_fn: Callable[..., Any], extra_args: dict[str, Any], name: str) -> Any:
@@ -42,7 +44,7 @@ def moved(params: Params, step: Any, updates: Any) -> Params:
 
 def slope_along(grad: Any, updates: Any) -> Any:
     """Return the derivative of the loss along the updates; `grad` is as `fungrad.grad` has it for complex numbers."""
-    return fnp.real(fnp.asarray(tree.vdot(tree.conj(grad), updates)))
+    return fnp.real(array(tree.vdot(tree.conj(grad), updates)))
 
 
 def violation(amount: Any) -> Any:
@@ -99,7 +101,7 @@ def value_and_grad_from_state(value_fn: Callable[..., Any]) -> Callable[..., tup
 
         def anew(params: Params) -> tuple[Any, Any]:
             now, slope = value_and_grad(value_fn)(params, *args, **kwargs)
-            return fnp.asarray(now).astype(value.dtype), tree.cast_like(slope, grad)
+            return array(now).astype(value.dtype), tree.cast_like(slope, grad)
 
         return cond(fnp.isfinite(value), lambda params: (value, grad), anew, params)  # type: ignore[no-any-return]
 

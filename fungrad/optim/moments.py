@@ -6,6 +6,7 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim.base import tree_map
 from fungrad.optim.glossary import public
 
@@ -19,14 +20,14 @@ __all__ = [
 
 def abs_sq(x: Any) -> Any:
     """Return the square of the absolute value, a real number."""
-    x = fnp.asarray(x)
+    x = array(x)
     return fnp.real(fnp.conj(x) * x) if x.dtype.kind == "c" else x * x
 
 
 def mean_square(x: Any) -> Any:
     """Return the mean of squares of absolute values, and 0 of no elements."""
     squares = abs_sq(x)
-    return fnp.mean(squares) if squares.size else fnp.zeros((), squares.dtype)
+    return fnp.mean(squares) if squares.size else squares.dtype.type(0)
 
 
 @public
@@ -52,7 +53,7 @@ def update_moment_per_elem_norm(updates: Any, moments: Any, decay: Any, order: A
     """
 
     def power(g: Any) -> Any:
-        if fnp.asarray(g).dtype.kind != "c":
+        if array(g).dtype.kind != "c":
             return g**order
         return abs_sq(g) if order == 2 else abs_sq(g) ** (order / 2)
 
@@ -92,5 +93,5 @@ def bias_correction(moment: Any, decay: Any, count: Any) -> Any:
     >>> print(optim.tree.bias_correction(0.5, 0.5, 1))
     1.0
     """
-    weights = fnp.asarray(1 - decay**count)
-    return trees.map(lambda t: t / weights.astype(fnp.asarray(t).dtype), moment)
+    weights = array(1 - decay**count)
+    return trees.map(lambda t: t / weights.astype(array(t).dtype), moment)

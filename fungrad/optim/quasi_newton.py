@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.lax.control import scan
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -20,7 +21,7 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public
-from fungrad.optim.line_points import real_dtype
+from fungrad.optim.line_points import real_zeros
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
 from fungrad.optim.zoom import scale_by_zoom_linesearch
@@ -44,7 +45,7 @@ class ScaleByLBFGSState(NamedTuple):
 
 def product(x: Any, y: Any) -> Any:
     """Return the real part of the inner product of two trees."""
-    return fnp.real(fnp.asarray(tree.vdot(x, y)))
+    return fnp.real(array(tree.vdot(x, y)))
 
 
 def reciprocal(x: Any, otherwise: Any) -> Any:
@@ -107,7 +108,7 @@ def scale_by_lbfgs(
     def init(params: Params) -> OptState:
         zeros = tree.zeros_like(params)
         memory = tree.batch_shape(zeros, (memory_size,))
-        weights = fnp.zeros(memory_size, real_dtype(params))
+        weights = real_zeros(params, memory_size)
         return ScaleByLBFGSState(no_steps(), zeros, zeros, memory, memory, weights)
 
     def update(
@@ -129,9 +130,9 @@ def scale_by_lbfgs(
         )
         factor: Any = 1.0
         if scale_init_precond:
-            square = fnp.asarray(tree.norm(change, squared=True))
+            square = array(tree.norm(change, squared=True))
             later = fnp.where(square > 0, curvature * reciprocal(square, 0), 1)
-            first = fnp.minimum(1, reciprocal(fnp.asarray(tree.norm(updates)), 1))
+            first = fnp.minimum(1, reciprocal(array(tree.norm(updates)), 1))
             factor = fnp.where(begun, later, first)
         after = ScaleByLBFGSState(safe_increment(state.count), params, updates, *memory)
         return two_loops(updates, memory, factor), after

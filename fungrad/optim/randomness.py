@@ -9,6 +9,7 @@ import fungrad.numpy as fnp
 from fungrad import random
 from fungrad import tree as trees
 from fungrad.core.types import is_key
+from fungrad.nn.precision import array
 from fungrad.optim.base import (
     GradientTransformation,
     OptState,
@@ -83,7 +84,7 @@ def random_like(
     """
 
     def drawn(leaf: Any, key: Any) -> Any:
-        leaf = fnp.asarray(leaf)
+        leaf = array(leaf)
         return sampler(key, leaf.shape, leaf.dtype if dtype is None else dtype)
 
     return trees.map(drawn, target_tree, split_key_like(rng_key, target_tree))

@@ -10,6 +10,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
 
@@ -25,7 +26,7 @@ def vdot(tree_x: Any, tree_y: Any) -> Any:
     >>> float(optim.tree.vdot({"a": np.ones(2), "b": 3.0}, {"a": np.ones(2), "b": 2.0}))
     8.0
     """
-    products = trees.map(lambda x, y: fnp.vdot(fnp.asarray(x), fnp.asarray(y)), tree_x, tree_y)
+    products = trees.map(lambda x, y: fnp.vdot(array(x), array(y)), tree_x, tree_y)
     return trees.reduce(operator.add, products, 0)
 
 

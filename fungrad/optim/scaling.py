@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.nn.precision import array, converted
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,
@@ -92,7 +93,7 @@ def safe_norm(
     known = fnp.linalg.norm(fnp.where(small, 1, x), ord=ord, axis=axis, keepdims=keepdims)
     if not keepdims:
         small = fnp.squeeze(small, axis=axis)
-    return fnp.where(small, fnp.asarray(min_norm).astype(known.dtype), known)
+    return fnp.where(small, converted(min_norm, known.dtype), known)
 
 
 @public
@@ -113,7 +114,7 @@ def safe_root_mean_squares(x: Any, min_rms: Any) -> Any:
     """
     small = fnp.sqrt(mean_square(x)) <= min_rms
     known = fnp.sqrt(mean_square(fnp.where(small, 1, x)))
-    return fnp.where(small, fnp.asarray(min_rms).astype(known.dtype), known)
+    return fnp.where(small, converted(min_rms, known.dtype), known)
 
 
 @public
@@ -157,8 +158,8 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     def update(
         updates: Updates, state: OptState, params: Params | None = None
     ) -> tuple[Updates, OptState]:
-        size = fnp.asarray(step_size_fn(state.count))
-        scaled = tree_map(lambda g: size.astype(fnp.asarray(g).dtype) * g, updates)
+        size = array(step_size_fn(state.count))
+        scaled = tree_map(lambda g: size.astype(array(g).dtype) * g, updates)
         return scaled, ScaleByScheduleState(safe_increment(state.count))
 
     return GradientTransformation(lambda params: ScaleByScheduleState(no_steps()), update)
@@ -330,7 +331,7 @@ def add_decayed_weights(
         after = WeightDecaySchedule(safe_increment(state.count)) if changes else state
 
         def decayed(g: Any, p: Any) -> Any:
-            return g + (fnp.asarray(rate).astype(fnp.asarray(p).dtype) if changes else rate) * p
+            return g + (array(rate).astype(array(p).dtype) if changes else rate) * p
 
         return tree_map(decayed, updates, params), after
 
@@ -374,13 +375,13 @@ def scale_by_polyak(
         value: Any,
         **extra_args: Any,
     ) -> tuple[Updates, OptState]:
-        square = fnp.asarray(tree.norm(updates, squared=True)) + eps
-        gap = fnp.asarray(value - f_min).astype(square.dtype)
+        square = array(tree.norm(updates, squared=True)) + eps
+        gap = array(value - f_min).astype(square.dtype)
         if variant == "sps+":
             gap = fnp.maximum(gap, 0)
         flat = square <= np.finfo(np.float64).eps
         step = fnp.minimum(gap / fnp.where(flat, 1, square), max_learning_rate)
         step = fnp.where(flat, 0, step).astype(square.dtype)
-        return tree_map(lambda g: step.astype(fnp.asarray(g).dtype) * g, updates), state
+        return tree_map(lambda g: step.astype(array(g).dtype) * g, updates), state
 
     return GradientTransformationExtraArgs(init_empty_state, update)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -146,7 +147,7 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
     """
 
     def init(params: Params) -> OptState:
-        return ScaleByOptimisticGradientState(fnp.asarray(True), tree.zeros_like(params))
+        return ScaleByOptimisticGradientState(np.True_, tree.zeros_like(params))
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None
@@ -156,7 +157,7 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
             return (alpha + beta) * g - beta * before
 
         step = tree_map(ahead, updates, state.previous_gradient)
-        return step, ScaleByOptimisticGradientState(fnp.asarray(False), updates)
+        return step, ScaleByOptimisticGradientState(np.False_, updates)
 
     return GradientTransformation(init, update)
 
@@ -264,9 +265,7 @@ def scale_by_distance_over_gradients(
     ) -> tuple[Updates, OptState]:
         params = required(params, "scale_by_distance_over_gradients")
         way = tree_map(
-            lambda p, start, most: fnp.maximum(most, length(p, start)).astype(
-                fnp.asarray(most).dtype
-            ),
+            lambda p, start, most: fnp.maximum(most, length(p, start)).astype(array(most).dtype),
             params,
             state.init_params,
             state.max_dist,

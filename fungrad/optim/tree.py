@@ -9,6 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim.base import tree_map
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import (
@@ -264,7 +265,7 @@ def cast(tree: Any, dtype: Any = None) -> Any:
     >>> optim.tree.cast([np.ones(2)], np.float32)
     [array([1., 1.], dtype=float32)]
     """
-    return tree if dtype is None else trees.map(lambda x: fnp.asarray(x).astype(dtype), tree)
+    return tree if dtype is None else trees.map(lambda x: array(x).astype(dtype), tree)
 
 
 @public
@@ -281,9 +282,7 @@ def cast_like(tree: Any, other_tree: Any) -> Any:
     >>> optim.tree.cast_like([np.ones(2)], [np.ones(2, np.float32)])
     [array([1., 1.], dtype=float32)]
     """
-    return trees.map(
-        lambda x, like: fnp.asarray(x).astype(fnp.asarray(like).dtype), tree, other_tree
-    )
+    return trees.map(lambda x, like: array(x).astype(array(like).dtype), tree, other_tree)
 
 
 @public
@@ -301,7 +300,7 @@ def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> Any:
     >>> optim.tree.dtype([np.ones(2), np.ones(2, np.float32)], "highest")
     dtype('float64')
     """
-    found = list(dict.fromkeys(np.dtype(fnp.asarray(x).dtype) for x in trees.leaves(tree)))
+    found = list(dict.fromkeys(np.dtype(array(x).dtype) for x in trees.leaves(tree)))
     if not found:
         return None
     if mixed_dtype_handler is None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
+from fungrad.nn.precision import array
 from fungrad.optim.base import GradientTransformation, OptState, Params, Updates, no_steps
 from fungrad.optim.glossary import public
 
@@ -95,7 +96,7 @@ def lookahead(
         due = count == sync_period
 
         def when_due(x: Any, otherwise: Any) -> Any:
-            return fnp.where(due, x, otherwise).astype(fnp.asarray(otherwise).dtype)
+            return fnp.where(due, x, otherwise).astype(array(otherwise).dtype)
 
         ahead = trees.map(lambda f, u, s: f + u - s, fast, steps, slow)
         of_slow = trees.map(lambda d: when_due(slow_step_size * d, fnp.zeros_like(d)), ahead)

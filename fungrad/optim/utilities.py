@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad import tree as trees
 from fungrad.lax.control import scan, while_loop
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.glossary import public
 from fungrad.programs.rules.custom_vjp import custom_vjp
@@ -82,7 +85,7 @@ def power_iteration(
     if not callable(matrix):
         product = lambda v: fnp.matmul(matrix, v)
         if v0 is None:
-            a = fnp.asarray(matrix)
+            a = array(matrix)
             key = random.PRNGKey(0) if key is None else key
             v0 = random.uniform(key, a.shape[-1:], a.dtype, -1.0, 1.0)
     elif v0 is None:
@@ -100,12 +103,12 @@ def power_iteration(
         _, z, value, count = carry
         v = of_length_one(z)
         z = product(v)
-        return v, z, fnp.asarray(tree.vdot(v, z)).astype(value.dtype), count + 1
+        return v, z, array(tree.vdot(v, z)).astype(value.dtype), count + 1
 
     v = of_length_one(v0)
     z = product(v)
-    value = fnp.zeros_like(fnp.asarray(tree.vdot(v, z)))
-    _, z, value, _ = while_loop(goes_on, step, (v, z, value, fnp.asarray(0)))
+    value = fnp.zeros_like(array(tree.vdot(v, z)))
+    _, z, value, _ = while_loop(goes_on, step, (v, z, value, np.int64(0)))
     return value, of_length_one(z)
 
 
@@ -141,7 +144,7 @@ def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Any:
     >>> optim.nnls(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([-1.0, 4.0]), 200).round(4)
     array([0., 2.])
     """
-    A, b = fnp.asarray(A), fnp.asarray(b)
+    A, b = array(A), array(b)
     if A.ndim != 2 or b.ndim not in (1, 2) or A.shape[0] != b.shape[0]:
         raise ValueError(
             f"nnls: A must have shape (m, n) and b (m,) or (m, k), got {A.shape} and {b.shape}"

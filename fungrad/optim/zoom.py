@@ -15,10 +15,11 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import debug
 from fungrad.lax.control import cond, while_loop
+from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import GradientTransformationExtraArgs, OptState, Params, Updates
 from fungrad.optim.glossary import public
-from fungrad.optim.line_points import arguments_for, moved, real_dtype, slope_along, violation
+from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import value_and_grad
 
 __all__ = ["ScaleByZoomLinesearchState", "ZoomLinesearchInfo", "scale_by_zoom_linesearch"]
@@ -234,10 +235,10 @@ def scale_by_zoom_linesearch(
     )  # fmt: skip
 
     def init(params: Params) -> OptState:
-        dtype = real_dtype(params)
-        far = fnp.asarray(np.inf, dtype)
-        info = ZoomLinesearchInfo(fnp.zeros((), np.int64), far, far)
-        return ScaleByZoomLinesearchState(fnp.ones((), dtype), far, tree.zeros_like(params), info)
+        zero = real_zeros(params)
+        far = zero + np.inf
+        info = ZoomLinesearchInfo(np.int64(0), far, far)
+        return ScaleByZoomLinesearchState(zero + 1, far, tree.zeros_like(params), info)
 
     def update(
         updates: Updates,
@@ -279,7 +280,7 @@ def searched(
 
     def point(step: Any, value: Any, grad: Updates) -> Point:
         slope = slope_along(grad, updates)
-        return Point(step, fnp.asarray(value).astype(dtype), slope.astype(dtype))
+        return Point(step, array(value).astype(dtype), slope.astype(dtype))
 
     def step(s: Search) -> Search:
         size, at_end = conditions.next_step(s, guess)
@@ -288,10 +289,10 @@ def searched(
         return conditions.narrowed(s, start, point(size, now, slope), slope, at_end)
 
     grad = tree.cast_like(grad, params)
-    start = point(fnp.zeros((), dtype), value, grad)
-    far, no = fnp.asarray(np.inf, dtype), fnp.asarray(False)
+    zero = fnp.zeros_like(guess)
+    start, far, no = point(zero, value, grad), zero + np.inf, zero > 0
     ends = (start, start, start, (start, grad), (start, grad))
-    first = Search(fnp.asarray(0), *ends, far, far, no, no, no)
+    first = Search(np.int64(0), *ends, far, far, no, no, no)
     found: Search = while_loop(lambda s: ~(s.done | s.failed), step, first)
     return found
 
