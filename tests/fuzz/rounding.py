@@ -27,6 +27,7 @@ from fungrad.primitives.cumulative import CumSum
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.lengths import RootMeanSquare
 from fungrad.primitives.reductions import ReduceProd
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.primitives.stacks import OfMatrices
@@ -263,7 +264,14 @@ class Rounded:
 
         total = np.asarray(primitive.impl(np, *of(lambda x: np.asarray(x).astype(wide)[()])))
         sizes = primitive.impl(np, *of(lambda x: np.abs(x).astype(real)))
-        found = self.moved(total.astype(dtype), math.sqrt(summands) / 2 + 1, sizes)
+        ulps = math.sqrt(summands) / 2 + 1
+        if isinstance(primitive, (ReduceSum, RootMeanSquare)):
+            # Columns are added in order, and many equal numbers round to one side: of arrays in C order NumPy does so too.
+            in_order = primitive.impl(
+                np, *of(lambda x: np.ascontiguousarray(x).reshape(np.shape(x)))
+            )
+            sizes = sizes + np.nan_to_num(np.abs(in_order - total) / (ulps * np.finfo(real).eps))
+        found = self.moved(total.astype(dtype), ulps, sizes)
         return Value(found, False)
 
     # Programs within programs
@@ -312,6 +320,9 @@ class Rounded:
 def _summands(primitive: Primitive, arrays: list[Any]) -> float | None:
     """Return how many numbers each of the results is a sum of; None if they are no sums."""
     match primitive:
+        case RootMeanSquare():
+            shape = np.shape(arrays[0])
+            return float(len(arrays) * np.prod([shape[a] for a in primitive.axes]))
         case ReduceSum():
             return float(np.prod([np.shape(arrays[0])[a] for a in primitive.axes]))
         case CumSum():

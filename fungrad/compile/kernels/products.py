@@ -37,5 +37,7 @@ def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
     if of_y != leading and (of_y != tuple(range(y.ndim - count, y.ndim)) or y.nbytes > TURNED):
         return False
     terms = math.prod([x.shape[a] for a in of_x])
+    if not terms:
+        return False
     rows, columns = x.size // terms, y.size // terms
     return LARGEST < rows * columns * terms <= MOST and min(rows, columns, terms) >= SHORTEST
