@@ -245,3 +245,13 @@ def test_but_what_is_converted_of_them_lies_as_numpys(loop, mode, made):
     compilation.reset(token)
     np.testing.assert_array_equal(found, expected)
     assert found.strides == expected.strides
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("shape", [(0, 0, 0), (3, 0, 2), (0, 3, 2), (3, 2, 0)], ids=str)
+def test_products_over_empty_axes_are_numpys(mode, shape):
+    m, k, n = shape
+    a, b = np.ones((m, k)), np.ones((k, n))
+    found = fg.jit(lambda a, b: a @ b * 2.0 + 1.0)(a, b)
+    np.testing.assert_array_equal(found, a @ b * 2.0 + 1.0)
+    assert fg.jit(lambda x: fnp.linalg.cholesky(x))(np.zeros((0, 0))).shape == (0, 0)

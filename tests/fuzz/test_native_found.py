@@ -22,6 +22,12 @@ FOUND = {
         "plain",
         ("C", "read-only"),
     ),
+    "a deviation of columns, of which many elements are equal": (
+        ("x0 = laid(436, (59581, 4), 'f8')",),
+        ("v1 = np.where(np.abs(x0) > 0.7, 0.3, 0.0)", "v2 = np.std(v1, axis=0)"),
+        "plain",
+        ("Fortran", "C"),
+    ),
     "jit of constants, while it is traced": (
         ("x0 = laid(318, (8, 40), 'f8')", "c0 = draw(829, (8, 40), 'f8')"),
         ("v1 = jit(lambda u: np.sin(u) * (u * 0.5 + u))(c0)", "v2 = np.sin(x0) * v1 + v1"),
