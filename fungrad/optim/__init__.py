@@ -23,6 +23,8 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from fungrad.optim import perturbations as perturbations
+from fungrad.optim import projections as projections
 from fungrad.optim import tree as tree
 from fungrad.optim.accumulation import *
 from fungrad.optim.adaptive import *
@@ -59,7 +61,7 @@ else:  # type checkers know all names by the imports
         for name, value in globals().items()
         if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, _ModuleType)
     ]
-    __all__ += ["tree"]
+    __all__ += ["perturbations", "projections", "tree"]
 
 
 def __getattr__(name: str) -> _Any:

@@ -34,13 +34,6 @@ EXCLUDED: dict[str, str] = {
     "optimistic_adam": (
         "optax has deprecated it; write optimistic_adam_v2(1.0, alpha=learning_rate, beta=optimism)"
     ),
-    "perturbations": (
-        "draw noise with fungrad.random, average f(x + noise) over a vmap, and give the mean its derivative with "
-        "fungrad.custom_jvp"
-    ),
-    "projections": (
-        "write the projection with fungrad.numpy, clip for boxes, and apply it after apply_updates"
-    ),
     "second_order": (
         "fungrad.jvp(fungrad.grad(f), (x,), (v,))[1] is the product of the Hessian and v, and fungrad.hessian(f)(x) "
         "the whole"

@@ -37,7 +37,9 @@ def test_losses_are_reached(name):
     assert hasattr(optim, name)
 
 
-@pytest.mark.parametrize("module", ["schedules", "transforms", "tree"])
+@pytest.mark.parametrize(
+    "module", ["perturbations", "projections", "schedules", "transforms", "tree"]
+)
 def test_names_of_modules(module):
     ours, theirs = getattr(optim, module), getattr(optax, module)
     assert [name for name in public(theirs) if not hasattr(ours, name)] == []
@@ -268,6 +270,61 @@ def test_line_searches(name, make_loss):
     for (found, tried), (expected, tried_there) in zip(ours, theirs, strict=True):
         assert tried == tried_there
         assert_equal(found, expected, 1e-11)
+
+
+PROJECTIONS = {
+    "projection_non_negative": (),
+    "projection_box": ({"w": -0.5, "b": -0.1}, {"w": 0.5, "b": np.ones(4)}),
+    "projection_simplex": (2.5,),
+    "projection_l1_ball": (3.0,),
+    "projection_l1_sphere": (3.0,),
+    "projection_l2_ball": (1.5,),
+    "projection_l2_sphere": (1.5,),
+    "projection_linf_ball": (0.7,),
+    "projection_vector": ({"w": np.ones((3, 4)), "b": np.arange(4.0)},),
+    "projection_hyperplane": ({"w": np.ones((3, 4)), "b": np.arange(4.0)}, 2.0),
+    "projection_halfspace": ({"w": np.ones((3, 4)), "b": np.arange(4.0)}, 0.5),
+}
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0])
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_projections(name, size, rng):
+    """Values and derivatives, of points within and outside of the set."""
+    params, (weights, *_) = problem(rng, "float64")
+    params = {k: size * x for k, x in params.items()}
+
+    def along(o, p):
+        found = getattr(o.projections, name)(p, *PROJECTIONS[name])
+        return sum((found[k] * weights[k]).sum() for k in found), found
+
+    ours = fg.grad(lambda p: along(optim, p), has_aux=True)(params)
+    theirs = jax.grad(lambda p: along(optax, p), has_aux=True)(params)
+    for found, expected in zip(ours, theirs, strict=True):
+        assert_equal(found, expected, 1e-13)
+
+
+def test_projection_onto_a_cube():
+    x = np.linspace(-1.0, 3.0, 9)
+    np.testing.assert_array_equal(
+        optim.projections.projection_hypercube(x, 1.5),
+        optax.projections.projection_hypercube(x, 1.5),
+    )
+
+
+@pytest.mark.parametrize("baseline", [True, False])
+@pytest.mark.parametrize("noise", ["Gumbel", "Normal"])
+def test_perturbations(noise, baseline):
+    x = {"a": np.array([0.1, -0.2, 0.15]), "b": np.array(0.3)}
+    found = []
+    for lib, o, xp in ((fg, optim, fnp), (jax, optax, jnp)):
+        kind = getattr(o.perturbations, noise)()
+        f = lambda p, xp=xp: xp.where(p["a"] > p["b"], 1.0, 0.0) + (p["a"] > 0.1)
+        mean = o.perturbations.make_perturbed_fun(f, 50, 0.2, kind, baseline)
+        key = lib.random.key(3)
+        found.append((mean(key, x), lib.jacrev(lambda p, m=mean, k=key: m(k, p))(x)))
+    for a, b in zip(fg.tree.leaves(found[0]), jax.tree.leaves(found[1]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
 def test_linear_algebra(rng):
