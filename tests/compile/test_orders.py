@@ -97,6 +97,27 @@ def test_results_lie_as_those_of_the_function(name, mode):
         compilation.reset(token)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: fnp.nanmedian(x, axis=0, keepdims=True),
+        lambda x: fnp.linalg.qr(x * x + x)[1] * 2.0 + 1.0,
+    ],
+    ids=["counts that index", "triangles"],
+)
+def test_kernels_lay_results_out_as_numpys_functions_do(function):
+    x = np.asfortranarray(RNG.normal(size=(2, 3, 4)))
+    found = []
+    for mode in ("off", "eager"):
+        token = compilation.set(mode)
+        try:
+            found.append(fg.jit(lambda x: function(x))(x))
+        finally:
+            compilation.reset(token)
+    assert order_of(found[0]) == order_of(found[1])
+    np.testing.assert_allclose(*found, rtol=1e-13)
+
+
 def test_what_dies_is_written_over_only_if_arguments_lie_in_c_order():
     x = fg.jit(lambda x, y: fnp.sin(x) * y).lower(A, B)
     lines = [line.strip() for line in x.source.splitlines()]

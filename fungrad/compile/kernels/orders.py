@@ -13,6 +13,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.cumulative import LinearRecurrence
+from fungrad.primitives.decompositions import Qr
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
@@ -112,7 +113,8 @@ def copying(expr: Expr) -> set[int]:
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
         flow = primitive.uncut.control_flow if primitive.holds_programs else None
-        of_matrices = isinstance(primitive, OfMatrices) and expr.types[inputs[0]].ndim < 4
+        of_matrices = isinstance(primitive, OfMatrices) and not isinstance(primitive, Qr)
+        of_matrices = of_matrices and expr.types[inputs[0]].ndim < 4
         alone = isinstance(primitive, LinearRecurrence) or isinstance(flow, (Repeat, Until))
         if copied or alone or of_matrices or _multiplies(primitive):
             found.add(number)

@@ -28,7 +28,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.indexing import Scatter
-from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.shaping import Broadcast, Iota
 
 SMALL = 1 << 16
 """Bytes of an array up to which the equations that read it or compute it may be in a routine."""
@@ -199,9 +199,12 @@ class _Outliner:
         outside = []
         for number in reversed(group):
             primitive, inputs, outputs = self.given[number][0]
-            # Views, and what does not lie in C order, are for NumPy to make of what they are of.
+            # Views, counts along one of several axes, which are views too, and what does not lie in C order are for NumPy to make.
             turns = not (primitive.holds_programs or self.turned.isdisjoint(outputs))
-            if (turns or primitive.rearranges) and not needed.isdisjoint(outputs):
+            views = primitive.rearranges or (
+                isinstance(primitive, Iota) and len(primitive.shape) > 1
+            )
+            if (turns or views) and not needed.isdisjoint(outputs):
                 outside.append(number)
                 needed.difference_update(outputs)
                 needed.update(v for v in inputs if v in made)
