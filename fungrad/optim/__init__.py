@@ -64,6 +64,11 @@ else:  # type checkers know all names by the imports
     __all__ += ["perturbations", "projections", "tree"]
 
 
+def __dir__() -> list[str]:
+    losses = _importlib.import_module("fungrad.nn.losses").__all__
+    return sorted({*globals(), *losses, "losses", "schedules", "transforms"})
+
+
 def __getattr__(name: str) -> _Any:
     from fungrad.numpy.exclusions import unknown_name
     from fungrad.optim.exclusions import EXCLUDED

@@ -11,7 +11,13 @@ import fungrad.numpy as fnp
 from fungrad.lax.control import while_loop
 from fungrad.nn.precision import array
 from fungrad.optim import tree
-from fungrad.optim.base import GradientTransformationExtraArgs, OptState, Params, Updates
+from fungrad.optim.base import (
+    GradientTransformationExtraArgs,
+    OptState,
+    Params,
+    Updates,
+    required,
+)
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import grad as gradient
@@ -98,13 +104,14 @@ def scale_by_backtracking_linesearch(
     def update(
         updates: Updates,
         state: OptState,
-        params: Params,
+        params: Params | None = None,
         *,
         value: Any,
         grad: Updates,
         value_fn: Callable[..., Any],
         **extra_args: Any,
     ) -> tuple[Updates, OptState]:
+        params = required(params, "scale_by_backtracking_linesearch")
         loss = arguments_for(value_fn, extra_args, "scale_by_backtracking_linesearch")
         value = array(value).astype(state.value.dtype)
         slope = slope_along(grad, updates).astype(value.dtype)

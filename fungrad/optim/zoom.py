@@ -17,7 +17,13 @@ from fungrad import debug
 from fungrad.lax.control import cond, while_loop
 from fungrad.nn.precision import array
 from fungrad.optim import tree
-from fungrad.optim.base import GradientTransformationExtraArgs, OptState, Params, Updates
+from fungrad.optim.base import (
+    GradientTransformationExtraArgs,
+    OptState,
+    Params,
+    Updates,
+    required,
+)
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import value_and_grad
@@ -243,13 +249,14 @@ def scale_by_zoom_linesearch(
     def update(
         updates: Updates,
         state: OptState,
-        params: Params,
+        params: Params | None = None,
         *,
         value: Any,
         grad: Updates,
         value_fn: Callable[..., Any],
         **extra_args: Any,
     ) -> tuple[Updates, OptState]:
+        params = required(params, "scale_by_zoom_linesearch")
         loss = arguments_for(value_fn, extra_args, "scale_by_zoom_linesearch")
         guess = state.learning_rate
         if initial_guess_strategy == "one":

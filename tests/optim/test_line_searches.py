@@ -177,9 +177,10 @@ def test_errors_say_what_to_do():
     state = optim.scale_by_backtracking_linesearch(5).init(np.ones(2))
     with pytest.raises(ValueError, match="store_grad=True"):
         optim.value_and_grad_from_state(rosenbrock)(START, state=state)
-    tx = optim.scale_by_lbfgs()
-    with pytest.raises(ValueError, match=r"write tx\.update\(updates, state, params\)"):
-        tx.update(np.ones(2), tx.init(np.ones(2)))
+    needs = {"value": 1.0, "grad": np.ones(2), "value_fn": rosenbrock}
+    for tx in (optim.lbfgs(), SEARCHES["zoom"](), SEARCHES["backtracking"]()):
+        with pytest.raises(ValueError, match=r"write tx\.update\(updates, state, params\)"):
+            tx.update(np.ones(2), tx.init(np.ones(2)), **needs)
 
 
 def test_no_parameters():

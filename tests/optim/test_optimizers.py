@@ -36,6 +36,8 @@ REAL_ALONE = {"rprop", "sm3"}
 def test_all_names_are_found():
     assert [name for name in optim.__all__ if not hasattr(optim, name)] == []
     assert set(optim.__all__) & set(EXCLUDED) == set()
+    assert {*optim.__all__, "losses", "l2_loss", "schedules"} <= {*dir(optim)}
+    assert [name for name in dir(optim) if not hasattr(optim, name)] == []
 
 
 @pytest.mark.parametrize("name", EXCLUDED)
