@@ -15,7 +15,7 @@ PART = 1 << 23
 """Operations on elements, at least, that are worth a thread: about a tenth of a millisecond."""
 
 SHARES = 8
-"""Shares for each thread, if there are as many parts."""
+"""Shares for each thread, if there are as many parts, and nothing is to be made ready for each share."""
 
 
 def threads_for(kernel: Function, parts: int, most: int) -> int:
@@ -24,7 +24,13 @@ def threads_for(kernel: Function, parts: int, most: int) -> int:
 
 
 def run_assembly(
-    kernel: Function, text: KernelText, name: str, threads: int, table: Table, x86: bool
+    kernel: Function,
+    text: KernelText,
+    name: str,
+    threads: int,
+    table: Table,
+    x86: bool,
+    shares: int = SHARES,
 ) -> str:
     """Return the function ``@run<name>`` of operands and outputs; it returns 0 if all is well."""
     checked = _checked(name, table, x86)
@@ -40,9 +46,8 @@ define internal i32 @run{name}(ptr %operands, ptr %outputs) {{
 {_end(name, text.finishes)}
 """
         )
-    share = -(-text.parts // (SHARES * threads))
-    shares = _shares(name, text.parts, share)
-    return "\n".join([checked, shares, _on_threads(name, threads, table, text.finishes)])
+    each = _shares(name, text.parts, -(-text.parts // (shares * threads)))
+    return "\n".join([checked, each, _on_threads(name, threads, table, text.finishes)])
 
 
 def reading_flags(table: Table, x86: bool) -> str:

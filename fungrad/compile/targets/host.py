@@ -194,7 +194,8 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
     table, layout, x86, most = llvm_prelude.Table(), _layout(), _is_x86(), threads()
     written, workspace = _written(kernel, "kernel")
-    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86)
+    shares = 1 if workspace else llvm_threads.SHARES  # copies are made for each
+    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, shares)
     least = LEAST if recycling.recycles() else None
     call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout, least)
     flags = llvm_threads.reading_flags(table, x86)
