@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fungrad.compile.background import importing
-from fungrad.compile.emit import running
+from fungrad.compile.emit import convolution, running
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.moves import RULES, UPDATES, view
 from fungrad.compile.emit.places import Place, Unsupported
@@ -23,6 +23,7 @@ from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.shaping import Iota
 from fungrad.primitives.stacks import OfMatrices
 
@@ -49,6 +50,8 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
         return bool(_systems().has_form(primitive, operands[0]))
     if isinstance(primitive, running.RUNNING):
         return running.has_form(primitive, operands[0])
+    if isinstance(primitive, Convolution):
+        return convolution.has_form(primitive, *operands)
     return primitive.rearranges or any(
         kind in known for known in (REDUCERS, RULES, UPDATES, {Iota})
     )
@@ -87,6 +90,8 @@ def computed(
         return [rule(to, primitive, operands, targets)]
     if isinstance(primitive, running.RUNNING):
         return running.computed(to, primitive, operands, targets)
+    if isinstance(primitive, Convolution):
+        return [convolution.convolution(to, primitive, operands, targets)]
     if isinstance(primitive, SYSTEMS):
         return _systems().computed(to, primitive, operands, targets)  # type: ignore[no-any-return]
     raise Unsupported(f"{primitive} has no form in LLVM's assembly")

@@ -12,6 +12,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.cumulative import LinearRecurrence
 from fungrad.primitives.decompositions import Qr
 from fungrad.primitives.dynamic import DynamicUpdateSlice
@@ -50,7 +51,8 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
             flags = _turned_results(flow.branches, [v in found for v in inputs[1:]])
             found.update(itertools.compress(outputs, flags))
         elif number not in copies and any(
-            v in ahead or (v in found and not _stacks(primitive, types[v].ndim)) for v in inputs
+            v in ahead or (v in found and not _stacks(primitive, types[v].ndim))
+            for v in followed(primitive, inputs)
         ):
             found.update(outputs)
         found.difference_update([v for v in outputs if types[v].ndim < 2])
@@ -71,6 +73,13 @@ def _turns_ahead(primitive: Primitive, given: bool) -> bool:
     if isinstance(primitive, Permute):
         return given or primitive.axes[:-2] != tuple(range(len(primitive.axes) - 2))
     return given or not isinstance(primitive, (Elementwise, Cast))
+
+
+def followed(primitive: Primitive, inputs: Sequence[int]) -> Sequence[int]:
+    """Return the operands in whose order the results may lie: of a convolution, the one that is no weights."""
+    if not isinstance(primitive, Convolution):
+        return inputs
+    return inputs[1:] if primitive.gives == "x" else inputs[:1]
 
 
 def _moves_axes(primitive: DotGeneral) -> bool:
@@ -98,9 +107,9 @@ def shown(expr: Expr) -> set[int]:
     types, copies = expr.types, copying(expr)
     found = {v for v in expr.outputs if types[v].ndim > 1}
     for number in range(len(expr.equations) - 1, -1, -1):
-        _, inputs, outputs = expr.equations[number]
+        primitive, inputs, outputs = expr.equations[number]
         if number not in copies and not found.isdisjoint(outputs):
-            found.update([v for v in inputs if types[v].ndim > 1])
+            found.update([v for v in followed(primitive, inputs) if types[v].ndim > 1])
     return found
 
 

@@ -27,6 +27,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.indexing import Scatter
 from fungrad.primitives.shaping import Broadcast, Iota
 
@@ -138,9 +139,11 @@ class _Outliner:
         """Return the numbers of an equation that is a routine by itself, and of the views that it reads; [] if it is none."""
         primitive, inputs, _ = self.given[number][0]
         types = self.expr.types
-        if not isinstance(primitive, DotGeneral) or not is_medium(
-            primitive, *[types[v] for v in inputs]
-        ):
+        operands = [types[v] for v in inputs]
+        if isinstance(primitive, Convolution):
+            if not self.has_form(primitive, operands, types[self.given[number][0].outputs[0]]):
+                return []
+        elif not isinstance(primitive, DotGeneral) or not is_medium(primitive, *operands):
             return []
         found, pending = [number], [*inputs]
         while pending:
@@ -179,7 +182,8 @@ class _Outliner:
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
         routine = routine_of(part, self.shown)
-        worth = calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
+        many = any(isinstance(self.given[n][0].primitive, Convolution) for n in group)
+        worth = many or calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
         if not (alone or worth) or not self.fits(routine):
             return False
         self.routines.append(Fused(routine))

@@ -32,6 +32,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.stacks import OfMatrices
 
 STACK = 4
@@ -186,6 +187,10 @@ def _work_of(step: Call, types: Sequence[ArrayType]) -> int:
     if isinstance(primitive, DotGeneral):
         x = types[step.operands[0].register]
         return size * math.prod([x.shape[a] for a in primitive.contracting[0]])
+    if isinstance(primitive, Convolution):
+        arrays = {primitive.gives: types[step.results[0]]}
+        arrays |= zip(primitive.operands, [types[v] for v, _ in step.operands], strict=True)
+        return arrays["y"].size * arrays["w"].size // arrays["w"].shape[1]
     if isinstance(primitive, OfMatrices):
         return size * types[step.operands[0].register].shape[-1]
     return max([size, *[types[v].size for v, _ in step.operands]])

@@ -18,8 +18,10 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.primitive import primitive as declared
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
+from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.elementwise import greater_equal, less_equal, select
 from fungrad.primitives.shaping import Permute, iota, zeros_like
+from fungrad.primitives.slices import Pad, Reverse
 from fungrad.primitives.stacks import OfMatrices, Triangle
 
 LEAST = 16
@@ -29,17 +31,27 @@ SLACK = 64
 """How many times the rounding of one factorization the pivots of a matrix are to be beyond, of which those of the transpose are found."""
 
 
+SHARED = 4
+"""From how many channels of the result on a convolution is one of neighbouring places."""
+
+
 def spelled_out(expr: Expr) -> Expr:
     """Return `expr` with programs in place of the primitives that are better spelled out."""
-    return _with_triangles_chosen(_with_shared_factors(expr))
+    return _with_programs(_with_shared_factors(expr))
 
 
-def _with_triangles_chosen(expr: Expr) -> Expr:
+def _with_programs(expr: Expr) -> Expr:
     equations = []
     for equation in expr.equations:
         primitive, inputs, outputs = equation
-        if isinstance(primitive, Triangle) and (type_ := expr.types[inputs[0]]).dtype in DTYPES:
-            body = record_expr("triangle", _triangle(primitive), [type_])
+        types = [expr.types[v] for v in inputs]
+        program: Callable[..., list[Any]] | None = None
+        if isinstance(primitive, Triangle) and types[0].dtype in DTYPES:
+            program = _triangle(primitive)
+        elif isinstance(primitive, Convolution) and _is_turned(primitive, *types):
+            program = _turned(primitive)
+        if program is not None:
+            body = record_expr(primitive.name, program, types)
             equation = Equation(Spelled(body), inputs, outputs)
         equations.append(equation)
     if not any(isinstance(e.primitive, Spelled) for e in equations):
@@ -65,6 +77,26 @@ def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:
         n = len(x.shape)
         row, column = [iota(x.shape, np.int64, axis) for axis in (n - 2, n - 1)]
         return [select(keeps(column, row + triangle.k), x, zeros_like(x))]
+
+    return program
+
+
+def _is_turned(convolution: Convolution, w: ArrayType, y: ArrayType) -> bool:
+    """Whether what multiplies x is better a convolution of y: with vectors of neighbours, for some channels at once."""
+    ones = {*convolution.stride, *convolution.dilation} == {1}
+    return convolution.gives == "x" and ones and w.shape[0] == 1 and w.shape[2] >= SHARED
+
+
+def _turned(convolution: Convolution) -> Callable[..., list[Any]]:
+    """Return the program of that: what is around y is zero, and the window is read backwards."""
+    seen: Any = convolution
+
+    def program(w: Any, y: Any) -> list[Any]:
+        d = len(convolution.stride)
+        around = (0, 0, 0, *[n - 1 for n in w.shape[3:]])
+        wide = Pad(around, around, (0,) * (3 + d))(y, y.dtype.type(0))
+        turned = Reverse(tuple(range(3, 3 + d)))(Permute((0, 2, 1, *range(3, 3 + d)))(w))
+        return [dataclasses.replace(seen, gives="y")(wide, turned)]
 
     return program
 
