@@ -61,7 +61,7 @@ def split_key_like(rng_key: Any, target_tree: Any) -> Any:
 def random_like(
     rng_key: Any,
     target_tree: Any,
-    sampler: Callable[[Any, tuple[int, ...], Any], Any] = random.normal,
+    sampler: Callable[[Any, tuple[int, ...], Any], Any] | None = None,
     dtype: Any = None,
 ) -> Any:
     """Return a tree of random numbers with the shapes of another tree.
@@ -73,7 +73,7 @@ def random_like(
     target_tree
         The tree.
     sampler
-        Takes key, shape and dtype.
+        Takes key, shape and dtype; by default `random.normal`.
     dtype
         The dtype of the numbers; by default that of each leaf.
 
@@ -82,10 +82,11 @@ def random_like(
     >>> optim.tree.random_like(random.key(0), {"w": np.ones((2, 3))})["w"].shape
     (2, 3)
     """
+    draw = random.normal if sampler is None else sampler
 
     def drawn(leaf: Any, key: Any) -> Any:
         leaf = array(leaf)
-        return sampler(key, leaf.shape, leaf.dtype if dtype is None else dtype)
+        return draw(key, leaf.shape, leaf.dtype if dtype is None else dtype)
 
     return trees.map(drawn, target_tree, split_key_like(rng_key, target_tree))
 

@@ -13,7 +13,6 @@ from fungrad.lax.control import scan, while_loop
 from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.glossary import public
-from fungrad.programs.rules.custom_vjp import custom_vjp
 
 __all__ = ["nnls", "power_iteration", "scale_gradient"]
 
@@ -34,6 +33,7 @@ def scale_gradient(inputs: Any, scale: Any) -> Any:
     >>> print(fg.grad(lambda x: optim.scale_gradient(x, 0.5) ** 2)(3.0))
     3.0
     """
+    from fungrad.programs.rules.custom_vjp import custom_vjp  # which takes a while to import
 
     @custom_vjp
     def scaled(inputs: Any, scale: Any) -> Any:
