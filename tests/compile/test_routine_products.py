@@ -255,3 +255,21 @@ def test_products_over_empty_axes_are_numpys(mode, shape):
     found = fg.jit(lambda a, b: a @ b * 2.0 + 1.0)(a, b)
     np.testing.assert_array_equal(found, a @ b * 2.0 + 1.0)
     assert fg.jit(lambda x: fnp.linalg.cholesky(x))(np.zeros((0, 0))).shape == (0, 0)
+
+
+@in_mode("eager")
+def test_what_is_made_of_products_of_transposed_matrices_is_in_kernels(mode, made):
+    x, y, w = RNG.normal(size=(90, 70)), RNG.normal(size=(90, 80)), RNG.normal(size=(70, 80))
+
+    def step(x, y, w, mean):
+        mean = 0.9 * mean + 0.1 * (fnp.tanh(x).T @ y)
+        return w - mean / (fnp.sqrt(mean * mean) + 1e-3), mean
+
+    kernels = [*map(str, fg.jit(step).lower(x, y, w, w).kernels)]
+    assert sum([text.startswith("{ routine") for text in kernels]) == 1
+    assert len(kernels) == 2  # and one kernel, of all that follows
+    found, expected = fg.jit(step)(x, y, w, w), step(x, y, w, w)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+        assert a.strides == b.strides
+    assert not any(tier.failures for tier in made)

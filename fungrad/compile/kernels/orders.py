@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from fungrad.compile.background import importing
 from fungrad.compile.flow import Choice, Repeat, Until
+from fungrad.compile.kernels.fused import Fused
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
@@ -77,6 +78,8 @@ def _turns_ahead(primitive: Primitive, given: bool) -> bool:
 
 def followed(primitive: Primitive, inputs: Sequence[int]) -> Sequence[int]:
     """Return the operands in whose order the results may lie: of a convolution, the one that is no weights."""
+    if isinstance(primitive, Fused):
+        return [inputs[k] for k in primitive.kernel.followed]
     if not isinstance(primitive, Convolution):
         return inputs
     return inputs[1:] if primitive.gives == "x" else inputs[:1]
