@@ -259,15 +259,14 @@ def test_products_over_empty_axes_are_numpys(mode, shape):
 
 @in_mode("eager")
 def test_what_is_made_of_products_of_transposed_matrices_is_in_kernels(mode, made):
-    x, y, w = RNG.normal(size=(90, 70)), RNG.normal(size=(90, 80)), RNG.normal(size=(70, 80))
+    x, y, w = RNG.normal(size=(210, 170)), RNG.normal(size=(210, 180)), RNG.normal(size=(170, 180))
 
     def step(x, y, w, mean):
-        mean = 0.9 * mean + 0.1 * (fnp.tanh(x).T @ y)
+        mean = 0.9 * mean + 0.1 * (fnp.sort(x).T @ y)
         return w - mean / (fnp.sqrt(mean * mean) + 1e-3), mean
 
     kernels = [*map(str, fg.jit(step).lower(x, y, w, w).kernels)]
-    assert sum([text.startswith("{ routine") for text in kernels]) == 1
-    assert len(kernels) == 2  # and one kernel, of all that follows
+    assert [text.startswith("{ routine") for text in kernels] == [True, False]
     found, expected = fg.jit(step)(x, y, w, w), step(x, y, w, w)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
