@@ -272,3 +272,29 @@ def test_what_is_made_of_products_of_transposed_matrices_is_in_kernels(mode, mad
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
         assert a.strides == b.strides
     assert not any(tier.failures for tier in made)
+
+
+AMID = {
+    "a product": lambda x: x @ x,
+    "of one row": lambda x: x[:1] @ x,
+    "of one column": lambda x: x @ x[:, :1],
+    "of vectors": lambda x: fnp.outer(x[0], x[1]),
+    "a stack": lambda x: fnp.einsum("ij,ik->ijk", x, x),
+    "of a stack": lambda x: fnp.stack([x, x + 1.0]) @ x,
+    "of several axes": lambda x: fnp.tensordot(fnp.stack([x, x + 1.0]), x, 1),
+}
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("size", [6, 13])
+@pytest.mark.parametrize("name", AMID)
+def test_what_is_padded_on_all_sides(mode, name, size):
+    x = RNG.normal(size=(size, size))
+    for sides in (((1, 0), (0, 3)), ((2, 1), (2, 1)), ((0, 0), (1, 1))):
+
+        def f(x, sides=sides):
+            y = AMID[name](x)
+            return fnp.pad(y, (*[(0, 0)] * (y.ndim - 2), *sides))
+
+        assert routines(f, (x,))
+        np.testing.assert_allclose(fg.jit(f)(x), f(x), rtol=1e-12, atol=1e-11)

@@ -56,7 +56,8 @@ def dot_general(
     free_x, free_y = primitive._free(x.type.ndim, y.type.ndim)
     pairs, stack = primitive.contracting, primitive.batch_axes
     terms = math.prod([x.type.shape[a] for a in pairs[0]])
-    target = targets[0]
+    # Amid what is padded, rows lie apart.
+    found = target = targets[0] if targets[0].is_in_order else to.new(targets[0].type)
     if not (is_small(primitive, x.type, target.type) or is_medium(primitive, x.type, y.type)):
         raise Unsupported(f"{primitive} of {x.type} and {y.type}")
     x = to.turned(x, (*stack[0], *free_x, *pairs[0]))
@@ -76,6 +77,8 @@ def dot_general(
             product.write_in_parts(a, b, out)
         else:
             product.write(a, b, out)
+    if found != targets[0]:
+        to.move(targets[0], found)
     return targets[0]
 
 
