@@ -75,7 +75,7 @@ class _Convolution:
         lanes = VECTOR_BYTES // dtype.itemsize
         batch, channels, *lengths = y.type.shape
         with to.in_parts(batch) as n:
-            for o, count in _blocks(to, channels, CHANNELS):
+            for o, count in to.blocks(channels, CHANNELS):
                 with contextlib.ExitStack() as entered:
                     rows = [entered.enter_context(to.loop(m)) for m in lengths[:-1]]
                     for j, vectors, wide in _vectors(to, lengths[-1], lanes):
@@ -103,18 +103,18 @@ class _Convolution:
             weight = to.offset([*zip((c, o, *window), w.strides, strict=False)])
             for k in range(w.type.shape[-1]):
                 right = [
-                    to.read(x.pointer, _plus(to, start, k * taps[-1] + v), dtype, lanes)
+                    to.read(x.pointer, to.plus(start, k * taps[-1] + v), dtype, lanes)
                     for v in vectors
                 ]
                 for i in range(channels):
-                    offset = _plus(to, weight, k * w.strides[-1] + i * w.strides[1])
+                    offset = to.plus(weight, k * w.strides[-1] + i * w.strides[1])
                     left = to.spread(to.read(w.pointer, offset, dtype), dtype, lanes)
                     for v, value in zip(vectors, right, strict=True):
                         self._add(sums[i, v], left, value, dtype, lanes)
         for (i, v), place in sums.items():
             value = to.emit(f"load {type_}, ptr {place}")
             first = to.offset([*zip((n, o, *places), y.strides, strict=True)])
-            offset = _plus(to, first, i * y.strides[1] + v)
+            offset = to.plus(first, i * y.strides[1] + v)
             to.write(value, dtype, y.pointer, offset, lanes)
 
     def _add(self, place: str, x: str, y: str, dtype: Any, lanes: int) -> None:
@@ -128,7 +128,7 @@ class _Convolution:
         """Compute w, whose axes are channels of y, those of x, window, of x and y."""
         to = self.to
         with to.in_parts(w.type.shape[1]) as c:
-            for o, count in _blocks(to, w.type.shape[0], CHANNELS):
+            for o, count in to.blocks(w.type.shape[0], CHANNELS):
                 self._weights_of(x, y, w, (o, c, count))
 
     def _weights_of(self, x: Place, y: Place, w: Place, at: tuple[str, str, int]) -> None:
@@ -137,10 +137,10 @@ class _Convolution:
         batch = y.type.shape[0]
         with contextlib.ExitStack() as entered:
             window = [entered.enter_context(to.loop(m)) for m in w.type.shape[2:-1]]
-            for k, taps in _blocks(to, w.type.shape[-1], VECTORS):
+            for k, taps in to.blocks(w.type.shape[-1], VECTORS):
                 target = to.offset([*zip((o, c, *window, k), w.strides, strict=True)])
                 totals = {
-                    (i, t): _plus(to, target, i * w.strides[0] + t * w.strides[-1])
+                    (i, t): to.plus(target, i * w.strides[0] + t * w.strides[-1])
                     for i in range(count)
                     for t in range(taps)
                 }
@@ -182,11 +182,11 @@ class _Convolution:
                         ]
                     )
                     seen = [
-                        to.read(x.pointer, _plus(to, right, t * steps[-1]), dtype, lanes)
+                        to.read(x.pointer, to.plus(right, t * steps[-1]), dtype, lanes)
                         for t in range(taps)
                     ]
                     for i in range(channels):
-                        offset = _plus(to, left, i * y.strides[1])
+                        offset = to.plus(left, i * y.strides[1])
                         value = to.read(y.pointer, offset, dtype, lanes)
                         for t in range(taps):
                             self._add(sums[i, t], value, seen[t], dtype, lanes)
@@ -200,19 +200,6 @@ class _Convolution:
                 done += whole * lanes
             lanes //= 2
         return totals
-
-
-def _plus(to: Function, index: str, number: int) -> str:
-    return to.offset([(index, 1), (str(number), 1)]) if number else index
-
-
-def _blocks(to: Function, length: int, size: int) -> Iterator[tuple[str, int]]:
-    """Yield where blocks of `size` begin, then the smaller rest."""
-    if length >= size:
-        with to.loop(length // size) as i:
-            yield to.offset([(i, size)]), size
-    if rest := length % size:
-        yield str(length - rest), rest
 
 
 def _vectors(to: Function, length: int, lanes: int) -> Iterator[tuple[str, tuple[int, ...], int]]:

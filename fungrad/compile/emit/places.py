@@ -248,6 +248,18 @@ class Places(Assembly):
                 yield str(done), lanes
                 done += lanes
 
+    def blocks(self, length: int, size: int) -> Iterator[tuple[str, int]]:
+        """Yield where blocks of `size` begin, then the smaller rest."""
+        if length >= size:
+            with self.loop(length // size) as i:
+                yield self.offset([(i, size)]), size
+        if rest := length % size:
+            yield str(length - rest), rest
+
+    def plus(self, index: str, number: int) -> str:
+        """Return an index, and so many elements more."""
+        return self.offset([(index, 1), (str(number), 1)]) if number else index
+
     def fill(self, target: Place, value: Place) -> None:
         """Set all elements to one number."""
         zeros = (0,) * target.type.ndim

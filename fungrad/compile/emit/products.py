@@ -157,17 +157,6 @@ class _Product:
             return product
         return to.operation(Node("add", dtype), dtype, [sum_, product], lanes)
 
-    def _blocks(self, length: int, size: int) -> Iterator[tuple[str, int]]:
-        """Yield where blocks of `size` begin, then the smaller rest."""
-        if length >= size:
-            with self.to.loop(length // size) as i:
-                yield self.to.offset([(i, size)]), size
-        if rest := length % size:
-            yield str(length - rest), rest
-
-    def _plus(self, index: str, number: int) -> str:
-        return self.to.offset([(index, 1), (str(number), 1)]) if number else index
-
     def _terms(self, count: int) -> Iterator[str]:
         if count <= UNROLLED:
             yield from map(str, range(count))
@@ -188,7 +177,7 @@ class _Product:
             for j, count in to.along(out.columns, lanes):
                 offset = to.offset([(i, out.down), (j, 1)])
                 to.write(splat(0, dtype, count), dtype, out.place.pointer, offset, count)
-        for k, count in self._blocks(a.columns, TERMS):
+        for k, count in self.to.blocks(a.columns, TERMS):
             here, there = [
                 x._replace(place=to.part(x.place, to.offset([(k, step)]), x.place.type.shape, ()))
                 for x, step in ((a, a.along), (b, b.down))
@@ -200,9 +189,9 @@ class _Product:
         while lanes:
             vectors = (b.columns - done) // lanes
             if vectors:
-                for start, count in self._blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
+                for start, count in self.to.blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
                     first = self.to.offset([(str(done), 1), (start, lanes)])
-                    for row, rows in self._blocks(a.rows, ROWS):
+                    for row, rows in self.to.blocks(a.rows, ROWS):
                         self._tile(a, b, out, row, rows, first, count, lanes, add)
                 done += vectors * lanes
             lanes //= 2
@@ -224,18 +213,18 @@ class _Product:
         sums = {(i, j): to.allocate(type_) for i in range(rows) for j in range(vectors)}
         for place in sums.values():
             to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
-        columns = [self._plus(first, j * lanes) for j in range(vectors)]
+        columns = [self.to.plus(first, j * lanes) for j in range(vectors)]
         for k in self._terms(a.columns):
             right = [self._at(b, k, column, lanes) for column in columns]
             for i in range(rows):
-                left = to.spread(self._at(a, self._plus(row, i), k), dtype, lanes)
+                left = to.spread(self._at(a, self.to.plus(row, i), k), dtype, lanes)
                 for j in range(vectors):
                     before = to.emit(f"load {type_}, ptr {sums[i, j]}")
                     after = self._added(left, right[j], before, lanes)
                     to.do(f"store {type_} {after}, ptr {sums[i, j]}")
         for (i, j), place in sums.items():
             value = to.emit(f"load {type_}, ptr {place}")
-            offset = to.offset([(self._plus(row, i), out.down), (columns[j], 1)])
+            offset = to.offset([(self.to.plus(row, i), out.down), (columns[j], 1)])
             if add:
                 before = to.read(out.place.pointer, offset, dtype, lanes)
                 value = to.operation(Node("add", dtype), dtype, [before, value], lanes)
@@ -246,11 +235,11 @@ class _Product:
     def _by_terms(self, a: Matrix, b: Matrix, out: Matrix) -> None:
         """Multiply rows by columns."""
         to, dtype = self.to, self.dtype
-        for row, rows in self._blocks(a.rows, ROWS):
+        for row, rows in self.to.blocks(a.rows, ROWS):
             with to.loop(b.columns) as column:
-                found = self._sums(a, b, [self._plus(row, i) for i in range(rows)], column)
+                found = self._sums(a, b, [self.to.plus(row, i) for i in range(rows)], column)
                 for i, value in enumerate(found):
-                    terms = [(self._plus(row, i), out.down), (column, out.along)]
+                    terms = [(self.to.plus(row, i), out.down), (column, out.along)]
                     to.write(value, dtype, out.place.pointer, to.offset(terms))
 
     def _sums(self, a: Matrix, b: Matrix, rows: list[str], column: str) -> list[str]:
