@@ -213,7 +213,7 @@ PROGRAMS = {
     "far apart": (lambda x: x[::5, ::8] * 2 + x[::5, 1::8], 1),
     "an element": (lambda x: x[0, 0] * x - x[-1, -1], 1),
     "rows and columns": (lambda x: x[3] * x + x[:, 4:5], 1),
-    "a transposed array": (lambda x: (x[:32, :32].T * 2 + x[:32, :32]) @ x[:32], 1),
+    "a transposed array": (lambda x: (x[:32, :32].T * 2 + x[:32, :32]) @ x[:32], 2),  # and a product
     "sums of slices": (lambda x: fnp.sum(x[:, 3:], 1) + fnp.max(x[:, 3:], 1), 1),
     "stencil": (stencil, 1),
     "heat": (heat, 2),
