@@ -448,7 +448,7 @@ def _restored():
 def test_settings_of_the_process_are_those_of_all_threads():
     f = fg.jit(lambda x: float(x))
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(int).result()  # a thread that is started in a block has its settings, if Python is free-threaded
+        pool.submit(int).result()  # free-threaded Python has threads inherit the settings of a block
         with disable_jit(), pytest.raises(fg.ConcretizationError):
             pool.submit(f, 1.0).result()
         config.update("jax_disable_jit", True)
