@@ -448,7 +448,7 @@ def _restored():
 def test_settings_of_the_process_are_those_of_all_threads():
     f = fg.jit(lambda x: float(x))
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(int).result()  # free-threaded Python has threads inherit the settings of a block
+        pool.submit(int).result()  # threads may inherit the settings of a block they start in
         with disable_jit(), pytest.raises(fg.ConcretizationError):
             pool.submit(f, 1.0).result()
         config.update("jax_disable_jit", True)
