@@ -122,11 +122,7 @@ def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets
 def inv(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
     """Write the inverse."""
     (a,) = operands
-    n, dtype = a.type.shape[0], a.type.dtype
-    one = to.new(a.type)
-    to.fill(one, to.number(0, dtype))
-    to.fill(to.part(one, "0", (n,), (n + 1,)), to.number(1, dtype))
-    solve(to, primitive, [a, one], targets)
+    solve(to, primitive, [a, to.identity(a.type.shape[0], a.type.dtype)], targets)
 
 
 def triangular_solve(

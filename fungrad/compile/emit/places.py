@@ -248,6 +248,13 @@ class Places(Assembly):
                 yield str(done), lanes
                 done += lanes
 
+    def identity(self, n: int, dtype: DType) -> Place:
+        """Return the identity matrix of n rows."""
+        found = self.new(ArrayType((n, n), dtype))
+        self.fill(found, self.number(0, dtype))
+        self.fill(self.part(found, "0", (n,), (n + 1,)), self.number(1, dtype))
+        return found
+
     def blocks(self, length: int, size: int) -> Iterator[tuple[str, int]]:
         """Yield where blocks of `size` begin, then the smaller rest."""
         if length >= size:
