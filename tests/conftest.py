@@ -1,6 +1,6 @@
 """Options, fixtures and settings of the whole test suite."""
 
-import importlib
+import importlib.util
 import os
 import zlib
 from importlib import metadata
@@ -26,8 +26,11 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-collect_ignore = ["peers/functional_programs"]
-"""Programs of JAX, which tests/peers/test_jax_functional.py runs; they import it."""
+PEERS = all(importlib.util.find_spec(name) for name in ("autograd", "jax", "optax"))
+"""Whether the libraries that tests/peers compares with are here; `make test-peers` installs them."""
+
+collect_ignore_glob = ["peers/functional_programs/*" if PEERS else "peers/*"]
+"""No tests: the programs of JAX that tests/peers/test_jax_functional.py runs; they import it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +66,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return [
         f"fungrad: {Path(fungrad.__file__).parent}",
         f"backend: {config.getoption('--backend')}; {', '.join(versions)}",
+        *([] if PEERS else ["tests/peers: left out, for want of JAX and autograd"]),
     ]
 
 

@@ -250,6 +250,13 @@ def test_functions_of_scipy_that_take_functions_say_what_to_call(name, wrap):
     assert "at test_errors.py:" in str(error.value)
 
 
+def test_functions_of_scipy_that_do_not_look_whether_theirs_has_failed():
+    f, _ = IN_SCIPY["brentq"]  # compares what lies in the memory for the value: often of one sign
+    for _ in range(300):
+        with pytest.raises(fg.LostDerivativeError, match=r"call fungrad\.scipy\.optimize\.brentq"):
+            fg.grad(f)(0.7)
+
+
 REPLACED = {
     "bounds": (lambda x: optimize.brentq(lambda y: y - 1.0, -x, 9.0), RuntimeError, "brentq"),
     "fsolve": (lambda x: optimize.fsolve(lambda y: y - x, 1.0).sum(), Exception, "root"),
