@@ -291,11 +291,8 @@ def _refusal(error: BaseException) -> BaseException | None:
         if cause is not None:
             forget_refusal()
             return cause
-    if of_library or (type(error) is ValueError and str(error) == _OF_FLAT):
-        # SciPy's brentq, called from C, does not look whether its function has failed, and compares what it
-        # finds in the memory for the value
-        if (refusal := refusal_behind(error, same_place=True)) is not None:
-            return refusal
+    if type(error) is ValueError and str(error) == _OF_FLAT:
+        return refusal_behind(error, same_place=True)
     refusal = refusal_behind(error) if of_library else None
     if refusal is not None:
         error.add_note(f"before this, in the same function of SciPy: {refusal}")

@@ -244,17 +244,14 @@ IN_SCIPY = {
 @pytest.mark.parametrize("name", IN_SCIPY)
 def test_functions_of_scipy_that_take_functions_say_what_to_call(name, wrap):
     f, ours = IN_SCIPY[name]
-    kinds = (fg.LostDerivativeError, fg.ConcretizationError)
-    with pytest.raises(kinds, match=rf"call fungrad\.scipy\.{ours} in its place") as error:
+    # brentq and bisect, in C, do not look whether their function has failed: they take what lies in the memory
+    # for its value and may raise an error of their own, for two ends of one sign; ours is a note on it then
+    kinds = (fg.LostDerivativeError, fg.ConcretizationError, ValueError)
+    with pytest.raises(kinds) as error:
         wrap(f)(0.7)
-    assert "at test_errors.py:" in str(error.value)
-
-
-def test_functions_of_scipy_that_do_not_look_whether_theirs_has_failed():
-    f, _ = IN_SCIPY["brentq"]  # compares what lies in the memory for the value: often of one sign
-    for _ in range(300):
-        with pytest.raises(fg.LostDerivativeError, match=r"call fungrad\.scipy\.optimize\.brentq"):
-            fg.grad(f)(0.7)
+    said = [str(error.value), *getattr(error.value, "__notes__", [])][-1]
+    assert f"call fungrad.scipy.{ours} in its place" in said
+    assert "at test_errors.py:" in said
 
 
 REPLACED = {
