@@ -76,14 +76,6 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     )
     from fungrad.ad_checkpoint import checkpoint_policies
     from fungrad.callback import pure_callback
-    from fungrad.compat import (
-        block_until_ready,
-        device_get,
-        effects_barrier,
-        ensure_compile_time_eval,
-        named_call,
-        named_scope,
-    )
     from fungrad.device import (
         Device,
         default_backend,
@@ -91,6 +83,14 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         device_count,
         device_put,
         devices,
+    )
+    from fungrad.execution import (
+        block_until_ready,
+        device_get,
+        effects_barrier,
+        ensure_compile_time_eval,
+        named_call,
+        named_scope,
     )
     from fungrad.programs.rules.checkpoint import checkpoint, remat
     from fungrad.programs.rules.closures import closure_convert, custom_gradient
@@ -153,7 +153,7 @@ __all__ += [
     "block_until_ready", "device_get", "effects_barrier",
     "ensure_compile_time_eval", "named_call", "named_scope",
 ]
-_are_in("fungrad.compat")
+_are_in("fungrad.execution")
 __all__ += [
     "Device", "default_backend", "default_device", "device_count", "device_put", "devices",
 ]

@@ -21,6 +21,7 @@ LAYERS = {
     "transforms": 4,
     "programs": 5,
     "numpy": 6,
+    "compat": 9,  # on all of fungrad, which knows nothing of it
 }
 PUBLIC = 7  # lax, scipy, random, nn, ...: built on the public API
 TOP = 8  # fungrad/__init__.py
