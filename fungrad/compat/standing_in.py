@@ -1,0 +1,147 @@
+"""A package of ours stands in for another library: what is imported by that library's name, in this process.
+
+The package has its modules laid out as the library has them, in a package of their own: of ``library`` and ``ours.modules``,
+``ours/modules/__init__.py`` is ``library`` and ``ours/modules/numpy.py`` is ``library.numpy``. Each keeps the name that it has
+in fungrad, so that its frames count as fungrad's own and its functions are pickled as what they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+__all__ = ["attributes", "lacks", "run", "stand_in"]
+
+USAGE = "usage: python -m {by} program.py | -m module | -c code, and arguments"
+
+
+class Finder:
+    """Goes in front of sys.meta_path: `library` and what is below it are the modules of `package`."""
+
+    def __init__(self, library: str, package: str, absent: Mapping[str, str]) -> None:
+        self.library, self.package, self.absent = library, package, absent
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        """Return where `name` is; None of other libraries; an error with the reason where it is not there.
+
+        ``from library.numpy import f`` without an f asks for a module f below the name of ``library.numpy`` here.
+        """
+        if name == self.library:
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        for root in (self.library, self.package):
+            if name.startswith(root + ".") and path is not None:
+                below = name[len(root) :]
+                found = PathFinder.find_spec(self.package + below, path)
+                if found is None:
+                    kind = ModuleNotFoundError if root == self.library else ImportError
+                    raise kind(lacks(self.library + below, self.absent), name=name)
+                if root == self.library:
+                    return ModuleSpec(name, self, origin=found.origin)  # type: ignore[arg-type]
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.package + spec.name[len(self.library) :])
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put back what the import has written over; the module itself has been run under its name here.
+
+        Only of packages Python asks a finder for the names that ``from library.numpy import f`` does not find.
+        """
+        module.__spec__ = module.__spec__ and module.__spec__.loader_state
+        vars(module).setdefault("__path__", [])
+
+
+def lacks(name: str, absent: Mapping[str, str]) -> str:
+    """Return the message for a name of the library that is not there; `absent` has reasons, for all below a name too."""
+    parts = name.split(".")
+    above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    reason = next((absent[x] for x in above if x in absent), None)
+    return f"fungrad, in the place of {parts[0]}, has no {name}" + (f": {reason}" if reason else "")
+
+
+def attributes(
+    name: str, absent: Mapping[str, str], lazily: Iterable[str] = ()
+) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for the module in the place of `name`: it imports the modules `lazily`, and says what lacks.
+
+    >>> attributes("somelib.numpy", {"somelib.numpy.f": "it has no derivative"})("f")
+    Traceback (most recent call last):
+    AttributeError: fungrad, in the place of somelib, has no somelib.numpy.f: it has no derivative
+    """
+    modules = frozenset(lazily)
+
+    def __getattr__(attribute: str) -> Any:
+        full = f"{name}.{attribute}"
+        if attribute in modules:
+            return importlib.import_module(full)
+        raise AttributeError(lacks(full, absent), name=attribute, obj=sys.modules.get(name))
+
+    return __getattr__
+
+
+def stand_in(library: str, package: str, absent: Mapping[str, str]) -> None:
+    """From now on, and until the process ends, importing `library` gives `package`.
+
+    Parameters
+    ----------
+    library : str
+        The name of a top-level package.
+    package : str
+        The package of fungrad that holds its modules.
+    absent : Mapping[str, str]
+        Why names of the library are not there, by their full names: ``{"library.module.name": reason}``.
+
+    Raises
+    ------
+    RuntimeError
+        If the library itself has been imported.
+    """
+    if any(isinstance(f, Finder) and f.library == library for f in sys.meta_path):
+        return
+    if library in sys.modules:
+        raise RuntimeError(
+            f"{library} has been imported already, from {sys.modules[library].__file__}; what holds it would not be "
+            f"fungrad's. Install before anything imports {library}: first of all in the program, by "
+            f"`python -m {package.rpartition('.')[0]} program.py`, or `pytest -p {package.rpartition('.')[0]}`"
+        )
+    sys.meta_path.insert(0, Finder(library, package, absent))
+
+
+def run(by: str, install: Callable[[], None], arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line names, as Python itself would, after `install`.
+
+    Parameters
+    ----------
+    by : str
+        The module that is run with ``python -m``, for the message that says how.
+    install : Callable[[], None]
+        Called first.
+    arguments : Sequence[str], optional
+        ``program.py``, ``-m module`` or ``-c code``, and the program's own; those of this process if left out.
+    """
+    first, *rest = list(sys.argv[1:] if arguments is None else arguments) or [""]
+    if first in ("", "-h", "--help") or (first in ("-m", "-c") and not rest):
+        raise SystemExit(USAGE.format(by=by))
+    install()
+    if first == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif first == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(rest[0], "<string>", "exec"), main.__dict__)
+    else:
+        sys.argv = [first, *rest]
+        if not sys.flags.safe_path:
+            sys.path[0] = str(Path(first).resolve().parent)
+        runpy.run_path(first, run_name="__main__")
