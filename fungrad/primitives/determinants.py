@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import operator
+import string
 from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import primitive
+from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.cumulative import CumProd
-from fungrad.primitives.decompositions import Svd
-from fungrad.primitives.elementwise import cast, complex_, imag, is_complex, mul, real
+from fungrad.primitives.elementwise import complex_, imag, is_complex, mul, real
 from fungrad.primitives.linalg import Inv
-from fungrad.primitives.shaping import Broadcast, Reshape, zeros_like
-from fungrad.primitives.slices import shift
+from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.stacks import (
     OfMatrices,
     OfNumpy,
-    OfSquare,
-    adjoint,
-    conjugated,
-    diagonal,
-    diagonal_matrix,
-    identity_like,
-    matmul,
     real_type,
-    scaled_columns,
     trace_of_product,
     transposed,
 )
@@ -70,20 +63,32 @@ class Det(OfNumpy):
 
 
 @primitive
-class Cofactors(OfSquare):
-    """The matrices of cofactors: the derivative of the determinant by each element.
+class Cofactors(OfMatrices):
+    """The derivative of the determinant by each element; given k directions too, the k-th derivative of that along them.
 
-    Of an invertible matrix it is ``det(a) inv(a)^T``. In general, with a = U diag(s) V^H, it is
-    ``det(U) det(V^H) conj(U) diag(g) V^T``, where g[i] is the product of all s but s[i]. The derivative is
-    the second one of the determinant, which in the bases U and V is, for E and F,
-    ``sum over i != j of g[i, j] (E[i, i] F[j, j] - E[i, j] F[j, i])``, where g[i, j] is
-    the product of all s but those two. Both hold for every rank. (A third derivative goes through that of
-    the singular vectors, so singular values must differ.)
+    Without directions it is the matrix of cofactors, of an invertible matrix ``det(a) inv(a)^T``. In general, with
+    a = U diag(s) V^H, the m-th derivative of the determinant along E, F, ..., which are given in the bases U and V, is
+
+        ``det(U) det(V^H)`` times the sum over distinct i, j, ... and over the permutations p of these of
+        ``sign(p) g[i, j, ...] E[i, p(i)] F[j, p(j)] ...``,
+
+    where g[i, j, ...] is the product of all s but s[i], s[j], ...; what is returned is that by the elements of the last
+    one. It is a polynomial: it holds for every rank, also where singular values are equal. The work and the
+    memory grow as the m-th power of the size of the matrices.
     """
 
-    def impl(self, xp: Any, a: Any) -> Any:
+    def abstract_eval(self, a: ArrayType, *directions: ArrayType) -> ArrayType:
+        self.check_square(a)
+        self.check_stacks(a, *directions)
+        if any(e.shape != a.shape for e in directions):
+            raise ValueError(f"{self.name} takes matrices of one shape, got {a} and {directions}")
+        return a.update(weak=False)
+
+    def impl(self, xp: Any, a: Any, *directions: Any) -> Any:
         if not a.size:
             return xp.zeros(a.shape, a.dtype)
+        if directions:
+            return _by_singular_values(xp, a, directions)
         limits = np.finfo(a.dtype)
         size = xp.abs(xp.linalg.det(a))
         if bool(xp.all((size > limits.tiny / limits.eps) & (size < limits.max * limits.eps))):
@@ -103,36 +108,77 @@ class Cofactors(OfSquare):
         inverse = _well_conditioned_inverse(xp, a)
         if inverse is not None:
             return xp.linalg.det(a)[..., None, None] * xp.swapaxes(inverse, -1, -2)
-        u, s, vh = xp.linalg.svd(a)
-        n = s.shape[-1]
-        products = xp.stack(
-            [xp.prod(xp.delete(s, i, -1), axis=-1) for i in range(n)], -1
-        )  # not prod(s) / s: s can be 0
-        phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None]
-        scaled = xp.conj(u) * (phase * products)[..., None, :]
-        return xp.matmul(scaled, xp.conj(vh)).astype(a.dtype)
+        return _by_singular_values(xp, a, ())
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
-        u, s, vh = Svd()(operands[0])
-        v = adjoint(vh)
-        moved = matmul(matmul(adjoint(u), tangents[0]), v)
-        others = cast(_products_of_others(s), moved)
-        on_diagonal = matmul(others, Reshape((*s.shape, 1))(diagonal(moved)))
-        inner = diagonal_matrix(Reshape(s.shape)(on_diagonal)) - transposed(mul(others, moved))
-        phase = Det()(u) * Det()(vh)
-        scaled = scaled_columns(conjugated(u), Broadcast(s.shape, (len(s.shape) - 1,))(phase))
-        return matmul(matmul(scaled, inner), transposed(v))
+        along = [] if tangents[0] is None else [self(*operands, tangents[0])]
+        along += [
+            self(*operands[:i], t, *operands[i + 1 :])
+            for i, t in enumerate(tangents)
+            if i and t is not None
+        ]
+        return functools.reduce(operator.add, along)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        (i,) = [i for i, x in enumerate(operands) if isinstance(x, Linear)]
+        if i == 0:
+            raise self.missing("transpose")
+        # Derivatives are symmetric: the direction and the element by which it is last taken change places.
+        found = self(*operands[:i], ct, *operands[i + 1 :])
+        return tuple([found if j == i else None for j in range(len(operands))])
 
 
-def _products_of_others(s: Any) -> Any:
-    """Return for each i and j the product of all s but s[i] and s[j], without division; 0 for i = j."""
-    spread = Broadcast((*s.shape, s.shape[-1]), (len(s.shape) - 1,))(s)
-    ones = identity_like(spread)
-    without_one = spread * (1 - ones) + ones  # in row i, s with 1 in place of s[i]
-    axis = len(s.shape)
-    before = shift(CumProd(axis, False)(without_one), axis, 1, 1)
-    after = shift(CumProd(axis, True)(without_one), axis, -1, 1)
-    return before * after * (1 - ones)
+def _by_singular_values(xp: Any, a: Any, directions: tuple[Any, ...]) -> Any:
+    u, s, vh = xp.linalg.svd(a)
+    into = xp.conj(xp.swapaxes(u, -1, -2)), xp.conj(xp.swapaxes(vh, -1, -2))
+    moved = [into[0] @ e @ into[1] for e in directions]
+    phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
+    inner = _mixed(xp, _products_of_others(xp, s, len(moved) + 1), moved)
+    return (phase * xp.conj(u) @ inner @ xp.conj(vh)).astype(a.dtype)
+
+
+def _mixed(xp: Any, products: Any, directions: list[Any]) -> Any:
+    """Return the derivative in the bases of the singular vectors: the sum that `Cofactors` tells of."""
+    m = len(directions) + 1
+    names, each = string.ascii_lowercase[:m], xp.arange(products.shape[-1])
+    shape = (*products.shape[: products.ndim - m], len(each), len(each))
+    found = xp.zeros(shape, np.result_type(products, *directions))
+    for order in itertools.permutations(range(m)):
+        sign = (-1) ** sum(order[i] > order[j] for i, j in itertools.combinations(range(m), 2))
+        pairs = [names[i] + names[order[i]] for i in range(m)]
+        taken = ",".join(f"...{letters}" for letters in (names, *pairs[:-1]))
+        if order[-1] == m - 1:  # on the diagonal
+            term = xp.einsum(f"{taken}->...{names[-1]}", products, *directions)
+            found[..., each, each] += sign * term
+        else:
+            found += sign * xp.einsum(f"{taken}->...{pairs[-1]}", products, *directions)
+    return found
+
+
+def _products_of_others(xp: Any, s: Any, m: int) -> Any:
+    """Return for each m indices the product of all `s` but those there; 0 where two of them are the same.
+
+    Zeros are counted, not divided by, and exponents of two are added: no product overflows before the result does.
+    """
+    n, stack = s.shape[-1], s.shape[:-1]
+    zero = s == 0
+    mantissas, exponents = xp.frexp(xp.where(zero, 1, s))
+    low = mantissas < math.sqrt(0.5)  # so that products of many stay near 1
+    mantissas, exponents = xp.where(low, 2 * mantissas, mantissas), exponents - low
+    grid = [(*stack, *(n if i == j else 1 for j in range(m))) for i in range(m)]
+    ends = (*stack, *[1] * m)
+    product = xp.prod(mantissas, axis=-1).reshape(ends)
+    exponent = xp.sum(exponents, axis=-1).reshape(ends)
+    zeros = xp.sum(zero, axis=-1).reshape(ends)
+    places = [xp.arange(n).reshape(shape[len(stack) :]) for shape in grid]
+    for shape in grid:
+        product = product / mantissas.reshape(shape)
+        exponent = exponent - exponents.reshape(shape)
+        zeros = zeros - zero.reshape(shape)
+    kept = zeros == 0
+    for i, j in itertools.combinations(range(m), 2):
+        kept = kept & (places[i] != places[j])
+    return xp.where(kept, xp.ldexp(product, exponent.astype(np.int32)), 0)
 
 
 def _times_power_of_two(xp: Any, x: Any, exponent: Any) -> Any:

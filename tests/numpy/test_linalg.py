@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -402,6 +403,24 @@ def test_det_at_singular_matrices(rank):
     found = fg.jvp(fg.grad(np.linalg.det), (a,), (t,))[1]
     ahead, behind = [fg.grad(np.linalg.det)(a + s * h * t) for s in (1, -1)]
     np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-7)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 4])
+def test_high_derivatives_of_det_are_those_of_its_polynomial(rank):
+    # a Vandermonde matrix gives the coefficients of det(a + t e), whatever the rank and equal singular values
+    a, e = np.diag([2.0] * rank + [0.0] * (4 - rank)), np.random.default_rng(5).normal(size=(4, 4))
+    ts = np.arange(-2.0, 3)
+    coefficients = np.linalg.solve(
+        np.vander(ts, increasing=True), [np.linalg.det(a + t * e) for t in ts]
+    )
+
+    def f(t):
+        return np.linalg.det(a + t * e)
+
+    for order in range(5):
+        expected = math.factorial(order) * coefficients[order]
+        assert np.isclose(f(0.0), expected, rtol=1e-10, atol=1e-11)
+        f = [fg.grad, fg.jacfwd][order % 2](f)
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150, 1e103])

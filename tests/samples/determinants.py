@@ -4,7 +4,7 @@ import numpy as np
 
 from fungrad.primitives.determinants import Cofactors, Det, Slogdet
 from tests.samples.linalg import complex_regular, of_matrices, regular
-from tests.samples.row import complexes, reals
+from tests.samples.row import Sample, complexes, reals
 
 
 def minors(a: np.ndarray) -> np.ndarray:
@@ -32,6 +32,18 @@ def of_rank(n: int, rank: int) -> np.ndarray:
     return reals(n, rank) @ reals(rank, n, low=-1, seed=1)
 
 
+def minors_along(a: np.ndarray, e: np.ndarray, f: np.ndarray | None = None) -> np.ndarray:
+    """Return the derivatives of the cofactors of 3 by 3 matrices, which are quadratic, by exact differences."""
+    if f is None:
+        return (minors(a + e) - minors(a - e)) / 2
+    return minors(a + e + f) - minors(a + e) - minors(a + f) + minors(a)
+
+
+def along(operands: tuple[np.ndarray, ...], name: str = "along") -> Sample:
+    linear = tuple([(i,) for i in range(1, len(operands))])
+    return of_matrices(Cofactors(), operands, minors_along, name, linear=linear)
+
+
 ROWS = [
     of_matrices(Det(), (regular(3, 3),), by_expansion),
     of_matrices(Det(), (complex_regular(2, 3, 3),), by_expansion, "complex-stack"),
@@ -45,4 +57,8 @@ ROWS = [
     of_matrices(Cofactors(), (regular(3, 3),), minors),
     of_matrices(Cofactors(), (complex_regular(2, 3, 3),), minors, "complex-stack"),
     of_matrices(Cofactors(), (of_rank(3, 2),), minors, "singular"),
+    along((regular(3, 3), reals(3, 3))),
+    along((complex_regular(2, 3, 3), complexes(2, 3, 3)), "complex-along"),
+    along((of_rank(3, 1), reals(3, 3)), "singular-along"),
+    along((2 * np.eye(3), reals(3, 3), regular(3, 3)), "along-two"),
 ]
