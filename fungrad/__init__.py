@@ -24,7 +24,9 @@ Modules
     `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested tuples, lists, dicts, ... of arrays.
+    `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
     `fungrad.extend`, `fungrad.custom_batching`: primitives and rules of one's own.
+    `fungrad.test_util`: derivatives checked by differences.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -56,40 +58,21 @@ from fungrad.numpy.at import at
 from fungrad.numpy.rules import extensions as _extensions
 from fungrad.numpy.rules import provide as _provide
 
+# fmt: off
+# isort: off
 if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad import (
-        ad_checkpoint,
-        custom_batching,
-        custom_derivatives,
-        debug,
-        example_libraries,
-        experimental,
-        extend,
-        lax,
-        nn,
-        optim,
-        random,
-        scipy,
-        training,
-        tree,
+        ad_checkpoint, custom_batching, custom_derivatives, debug, example_libraries, experimental,
+        extend, flatten_util, lax, nn, ops, optim, random, scipy, test_util, training, tree,
         tree_util,
     )
     from fungrad.ad_checkpoint import checkpoint_policies
     from fungrad.callback import pure_callback
     from fungrad.device import (
-        Device,
-        default_backend,
-        default_device,
-        device_count,
-        device_put,
-        devices,
+        Device, default_backend, default_device, device_count, device_put, devices,
     )
     from fungrad.execution import (
-        block_until_ready,
-        device_get,
-        effects_barrier,
-        ensure_compile_time_eval,
-        named_call,
+        block_until_ready, device_get, effects_barrier, ensure_compile_time_eval, named_call,
         named_scope,
     )
     from fungrad.programs.rules.checkpoint import checkpoint, remat
@@ -99,19 +82,9 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad.programs.rules.residuals import print_saved_residuals
     from fungrad.random.reuse import KeyReuseError
     from fungrad.settings import (
-        checking_leaks,
-        config,
-        debug_infs,
-        debug_key_reuse,
-        debug_nans,
-        disable_jit,
-        explain_cache_misses,
-        inexact_algebra,
-        log_compiles,
-        show_config,
-        strict_conversions,
-        strict_dependence,
-        threefry_partitionable,
+        checking_leaks, config, debug_infs, debug_key_reuse, debug_nans, disable_jit,
+        explain_cache_misses, inexact_algebra, log_compiles, show_config, strict_conversions,
+        strict_dependence, threefry_partitionable,
     )
     from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
     from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
@@ -121,6 +94,8 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad.transforms.jit import jit
     from fungrad.transforms.stop import stop_gradient
     from fungrad.transforms.vmap import vmap
+# isort: on
+# fmt: on
 
 __version__ = "0.1.0"
 
@@ -142,62 +117,63 @@ _HOME: dict[str, str] = {}
 
 def _are_in(module: str) -> None:
     """Say that the names listed since the last call are in a module."""
-    _HOME.update(dict.fromkeys(__all__[_AT_ONCE + len(_HOME) :], module))
+    home = f"fungrad.{module}".rstrip(".")
+    _HOME.update(dict.fromkeys(__all__[_AT_ONCE + len(_HOME) :], home))
 
 
 __all__ += ["checkpoint_policies"]
-_are_in("fungrad.ad_checkpoint")
+_are_in("ad_checkpoint")
 __all__ += ["pure_callback"]
-_are_in("fungrad.callback")
+_are_in("callback")
 __all__ += [
     "block_until_ready", "device_get", "effects_barrier",
     "ensure_compile_time_eval", "named_call", "named_scope",
 ]
-_are_in("fungrad.execution")
+_are_in("execution")
 __all__ += [
     "Device", "default_backend", "default_device", "device_count", "device_put", "devices",
 ]
-_are_in("fungrad.device")
+_are_in("device")
 __all__ += ["checkpoint", "remat"]
-_are_in("fungrad.programs.rules.checkpoint")
+_are_in("programs.rules.checkpoint")
 __all__ += ["closure_convert", "custom_gradient"]
-_are_in("fungrad.programs.rules.closures")
+_are_in("programs.rules.closures")
 __all__ += ["custom_jvp"]
-_are_in("fungrad.programs.rules.custom_jvp")
+_are_in("programs.rules.custom_jvp")
 __all__ += ["custom_vjp"]
-_are_in("fungrad.programs.rules.custom_vjp")
+_are_in("programs.rules.custom_vjp")
 __all__ += ["print_saved_residuals"]
-_are_in("fungrad.programs.rules.residuals")
+_are_in("programs.rules.residuals")
 __all__ += ["KeyReuseError"]
-_are_in("fungrad.random.reuse")
+_are_in("random.reuse")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",
     "explain_cache_misses", "inexact_algebra", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
     "threefry_partitionable",
 ]
-_are_in("fungrad.settings")
+_are_in("settings")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"]
-_are_in("fungrad.transforms.abstract")
+_are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]
-_are_in("fungrad.transforms.autodiff")
+_are_in("transforms.autodiff")
 __all__ += ["grad", "value_and_grad"]
-_are_in("fungrad.transforms.grad")
+_are_in("transforms.grad")
 __all__ += ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
-_are_in("fungrad.transforms.jacobian")
+_are_in("transforms.jacobian")
 __all__ += ["jet"]
-_are_in("fungrad.transforms.jet")
+_are_in("transforms.jet")
 __all__ += ["jit"]
-_are_in("fungrad.transforms.jit")
+_are_in("transforms.jit")
 __all__ += ["stop_gradient"]
-_are_in("fungrad.transforms.stop")
+_are_in("transforms.stop")
 __all__ += ["vmap"]
-_are_in("fungrad.transforms.vmap")
+_are_in("transforms.vmap")
 __all__ += [
     "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "example_libraries",
-    "experimental", "extend", "lax", "nn", "optim", "random", "scipy", "training", "tree",
-    "tree_util",
+    "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
+    "test_util", "training", "tree", "tree_util",
 ]
-_are_in("fungrad")
+_are_in("")
 # fmt: on
 
 _provide("fungrad.scipy.special", when="scipy.special")

@@ -12,6 +12,5 @@ ELSEWHERE = {
     "local_device_count": "There is one process; write fungrad.device_count().",
     "typeof": "Arrays have .shape and .dtype; fungrad.eval_shape gives those of results.",
     "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
-    "ops": "For segment sums write fungrad.numpy.zeros(n).at[ids].add(x), or numpy.bincount.",
     "image": "Its functions are in fungrad.scipy.ndimage.",
 }

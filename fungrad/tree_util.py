@@ -7,6 +7,7 @@ Names and meaning are those of `jax.tree_util`. `fungrad.tree` says what a pytre
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ __all__ = [
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "default_registry",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
     "is_tree_node",
     "keystr",
     "register_dataclass",
@@ -79,19 +83,6 @@ __all__ = [
 
 KeyEntry: TypeAlias = Hashable
 C = TypeVar("C", bound=type)
-
-_LEFT_OUT = {
-    "default_registry": "optree holds the registry; register classes with the functions of this module",
-    "flatten_one_level": "write tree_flatten(x, is_leaf=lambda y: y is not x)",
-    "flatten_one_level_with_keys": "write tree_flatten_with_path(x, is_leaf=lambda y: y is not x)",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LEFT_OUT:
-        raise AttributeError(f"fungrad.tree_util has no {name!r}: {_LEFT_OUT[name]}")
-    raise AttributeError(f"module 'fungrad.tree_util' has no attribute {name!r}")
-
 
 # Functions as trees
 
@@ -190,6 +181,95 @@ def is_tree_node(typ: type) -> bool:
     (True, False)
     """
     return optree.register_pytree_node.get(typ, namespace=paths.NAMESPACE) is not None
+
+
+def _level(tree: Any) -> tuple[tuple[Any, ...], Any, list[Hashable]] | None:
+    """Return the children of a node, what else it is made of, and the keys of the children; None of a leaf."""
+    if not is_tree_node(type(tree)) and optree.all_leaves([tree], namespace=paths.NAMESPACE):
+        return None
+    children, aux, *_ = optree.tree_flatten_one_level(tree, namespace=paths.NAMESPACE)
+    if isinstance(tree, collections.defaultdict):
+        aux = aux[0], tuple(aux[1])
+    keys = [path[0] for path, _ in paths.flatten_one_level(tree)[0]]
+    return tuple(children), tuple(aux) if isinstance(aux, list) else aux, keys
+
+
+class _Registry:
+    """The classes that are nodes, with those of JAX's methods that libraries call."""
+
+    def flatten_one_level(self, tree: Any) -> tuple[tuple[Any, ...], Any] | None:
+        """Return the children of a node and what else it is made of; None of a leaf."""
+        found = _level(tree)
+        return found if found is None else found[:2]
+
+    def flatten_one_level_with_keys(
+        self, tree: Any
+    ) -> tuple[tuple[tuple[Hashable, Any], ...], Any] | None:
+        """Return the children of a node with their keys and what else it is made of; None of a leaf."""
+        found = _level(tree)
+        return found if found is None else (tuple(zip(found[2], found[0], strict=True)), found[1])
+
+    def flatten(self, tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+        """As `tree_flatten`."""
+        return tree_flatten(tree, is_leaf)
+
+
+default_registry = _Registry()
+"""The classes that are nodes."""
+
+
+@PYTREES.public
+def flatten_one_level(tree: Any) -> tuple[tuple[Any, ...], Any]:
+    """Return the children of a node and what else it is made of.
+
+    Parameters
+    ----------
+    tree
+        A node: of a built-in container or a registered class.
+
+    Returns
+    -------
+    children : tuple
+        The children.
+    aux : object
+        The keys of a dictionary, the class of a named tuple, what `register_pytree_node` calls auxiliary data; or None.
+
+    Raises
+    ------
+    ValueError
+        If it is a leaf.
+
+    Examples
+    --------
+    >>> flatten_one_level({"b": 3, "a": [1, 2]})
+    (([1, 2], 3), ('a', 'b'))
+    """
+    found = default_registry.flatten_one_level(tree)
+    if found is None:
+        raise ValueError(f"a leaf, of type {type(tree).__name__}, has no children")
+    return found
+
+
+@PYTREES.public_like(flatten_one_level)
+def flatten_one_level_with_keys(tree: Any) -> tuple[tuple[tuple[Hashable, Any], ...], Any]:
+    """Return the children of a node, each with its key, and what else it is made of.
+
+    Returns
+    -------
+    children : tuple of (key, child)
+        The children.
+    aux : object
+        As of `flatten_one_level`.
+
+    Examples
+    --------
+    >>> flatten_one_level_with_keys([1.0])
+    (((SequenceKey(idx=0), 1.0),), None)
+    """
+    found = default_registry.flatten_one_level_with_keys(tree)
+    if found is None:
+        raise ValueError(f"a leaf, of type {type(tree).__name__}, has no children")
+    return found
 
 
 @PYTREES.public

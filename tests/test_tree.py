@@ -457,12 +457,16 @@ def test_partial_as_the_function(transform):
     np.testing.assert_array_equal(transform(f)(x), transform(g)(x))
 
 
-def test_names_that_are_left_out():
-    for name in ("default_registry", "flatten_one_level", "flatten_one_level_with_keys"):
-        with pytest.raises(AttributeError, match=f"fungrad.tree_util has no '{name}': "):
-            getattr(tu, name)
-    with pytest.raises(AttributeError, match="has no attribute 'tree_mop'"):
-        tu.tree_mop
+def test_one_level():
+    assert tu.flatten_one_level([1, (2, 3)]) == ((1, (2, 3)), None)
+    assert tu.flatten_one_level(None) == ((), None)
+    pairs, names = tu.flatten_one_level_with_keys({"b": [1], "a": 2})
+    assert ([(str(k), x) for k, x in pairs], names) == ([("['a']", 2), ("['b']", [1])], ("a", "b"))
+    assert tu.default_registry.flatten_one_level(1.0) is None
+    assert tu.default_registry.flatten_one_level_with_keys(1.0) is None
+    for one_level in (tu.flatten_one_level, tu.flatten_one_level_with_keys):
+        with pytest.raises(ValueError, match="a leaf, of type float, has no children"):
+            one_level(1.0)
 
 
 def test_modules():
