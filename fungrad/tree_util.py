@@ -187,6 +187,7 @@ def _level(tree: Any) -> tuple[tuple[Any, ...], Any, list[Hashable]] | None:
     """Return the children of a node, what else it is made of, and the keys of the children; None of a leaf."""
     if not is_tree_node(type(tree)) and optree.all_leaves([tree], namespace=paths.NAMESPACE):
         return None
+    aux: Any
     children, aux, *_ = optree.tree_flatten_one_level(tree, namespace=paths.NAMESPACE)
     if isinstance(tree, collections.defaultdict):
         aux = aux[0], tuple(aux[1])

@@ -31,7 +31,7 @@ def test_right_derivatives(name):
     ("dtype", "tolerance"), [(np.float32, None), (np.float16, {np.float16: 1})]
 )
 def test_narrow_dtypes(dtype, tolerance):
-    tu.check_grads(lambda x: x * x, (X.astype(dtype),), 2, atol=tolerance, rtol=tolerance, eps=0.03)
+    tu.check_grads(lambda x: x * x, (X.astype(dtype),), 2, atol=tolerance, rtol=tolerance, eps=0.01)
 
 
 def test_integers_do_not_move():
