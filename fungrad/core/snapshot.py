@@ -26,7 +26,7 @@ def snapshot(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         if array.flags.num & _USUAL == _USUAL:
             return np.array(array)
-        return array if is_constant(array) else copied(array)
+        return np.asarray(array) if is_constant(array) else copied(array)
     return array if on_host((array,)) else copied(array)  # a scalar, or an array of CuPy
 
 

@@ -161,9 +161,9 @@ def _in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, 
 
 
 def as_operand(x: Any) -> Any:
-    """Return a leaf as what programs run on: Python numbers become NumPy scalars."""
+    """Return a leaf as what programs run on: Python numbers become NumPy scalars, arrays of a subclass NumPy's own."""
     if type(x) not in PYTHON_SCALARS:
-        return x
+        return np.asarray(x) if isinstance(x, np.ndarray) else x
     try:
         return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
     except OverflowError:
@@ -173,9 +173,12 @@ def as_operand(x: Any) -> Any:
         ) from None
 
 
+_OPERANDS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, Tracer])
+
+
 def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
     """Return leaves as what programs run on."""
-    if PYTHON_SCALARS.keys().isdisjoint(map(type, leaves)):
+    if _OPERANDS.issuperset(map(type, leaves)):
         return leaves
     return [as_operand(x) for x in leaves]
 

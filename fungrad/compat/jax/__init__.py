@@ -1,0 +1,54 @@
+"""Programs written for JAX, unchanged, on NumPy's arrays: what they import as `jax` is fungrad.
+
+In the shell, ``python -m fungrad.compat.jax program.py``; in Python, `install` before `jax` is first
+imported; for tests, ``pytest -p fungrad.compat.jax``. docs/coming_from_jax.md says what is there and what differs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from fungrad.compat.jax.absent import ABSENT
+from fungrad.compat.standing_in import Finder, stand_in
+
+__all__ = ["install", "is_installed"]
+
+
+def is_installed() -> bool:
+    """Return whether `jax` means fungrad in this process.
+
+    Examples
+    --------
+    >>> is_installed()
+    False
+    """
+    return any(isinstance(f, Finder) and f.library == "jax" for f in sys.meta_path)
+
+
+def install() -> None:
+    """From here on, ``import jax`` gives fungrad under JAX's names, in the whole process.
+
+    Also JAX's dtypes, promotion and rules for indices out of bounds become those of the process. Calling it again does nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If the real JAX has been imported already.
+
+    Examples
+    --------
+    >>> install()  # doctest: +SKIP
+    >>> import jax  # doctest: +SKIP
+    """
+    if is_installed():
+        return
+    stand_in("jax", "fungrad.compat.jax.modules", ABSENT)
+    from fungrad.compat.jax import process
+
+    process.set_up()
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Install when pytest takes this module for a plugin: the hook that it calls first, before other plugins are loaded."""
+    install()

@@ -1,0 +1,230 @@
+"""Functions of fungrad with JAX's signatures, made when a program asks for them.
+
+For each a few lines of Python are written: the parameters as JAX has them (names.txt), each handed on if the function of
+fungrad knows it. What it does not know is let be where it cannot change a result (`INERT`), and else is an error if it is given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fungrad.compat.jax.absent import ABSENT
+from fungrad.compat.jax.crossing import Crossed, dtype_of, enter, leave, leave_tree, receiving
+from fungrad.compat.jax.names import names_of
+from fungrad.compat.standing_in import lacks
+from fungrad.core.tracer import Tracer
+
+INERT = frozenset(
+    "accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline "
+    "may_alias mode order out_sharding out_shardings in_shardings precision promote_integers "
+    "reduce_axes sharding spmd_axis_name src unique_indices unroll wrap_negative_indices copy "
+    "preferred_element_type backend keep_unused prevent_cse concrete method context_fn subok".split()
+)
+"""Parameters that change no result here, or by rounding alone."""
+
+FUNCTIONS = frozenset(
+    "f fun func function body_fun cond_fun true_fun false_fun branches body matvec solve fn "
+    "transpose_solve tangent_solve callback computation func1d pyfunc A M".split()
+)
+"""Parameters that are functions of the user's, which are called with arrays."""
+
+DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
+
+
+def _handed(name: str) -> str:
+    if name in FUNCTIONS:
+        return f"receives({name})"
+    return f"dtype_of({name})" if name in DTYPES else f"enter({name})"
+
+
+def refuse(function: str, parameter: str) -> None:
+    """Raise the error for a parameter that has no meaning here."""
+    raise NotImplementedError(
+        f"fungrad, in the place of jax, has no argument {parameter!r} of {function}; leave it out"
+    )
+
+
+def receives(x: Any) -> Any:
+    """Return a function, or several, so that arrays it is called with are JAX's."""
+    return type(x)(map(receiving, x)) if type(x) in (list, tuple) else receiving(x)
+
+
+class _Writer:
+    """Writes the function `name` with JAX's parameters that calls `target`."""
+
+    def __init__(self, name: str, parameters: str, target: Callable[..., Any]) -> None:
+        self.name, self.target = name, target
+        self.given = _parsed(parameters)
+        try:
+            self.known = inspect.signature(target).parameters
+        except (TypeError, ValueError):
+            self.known = {}
+        kinds = {p.kind for p in self.known.values()}
+        self.takes_any = inspect.Parameter.VAR_KEYWORD in kinds or not self.known
+        self.takes_more = inspect.Parameter.VAR_POSITIONAL in kinds or not self.known
+        self.names: dict[str, Any] = {}
+
+    def lines(self, shown: str) -> list[str]:
+        """Return the source."""
+        positional, optional, body = [], [], []
+        in_order = [p for p in self.known.values() if p.kind < p.VAR_POSITIONAL]
+        others = {p.name for p in self.given}
+        for i, p in enumerate(self.given):
+            if p.kind is p.VAR_POSITIONAL:
+                positional.append(f"*map(enter, {p.name})")
+            elif p.kind is p.VAR_KEYWORD:
+                body += [f"    for k in {p.name}: options[k] = enter({p.name}[k])"]
+            elif p.default is p.empty and p.kind is not p.KEYWORD_ONLY:
+                # By its place, unless another one of JAX's parameters has that place in fungrad.
+                elsewhere = i >= len(in_order) or in_order[i].name in others - {p.name}
+                if elsewhere and p.name in self.known:
+                    body += [f"    options[{p.name!r}] = {_handed(p.name)}"]
+                else:
+                    positional.append(_handed(p.name))
+            elif p.kind is p.POSITIONAL_ONLY and (self.takes_more or i < len(in_order)):
+                optional.append(p.name)
+            else:
+                body += self._option(p)
+        if optional:
+            tests = " or ".join(f"{x} is not _{x}" for x in optional)
+            more = ", ".join(map(_handed, optional))
+            positional.append(f"*(({more},) if {tests} else ())")
+        lines = [f"def {self.name}({shown}):"]
+        if body:
+            lines += ["    options = {}", *body]
+            positional.append("**options")
+        return [
+            *lines,
+            f"    result = target({', '.join(positional)})",
+            "    return result if type(result) is Tracer else leave(result)",
+        ]
+
+    def _option(self, p: inspect.Parameter) -> list[str]:
+        name = p.name
+        own = self.known.get(name)
+        if own is not None or self.takes_any and name not in INERT:
+            hand = f"options[{name!r}] = {_handed(name)}"
+            # What JAX takes by default is said where the default here is another.
+            differs = own is not None and p.default is not Ellipsis and own.default != p.default
+            if p.default is p.empty or (differs and p.default is not None):
+                return [f"    {hand}"]
+        elif name in INERT:
+            return []
+        else:
+            hand = f"refuse({self.name!r}, {name!r})"
+        return [f"    if {name} is not _{name}: {hand}"]
+
+
+def _parsed(parameters: str) -> list[inspect.Parameter]:
+    namespace: dict[str, Any] = {}
+    exec(f"def f({parameters}): pass", namespace)
+    return [*inspect.signature(namespace["f"]).parameters.values()]
+
+
+_PLACES = {"__name__": "fungrad.compat.jax.adapting", "enter": enter, "leave": leave, "Tracer": Tracer}
+_PLACES |= {"dtype_of": dtype_of, "refuse": refuse, "receives": receives}
+
+
+def adapted(module: str, name: str, parameters: str, target: Callable[..., Any]) -> Any:
+    """Return a function of fungrad with JAX's parameters, for arrays as JAX's."""
+    writer = _Writer(name, parameters, target)
+    namespace = {**_PLACES, "target": target}
+    for p in writer.given:
+        if p.default is not p.empty:
+            namespace[f"_{p.name}"] = p.default
+    lines = writer.lines(parameters)
+    exec(compile("\n".join(lines), f"<fungrad, for {module}.{name}>", "exec"), namespace)
+    made = namespace[name]
+    made.__module__ = module
+    made.__doc__ = target.__doc__
+    for attribute in ("reduce", "accumulate", "reduceat", "outer", "at", "nin", "nout", "identity"):
+        if callable(part := getattr(target, attribute, None)):
+            setattr(made, attribute, plainly(part))
+        elif part is not None:
+            setattr(made, attribute, part)
+    return made
+
+
+def plainly(target: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for arrays as JAX's, with the parameters that it has."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return leave(target(*map(enter, args), **{k: enter(x) for k, x in kwargs.items()}))
+
+    return function
+
+
+def transforming(target: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a transform so that what it returns gives arrays as JAX's."""
+
+    def transform(*args: Any, **kwargs: Any) -> Any:
+        return Crossed(target(*args, **kwargs))
+
+    return transform
+
+
+def returning(target: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results, any pytree, are arrays as JAX's; its arguments are as they are."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return leave_tree(target(*args, **kwargs))
+
+    return function
+
+
+def namespace(
+    jax: str,
+    globals_: dict[str, Any],
+    sources: Iterable[str],
+    modules: str = "",
+    as_it_is: str = "",
+    aliases: Mapping[str, str] | None = None,
+) -> Callable[[str], Any]:
+    """Return ``__getattr__`` for the module that stands for one of JAX's.
+
+    Parameters
+    ----------
+    jax
+        The name of that module.
+    globals_
+        Those of ours; what has been made is kept there.
+    sources
+        The modules of fungrad whose functions are adapted.
+    modules
+        The names of the modules below it.
+    as_it_is
+        Names of the sources that need no adapting.
+    aliases
+        The names in the sources where they differ.
+    """
+    table, unchanged, below = names_of(jax), frozenset(as_it_is.split()), frozenset(modules.split())
+
+    def get(name: str) -> Any:
+        if name in below:
+            return importlib.import_module(f"{jax}.{name}")
+        found = None if name[:1] == "_" and name not in table else _found(sources, (aliases or {}).get(name, name))
+        if found is None or f"{jax}.{name}" in ABSENT:
+            raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
+        if callable(found) and not isinstance(found, type) and name not in unchanged:
+            parameters = table.get(name, ":value")
+            if parameters[:1] == ":":
+                found = plainly(found)
+            else:
+                found = adapted(globals_["__name__"], name, parameters, found)
+        globals_[name] = found
+        return found
+
+    globals_["__dir__"] = lambda: sorted({*globals_, *table, *below})
+    return get
+
+
+def _found(sources: Iterable[str], name: str) -> Any:
+    for source in sources:
+        try:
+            return getattr(importlib.import_module(source), name)
+        except AttributeError:
+            continue
+    return None

@@ -1,0 +1,181 @@
+"""What goes into functions of fungrad and comes out, as programs written for JAX have it.
+
+On the way in arrays are NumPy's own; on the way out they are of the class `Array`, also those without axes. Unless
+``jax_enable_x64`` is on, numbers of 64 bits become such of 32 on either way.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.x64 import NARROW, x64_enabled
+from fungrad.core import tree
+from fungrad.core.tracer import Tracer
+
+_view = np.ndarray.view
+_NUMBERS = (np.ndarray, np.generic)
+
+
+class ScalarType(type):
+    """The class of ``jnp.float32`` and its like: a dtype, and a function that makes arrays of it."""
+
+    dtype: np.dtype[Any]
+
+    def __call__(cls, x: Any = 0) -> Any:
+        from fungrad.compat.jax.modules import numpy as jnp
+
+        return jnp.asarray(x, dtype=cls.dtype)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or other == cls.dtype.type
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.dtype.type)
+
+
+@functools.lru_cache(maxsize=64)
+def scalar_type(name: str) -> Any:
+    """Return ``jnp.float32`` or another by its name."""
+    return ScalarType(
+        name, (), {"dtype": np.dtype(getattr(np, name, None) or added_dtype(name)), "__module__": "jax.numpy"}
+    )
+
+
+def added_dtype(name: str) -> Any:
+    """Return a dtype of ml_dtypes."""
+    import ml_dtypes
+
+    return getattr(ml_dtypes, name)
+
+
+def dtype_of(given: Any) -> Any:
+    """Return what an argument `dtype` means: as it is if it is None, else one that there is without 64 bits, if these are off."""
+    if given is None:
+        return None
+    if given in (int, float, complex):  # Python's own give way without a word
+        dtype = np.dtype(given)
+        return dtype if x64_enabled() else NARROW.get(dtype, dtype)
+    try:
+        dtype = np.dtype(getattr(given, "dtype", given))
+    except TypeError:
+        return given
+    if dtype not in NARROW or x64_enabled():
+        return dtype
+    warnings.warn(
+        f"dtype {dtype.name} is asked for while numbers of 64 bits are off, so this is {NARROW[dtype].name}. "
+        "jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 in the environment, switches them on.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return NARROW[dtype]
+
+
+def narrowed(x: Any) -> Any:
+    """Return an array or a NumPy scalar in 32 bits, if it has 64 and they are off."""
+    if x.itemsize < 8:
+        return x
+    dtype = NARROW.get(x.dtype)
+    return x if dtype is None or x64_enabled() else x.astype(dtype)
+
+
+_AS_IT_IS = frozenset([Tracer, int, float, bool, complex, str, type(None), slice, type(...)])
+
+
+def enter(x: Any) -> Any:
+    """Return an argument as functions of fungrad take it."""
+    cls = type(x)
+    if cls is Array:
+        return _view(x, np.ndarray)
+    if cls in _AS_IT_IS:
+        return x
+    if cls is np.ndarray:
+        return narrowed(x)
+    if cls is list or cls is tuple:
+        return cls([enter(y) for y in x])
+    if cls is ScalarType:
+        return dtype_of(x)
+    if isinstance(x, _NUMBERS):
+        return narrowed(np.asarray(x) if isinstance(x, np.ndarray) else x)
+    if hasattr(cls, "__jax_array__"):
+        return enter(x.__jax_array__())
+    return x
+
+
+def leave(x: Any) -> Any:
+    """Return a result as programs written for JAX expect it."""
+    cls = type(x)
+    if cls is np.ndarray:
+        if x.itemsize >= 8 and (dtype := NARROW.get(x.dtype)) is not None and not x64_enabled():
+            x = x.astype(dtype)
+        return _view(x, Array)
+    if cls is Tracer or cls is Array:
+        return x
+    if isinstance(x, np.generic):
+        return leave(np.asarray(x))
+    if cls is tuple or cls is list:
+        return cls([leave(y) for y in x])
+    if isinstance(x, tuple) and hasattr(cls, "_fields"):
+        return cls(*map(leave, x))
+    return x
+
+
+def leave_tree(x: Any) -> Any:
+    """Return `leave` of all arrays in a pytree."""
+    cls = type(x)
+    if cls is np.ndarray or cls is Tracer or cls is tuple or isinstance(x, _NUMBERS):
+        if cls is not tuple:
+            return leave(x)
+        return tuple([leave_tree(y) for y in x])
+    return tree.map(leave, x)
+
+
+def received(x: Any) -> Any:
+    """Return a leaf of what a function of the user's is called with: always an array."""
+    if type(x) in (int, float, bool, complex):
+        x = np.asarray(x)
+    return leave(x)
+
+
+def receiving(function: Any) -> Any:
+    """Return a function of the user's so that what fungrad calls it with are arrays as JAX's."""
+    if not callable(function) or isinstance(function, Crossed):
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(*tree.map(received, args), **tree.map(received, kwargs))
+
+    return called
+
+
+class Crossed:
+    """A transformed function: its arguments enter, its results leave."""
+
+    def __init__(self, inner: Callable[..., Any]) -> None:
+        self.inner = inner
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return leave_tree(self.inner(*args, **kwargs))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __reduce__(self) -> Any:
+        return Crossed, (self.inner,)
+
+    def __repr__(self) -> str:
+        return repr(self.inner)

@@ -1,0 +1,221 @@
+"""What programs written for JAX say about devices, and what there is of these: one CPU, so there is nothing to do.
+
+Meshes, shardings and partition specs are made and shown, and have no effect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Device:
+    """The CPU."""
+
+    platform = "cpu"
+    device_kind = "cpu"
+    id = 0
+    process_index = 0
+    local_hardware_id = 0
+    host_id = 0
+
+    def __repr__(self) -> str:
+        return "CpuDevice(id=0)"
+
+    def __str__(self) -> str:
+        return "TFRT_CPU_0"
+
+    def __reduce__(self) -> Any:
+        return "CPU"
+
+    def memory_stats(self) -> None:
+        """Return None: it is not known."""
+
+
+CPU = Device()
+
+
+def devices(backend: Any = None) -> list[Device]:
+    """Return the one device."""
+    if backend not in (None, "cpu"):
+        raise RuntimeError(f"there is no backend {backend!r}: fungrad, in the place of jax, has the CPU alone")
+    return [CPU]
+
+
+def device_count(backend: Any = None) -> int:
+    """Return 1."""
+    return len(devices(backend))
+
+
+def zero(backend: Any = None) -> int:
+    """Return 0, the index of the one process."""
+    return 0
+
+
+def process_indices(backend: Any = None) -> list[int]:
+    """Return the indices of processes."""
+    return [0]
+
+
+def default_backend() -> str:
+    """Return "cpu"."""
+    return "cpu"
+
+
+class PartitionSpec(tuple[Any, ...]):
+    """The axes of a mesh that axes of an array lie along."""
+
+    __slots__ = ()
+    UNCONSTRAINED = object()
+
+    def __new__(cls, *partitions: Any, **_: Any) -> Any:
+        return super().__new__(cls, partitions)
+
+    def __repr__(self) -> str:
+        return f"PartitionSpec({', '.join(map(repr, self))})"
+
+    def __reduce__(self) -> Any:
+        return PartitionSpec, tuple(self)
+
+
+class Mesh(contextlib.ContextDecorator):
+    """Devices in an array with named axes."""
+
+    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
+        self.devices = np.array(devices, dtype=object)
+        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_types = axis_types
+
+    @property
+    def shape(self) -> dict[Any, int]:
+        """The lengths of the axes by their names."""
+        return dict(zip(self.axis_names, self.devices.shape, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many devices there are."""
+        return int(self.devices.size)
+
+    empty = False
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f"Mesh({self.shape})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mesh) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return hash(self.axis_names)
+
+
+class Sharding:
+    """How an array is spread over devices: it lies on the one there is."""
+
+    memory_kind = "unpinned_host"
+    is_fully_replicated = True
+    is_fully_addressable = True
+    num_devices = 1
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices."""
+        return {CPU}
+
+    addressable_devices = device_set
+
+    def shard_shape(self, shape: Any) -> tuple[int, ...]:
+        """Return the shape of the only shard."""
+        return tuple(shape)
+
+    def with_memory_kind(self, kind: str) -> Any:
+        """Return the sharding itself."""
+        return self
+
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        """Return whether the other is a sharding: on one device they all mean the same."""
+        return isinstance(other, Sharding)
+
+
+class SingleDeviceSharding(Sharding):
+    """An array on one device."""
+
+    def __init__(self, device: Any = CPU, *, memory_kind: Any = None) -> None:
+        self.device = device
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self.device!r}, memory_kind={self.memory_kind})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SingleDeviceSharding)
+
+    def __hash__(self) -> int:
+        return hash(SingleDeviceSharding)
+
+
+class NamedSharding(Sharding):
+    """An array on a mesh."""
+
+    def __init__(self, mesh: Any, spec: Any, *, memory_kind: Any = None, **_: Any) -> None:
+        self.mesh, self.spec = mesh, spec
+
+    def __repr__(self) -> str:
+        return f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (other.mesh, other.spec)
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+
+SHARDING = SingleDeviceSharding()
+
+
+class Shard:
+    """The part of an array on a device: all of it."""
+
+    device = CPU
+    replica_id = 0
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.index = (slice(None),) * data.ndim
+
+
+@contextlib.contextmanager
+def nothing(*_: Any, **__: Any) -> Iterator[None]:
+    """Context, and decorator, of which nothing comes."""
+    yield
+
+
+def no_effect(*_: Any, **__: Any) -> None:
+    """Do nothing."""
+
+
+def itself(x: Any, *_: Any, **__: Any) -> Any:
+    """Return the first argument."""
+    return x
+
+
+def make_mesh(axis_shapes: Any, axis_names: Any, axis_types: Any = None, *, devices: Any = None) -> Mesh:
+    """Return a mesh, which can have one device."""
+    if np.prod(axis_shapes) != 1:
+        raise ValueError(f"a mesh of shape {axis_shapes} takes more devices than the one there is")
+    return Mesh(np.array([CPU], dtype=object).reshape(axis_shapes), axis_names, axis_types)
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Context, and decorator, that names a part of a program; nothing is done here."""
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope takes a string, got {name!r}")
+    yield

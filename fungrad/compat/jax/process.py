@@ -1,0 +1,34 @@
+"""What `install` changes of fungrad in the process: settings, and what tracers have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.compat.jax import inert
+from fungrad.compat.jax.array import Array
+from fungrad.core.config import process_settings
+from fungrad.core.tracer import Tracer
+
+SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
+
+
+def set_up() -> None:
+    """Do it."""
+    for name, value in SETTINGS.items():
+        if hasattr(process_settings, name):
+            process_settings.set(name, value)
+    from fungrad.compat.jax import x64
+
+    x64.set_x64(x64.in_environment())
+    for name in ("device", "sharding", "addressable_shards", "is_fully_addressable", "committed"):
+        setattr(Tracer, name, vars(Array)[name])
+    for name in ("block_until_ready", "copy_to_host_async", "is_fully_replicated"):
+        setattr(Tracer, name, vars(Array)[name])
+    of_tracer: Any = Tracer
+    of_tracer.devices = lambda self: {inert.CPU}
+    of_tracer.aval = property(lambda self: self.type)
+    of_tracer.weak_type = property(lambda self: self.type.weak)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+        setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
+    for name in ("and", "or", "xor", "lshift", "rshift"):
+        setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))

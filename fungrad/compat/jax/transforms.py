@@ -1,0 +1,147 @@
+"""Transforms of fungrad with JAX's signatures, for arrays as JAX's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fungrad
+from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.crossing import Crossed, leave_tree, narrowed, receiving
+
+TRANSFORMS = frozenset("grad value_and_grad vmap jacfwd jacrev jacobian hessian checkpoint remat".split())
+"""Those that return a function."""
+
+CALLS = frozenset("jvp device_put".split())
+"""Those that return results."""
+
+AS_IT_IS = frozenset(
+    "make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get "
+    "explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call "
+    "ensure_compile_time_eval".split()
+)
+
+OWN = frozenset("vjp linearize linear_transpose custom_jvp custom_vjp custom_gradient pure_callback".split())
+
+
+def home(name: str) -> Any:
+    """Return a transform of fungrad's."""
+    return getattr(fungrad, name)
+
+
+_view = np.ndarray.view
+
+
+class Jitted(Crossed):
+    """A jitted function."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(
+            [
+                _view(x, np.ndarray) if type(x) is Array else narrowed(x) if type(x) is np.ndarray else x
+                for x in args
+            ]
+        )
+        return leave_tree(self.inner(*args, **kwargs))
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return shapes and dtypes of the results."""
+        return fungrad.eval_shape(self.inner, *args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self.inner,)
+
+
+def jit(
+    fun: Any = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    donate_argnames: Any = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: Any = None,
+    inline: bool = False,
+    compiler_options: Any = None,
+) -> Any:
+    """Return `fun` compiled for the types of its arguments; shardings, devices and options of the compiler mean nothing."""
+    options = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "inline": inline,
+    }
+    if fun is None:
+        return functools.partial(jit, **options)
+    if isinstance(fun, Crossed) and not callable(fun):
+        raise TypeError(f"jit takes a function, not {fun!r}")
+    return Jitted(fungrad.jit(fun, **options))
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()) -> Any:
+    """Return the results and the function that pulls cotangents back."""
+    value, pullback, *aux = fungrad.vjp(fun, *primals, has_aux=has_aux)
+    return (leave_tree(value), Crossed(pullback), *map(leave_tree, aux))
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return the results and the linear function of tangents."""
+    value, pushed, *aux = fungrad.linearize(fun, *primals, has_aux=has_aux)
+    return (leave_tree(value), Crossed(pushed), *map(leave_tree, aux))
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
+    """Return the transpose of a linear function."""
+    return Crossed(fungrad.linear_transpose(fun, *primals))
+
+
+class _Ruled(Crossed):
+    """A function with rules of one's own, which are called with arrays as JAX's."""
+
+    def defjvp(self, jvp: Any, symbolic_zeros: bool = False) -> Any:
+        """Set the rule for tangents."""
+        self.inner.defjvp(receiving(jvp), **({"symbolic_zeros": True} if symbolic_zeros else {}))
+        return jvp
+
+    def defjvps(self, *jvps: Any) -> None:
+        """Set the rules for tangents of the arguments one by one."""
+        self.inner.defjvps(*[f if f is None else receiving(f) for f in jvps])
+
+    def defvjp(
+        self, fwd: Any, bwd: Any, symbolic_zeros: bool = False, optimize_remat: bool = False
+    ) -> None:
+        """Set the rules for cotangents."""
+        options = {"symbolic_zeros": True} if symbolic_zeros else {}
+        self.inner.defvjp(receiving(fwd), receiving(bwd), **options)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.inner,)
+
+
+def custom_jvp(fun: Any, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Any:
+    """Return `fun` with a rule for tangents, set by ``defjvp``."""
+    options = {"nondiff_argnames": nondiff_argnames} if nondiff_argnames else {}
+    return _Ruled(fungrad.custom_jvp(receiving(fun), nondiff_argnums, **options))
+
+
+def custom_vjp(fun: Any, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Any:
+    """Return `fun` with a rule for cotangents, set by ``defvjp``."""
+    options = {"nondiff_argnames": nondiff_argnames} if nondiff_argnames else {}
+    return _Ruled(fungrad.custom_vjp(receiving(fun), nondiff_argnums, **options))
+
+
+def custom_gradient(fun: Any) -> Any:
+    """Return the function of which `fun` gives the results and the way back."""
+    return Crossed(fungrad.custom_gradient(receiving(fun)))
+
+
+def pure_callback(callback: Any, result_shape_dtypes: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a Python function when the program runs."""
+    kwargs.pop("sharding", None)
+    return leave_tree(fungrad.pure_callback(receiving(callback), result_shape_dtypes, *args, **kwargs))
