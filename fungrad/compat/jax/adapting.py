@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fungrad.compat.jax.absent import ABSENT
@@ -18,16 +18,66 @@ from fungrad.compat.standing_in import lacks
 from fungrad.core.tracer import Tracer
 
 INERT = frozenset(
-    "accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline "
-    "may_alias mode order out_sharding out_shardings in_shardings precision promote_integers "
-    "reduce_axes sharding spmd_axis_name src unique_indices unroll wrap_negative_indices copy "
-    "preferred_element_type backend keep_unused prevent_cse concrete method context_fn subok".split()
+    [
+        "accuracy",
+        "allow_negative_indices",
+        "compiler_options",
+        "device",
+        "donate",
+        "indices_are_sorted",
+        "inline",
+        "may_alias",
+        "mode",
+        "order",
+        "out_sharding",
+        "out_shardings",
+        "in_shardings",
+        "precision",
+        "promote_integers",
+        "reduce_axes",
+        "sharding",
+        "spmd_axis_name",
+        "src",
+        "unique_indices",
+        "unroll",
+        "wrap_negative_indices",
+        "copy",
+        "preferred_element_type",
+        "backend",
+        "keep_unused",
+        "prevent_cse",
+        "concrete",
+        "method",
+        "context_fn",
+        "subok",
+    ]
 )
 """Parameters that change no result here, or by rounding alone."""
 
 FUNCTIONS = frozenset(
-    "f fun func function body_fun cond_fun true_fun false_fun branches body matvec solve fn "
-    "transpose_solve tangent_solve callback computation func1d pyfunc A M".split()
+    [
+        "f",
+        "fun",
+        "func",
+        "function",
+        "body_fun",
+        "cond_fun",
+        "true_fun",
+        "false_fun",
+        "branches",
+        "body",
+        "matvec",
+        "solve",
+        "fn",
+        "transpose_solve",
+        "tangent_solve",
+        "callback",
+        "computation",
+        "func1d",
+        "pyfunc",
+        "A",
+        "M",
+    ]
 )
 """Parameters that are functions of the user's, which are called with arrays."""
 
@@ -59,7 +109,7 @@ class _Writer:
         self.name, self.target = name, target
         self.given = _parsed(parameters)
         try:
-            self.known = inspect.signature(target).parameters
+            self.known = {**inspect.signature(target).parameters}
         except (TypeError, ValueError):
             self.known = {}
         kinds = {p.kind for p in self.known.values()}
@@ -105,7 +155,7 @@ class _Writer:
     def _option(self, p: inspect.Parameter) -> list[str]:
         name = p.name
         own = self.known.get(name)
-        if own is not None or self.takes_any and name not in INERT:
+        if own is not None or (self.takes_any and name not in INERT):
             hand = f"options[{name!r}] = {_handed(name)}"
             # What JAX takes by default is said where the default here is another.
             differs = own is not None and p.default is not Ellipsis and own.default != p.default
@@ -124,7 +174,12 @@ def _parsed(parameters: str) -> list[inspect.Parameter]:
     return [*inspect.signature(namespace["f"]).parameters.values()]
 
 
-_PLACES = {"__name__": "fungrad.compat.jax.adapting", "enter": enter, "leave": leave, "Tracer": Tracer}
+_PLACES = {
+    "__name__": "fungrad.compat.jax.adapting",
+    "enter": enter,
+    "leave": leave,
+    "Tracer": Tracer,
+}
 _PLACES |= {"dtype_of": dtype_of, "refuse": refuse, "receives": receives}
 
 
@@ -178,7 +233,7 @@ def returning(target: Callable[..., Any]) -> Callable[..., Any]:
 def namespace(
     jax: str,
     globals_: dict[str, Any],
-    sources: Iterable[str],
+    sources: Sequence[Any],
     modules: str = "",
     as_it_is: str = "",
     aliases: Mapping[str, str] | None = None,
@@ -192,11 +247,11 @@ def namespace(
     globals_
         Those of ours; what has been made is kept there.
     sources
-        The modules of fungrad whose functions are adapted.
+        The modules of fungrad whose functions are adapted, by name, or other objects that hold some.
     modules
         The names of the modules below it.
     as_it_is
-        Names of the sources that need no adapting.
+        Names of the sources that need no adapting; "*" if none does.
     aliases
         The names in the sources where they differ.
     """
@@ -205,10 +260,15 @@ def namespace(
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{jax}.{name}")
-        found = None if name[:1] == "_" and name not in table else _found(sources, (aliases or {}).get(name, name))
+        found = (
+            None
+            if name[:1] == "_" and name not in table
+            else _found(sources, (aliases or {}).get(name, name))
+        )
         if found is None or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
-        if callable(found) and not isinstance(found, type) and name not in unchanged:
+        adapt = callable(found) and not isinstance(found, type) and name not in unchanged
+        if adapt and "*" not in unchanged:
             parameters = table.get(name, ":value")
             if parameters[:1] == ":":
                 found = plainly(found)
@@ -221,10 +281,11 @@ def namespace(
     return get
 
 
-def _found(sources: Iterable[str], name: str) -> Any:
+def _found(sources: Sequence[Any], name: str) -> Any:
     for source in sources:
         try:
-            return getattr(importlib.import_module(source), name)
+            holder = importlib.import_module(source) if isinstance(source, str) else source
+            return getattr(holder, name)
         except AttributeError:
             continue
     return None

@@ -19,11 +19,45 @@ IMMUTABLE = os.environ.get("FUNGRAD_COMPAT_IMMUTABLE", "") == "1"
 _view = np.ndarray.view
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, Tracer)
 
-METHODS = (
-    "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod "
-    "cumsum diagonal dot max mean min nonzero prod ptp ravel repeat reshape round searchsorted "
-    "sort squeeze std sum swapaxes take trace transpose var"
-).split()
+METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "astype",
+    "choose",
+    "clip",
+    "compress",
+    "conj",
+    "conjugate",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ptp",
+    "ravel",
+    "repeat",
+    "reshape",
+    "round",
+    "searchsorted",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "transpose",
+    "var",
+]
 """The methods that are the function of that name."""
 
 OPERATORS = {
@@ -71,7 +105,9 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
     __array_priority__ = 100
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("jax.Array cannot be called; arrays are made by jax.numpy.array and its like")
+        raise TypeError(
+            "jax.Array cannot be called; arrays are made by jax.numpy.array and its like"
+        )
 
     weak_type = False
     committed = True
@@ -145,13 +181,13 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         """The array with its last two axes swapped."""
         return _numpy().matrix_transpose(self)
 
-    @property
-    def real(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def real(self) -> Any:
         """The real parts."""
         return _numpy().real(self)
 
-    @property
-    def imag(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def imag(self) -> Any:
         """The imaginary parts."""
         return _numpy().imag(self)
 
@@ -286,7 +322,18 @@ def _unary(name: str) -> Callable[..., Any]:
     return lambda self: getattr(_numpy(), name)(self)
 
 
-for _name in ("set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"):
+for _name in (
+    "set",
+    "add",
+    "subtract",
+    "multiply",
+    "mul",
+    "divide",
+    "power",
+    "min",
+    "max",
+    "apply",
+):
     setattr(Update, _name, _changed(_name, "drop"))
 for _name in METHODS:
     setattr(Array, _name, _method(_name))
@@ -298,4 +345,3 @@ for _name, _function in OPERATORS.items():
         setattr(Array, f"__i{_name}__", vars(Array)[f"__{_name}__"])
 for _name, _function in UNARY.items():
     setattr(Array, f"__{_name}__", _unary(_function))
-Array.__hash__ = None  # type: ignore[assignment]

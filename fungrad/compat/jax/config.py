@@ -9,8 +9,15 @@ import fungrad
 from fungrad.compat.jax import x64
 
 _EFFECTIVE = frozenset(
-    "jax_disable_jit jax_debug_nans jax_debug_infs jax_log_compiles jax_explain_cache_misses "
-    "jax_debug_key_reuse jax_threefry_partitionable".split()
+    [
+        "jax_disable_jit",
+        "jax_debug_nans",
+        "jax_debug_infs",
+        "jax_log_compiles",
+        "jax_explain_cache_misses",
+        "jax_debug_key_reuse",
+        "jax_threefry_partitionable",
+    ]
 )
 _DEFAULTS = {
     "jax_default_prng_impl": "threefry2x32",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+import fungrad.numpy as fnp
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import tree
@@ -28,9 +28,7 @@ class ScalarType(type):
     dtype: np.dtype[Any]
 
     def __call__(cls, x: Any = 0) -> Any:
-        from fungrad.compat.jax.modules import numpy as jnp
-
-        return jnp.asarray(x, dtype=cls.dtype)
+        return leave(fnp.asarray(enter(x), dtype=dtype_of(cls.dtype)))
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or other == cls.dtype.type
@@ -46,7 +44,12 @@ class ScalarType(type):
 def scalar_type(name: str) -> Any:
     """Return ``jnp.float32`` or another by its name."""
     return ScalarType(
-        name, (), {"dtype": np.dtype(getattr(np, name, None) or added_dtype(name)), "__module__": "jax.numpy"}
+        name,
+        (),
+        {
+            "dtype": np.dtype(getattr(np, name, None) or added_dtype(name)),
+            "__module__": "jax.numpy",
+        },
     )
 
 
@@ -87,7 +90,7 @@ def narrowed(x: Any) -> Any:
     return x if dtype is None or x64_enabled() else x.astype(dtype)
 
 
-_AS_IT_IS = frozenset([Tracer, int, float, bool, complex, str, type(None), slice, type(...)])
+_AS_IT_IS: frozenset[type] = frozenset([Tracer, int, float, bool, complex, str, type(None), slice])
 
 
 def enter(x: Any) -> Any:
@@ -100,7 +103,7 @@ def enter(x: Any) -> Any:
     if cls is np.ndarray:
         return narrowed(x)
     if cls is list or cls is tuple:
-        return cls([enter(y) for y in x])
+        return cls(map(enter, x))
     if cls is ScalarType:
         return dtype_of(x)
     if isinstance(x, _NUMBERS):
@@ -160,7 +163,7 @@ def receiving(function: Any) -> Any:
 class Crossed:
     """A transformed function: its arguments enter, its results leave."""
 
-    def __init__(self, inner: Callable[..., Any]) -> None:
+    def __init__(self, inner: Any) -> None:
         self.inner = inner
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -41,7 +41,9 @@ CPU = Device()
 def devices(backend: Any = None) -> list[Device]:
     """Return the one device."""
     if backend not in (None, "cpu"):
-        raise RuntimeError(f"there is no backend {backend!r}: fungrad, in the place of jax, has the CPU alone")
+        raise RuntimeError(
+            f"there is no backend {backend!r}: fungrad, in the place of jax, has the CPU alone"
+        )
     return [CPU]
 
 
@@ -171,7 +173,10 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (other.mesh, other.spec)
+        return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (
+            other.mesh,
+            other.spec,
+        )
 
     def __hash__(self) -> int:
         return hash(self.spec)
@@ -206,7 +211,9 @@ def itself(x: Any, *_: Any, **__: Any) -> Any:
     return x
 
 
-def make_mesh(axis_shapes: Any, axis_names: Any, axis_types: Any = None, *, devices: Any = None) -> Mesh:
+def make_mesh(
+    axis_shapes: Any, axis_names: Any, axis_types: Any = None, *, devices: Any = None
+) -> Mesh:
     """Return a mesh, which can have one device."""
     if np.prod(axis_shapes) != 1:
         raise ValueError(f"a mesh of shape {axis_shapes} takes more devices than the one there is")

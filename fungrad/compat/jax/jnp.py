@@ -11,7 +11,18 @@ from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import dtype_of, enter, leave
 from fungrad.core.tracer import Tracer
 
-__all__ = ["array_equal", "array_equiv", "finfo", "iinfo", "isscalar", "issubdtype", "result_type", "shape", "size", "ndim"]
+__all__ = [
+    "array_equal",
+    "array_equiv",
+    "finfo",
+    "iinfo",
+    "isscalar",
+    "issubdtype",
+    "ndim",
+    "result_type",
+    "shape",
+    "size",
+]
 
 
 def _of_array(x: Any) -> Any:
@@ -31,8 +42,13 @@ def iinfo(int_type: Any) -> Any:
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Return whether a dtype is of a kind."""
+
     def plain(x: Any) -> Any:
-        return _of_array(x) if not isinstance(x, type) or hasattr(x, "dtype") and not issubclass(x, np.generic) else x
+        return (
+            _of_array(x)
+            if not isinstance(x, type) or (hasattr(x, "dtype") and not issubclass(x, np.generic))
+            else x
+        )
 
     return bool(np.issubdtype(plain(arg1), plain(arg2)))
 
@@ -44,7 +60,7 @@ def result_type(*args: Any) -> Any:
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether shapes and elements are equal."""
-    return leave(np.asarray(fnp.array_equal(enter(a1), enter(a2), equal_nan))) 
+    return leave(np.asarray(fnp.array_equal(enter(a1), enter(a2), equal_nan)))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:

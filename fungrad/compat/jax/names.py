@@ -6,14 +6,14 @@ import functools
 from collections.abc import Mapping
 from importlib import resources
 
-__all__ = ["VERSION", "names_of"]
+__all__ = ["VERSION", "VERSION_INFO", "names_of"]
 
 
 @functools.cache
 def _tables() -> tuple[str, Mapping[str, Mapping[str, str]]]:
     text = resources.files("fungrad.compat.jax").joinpath("names.txt").read_text("utf-8")
     first, *sections = text.split("\n[")
-    tables = {}
+    tables: dict[str, dict[str, str]] = {}
     for section in sections:
         module, _, lines = section.partition("]\n")
         table = tables[module] = {}
@@ -29,6 +29,7 @@ def _tables() -> tuple[str, Mapping[str, Mapping[str, str]]]:
 
 VERSION = _tables()[0]
 """The version of JAX whose names these are."""
+VERSION_INFO = tuple([int(part) for part in VERSION.split(".")])
 
 
 def names_of(module: str) -> Mapping[str, str]:

@@ -12,19 +12,54 @@ import fungrad
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import Crossed, leave_tree, narrowed, receiving
 
-TRANSFORMS = frozenset("grad value_and_grad vmap jacfwd jacrev jacobian hessian checkpoint remat".split())
+TRANSFORMS = frozenset(
+    [
+        "grad",
+        "value_and_grad",
+        "vmap",
+        "jacfwd",
+        "jacrev",
+        "jacobian",
+        "hessian",
+        "checkpoint",
+        "remat",
+    ]
+)
 """Those that return a function."""
 
-CALLS = frozenset("jvp device_put".split())
+CALLS = frozenset(["jvp", "device_put"])
 """Those that return results."""
 
 AS_IT_IS = frozenset(
-    "make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get "
-    "explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call "
-    "ensure_compile_time_eval".split()
+    [
+        "make_jaxpr",
+        "eval_shape",
+        "disable_jit",
+        "checking_leaks",
+        "debug_nans",
+        "debug_infs",
+        "log_compiles",
+        "device_get",
+        "explain_cache_misses",
+        "debug_key_reuse",
+        "threefry_partitionable",
+        "closure_convert",
+        "named_call",
+        "ensure_compile_time_eval",
+    ]
 )
 
-OWN = frozenset("vjp linearize linear_transpose custom_jvp custom_vjp custom_gradient pure_callback".split())
+OWN = frozenset(
+    [
+        "vjp",
+        "linearize",
+        "linear_transpose",
+        "custom_jvp",
+        "custom_vjp",
+        "custom_gradient",
+        "pure_callback",
+    ]
+)
 
 
 def home(name: str) -> Any:
@@ -41,7 +76,11 @@ class Jitted(Crossed):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args = tuple(
             [
-                _view(x, np.ndarray) if type(x) is Array else narrowed(x) if type(x) is np.ndarray else x
+                _view(x, np.ndarray)
+                if type(x) is Array
+                else narrowed(x)
+                if type(x) is np.ndarray
+                else x
                 for x in args
             ]
         )
@@ -84,7 +123,9 @@ def jit(
     return Jitted(fungrad.jit(fun, **options))
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()) -> Any:
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+) -> Any:
     """Return the results and the function that pulls cotangents back."""
     value, pullback, *aux = fungrad.vjp(fun, *primals, has_aux=has_aux)
     return (leave_tree(value), Crossed(pullback), *map(leave_tree, aux))
@@ -144,4 +185,6 @@ def custom_gradient(fun: Any) -> Any:
 def pure_callback(callback: Any, result_shape_dtypes: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a Python function when the program runs."""
     kwargs.pop("sharding", None)
-    return leave_tree(fungrad.pure_callback(receiving(callback), result_shape_dtypes, *args, **kwargs))
+    return leave_tree(
+        fungrad.pure_callback(receiving(callback), result_shape_dtypes, *args, **kwargs)
+    )

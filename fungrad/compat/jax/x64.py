@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 from contextlib import AbstractContextManager
 from typing import Any
@@ -33,7 +34,7 @@ class _Process:
     enabled = in_environment()
 
 
-_here = state_variable("jax_enable_x64", None)
+_here: contextvars.ContextVar[bool | None] = state_variable("jax_enable_x64", None)
 
 
 def x64_enabled() -> bool:

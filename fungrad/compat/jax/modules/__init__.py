@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from fungrad.compat.jax import config as _config
 from fungrad.compat.jax import inert, transforms
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.adapting import returning as _returning
@@ -10,12 +9,12 @@ from fungrad.compat.jax.adapting import transforming as _transforming
 from fungrad.compat.jax.array import Array as Array
 from fungrad.compat.jax.config import config as config
 from fungrad.compat.jax.inert import NamedSharding as NamedSharding
-from fungrad.compat.jax.inert import PartitionSpec as P
 from fungrad.compat.jax.inert import Shard as Shard
-from fungrad.compat.jax.names import VERSION as __version__
+from fungrad.compat.jax.names import VERSION, VERSION_INFO
 from fungrad.compat.jax.x64 import enable_x64 as enable_x64
 
-__version_info__ = tuple(map(int, __version__.split(".")))
+__version__, __version_info__ = VERSION, VERSION_INFO
+P = inert.PartitionSpec
 
 Device = inert.Device
 devices = local_devices = inert.devices
@@ -44,7 +43,9 @@ ad_checkpoint api_util core custom_batching custom_derivatives debug distributed
 example_libraries experimental extend flatten_util image interpreters lax monitoring nn numpy ops profiler
 random ref scipy sharding stages test_util tree tree_util typing util version _src
 """
-_get = _namespace("jax", globals(), ["fungrad"], _MODULES, "checkpoint_policies float0 ShapeDtypeStruct")
+_get = _namespace(
+    "jax", globals(), ["fungrad"], _MODULES, "checkpoint_policies float0 ShapeDtypeStruct"
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,17 +3,29 @@
 import numpy as _np
 
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.compat.jax.array import Array as ndarray
+from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import scalar_type as _scalar_type
 from fungrad.compat.jax.jnp import *
 
+ndarray = Array
 _SCALARS = """
 bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
 bfloat16 int2 int4 uint2 uint4 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
 float8_e3m4 float8_e4m3 float8_e8m0fnu float4_e2m1fn
 """
-_ALIASES = {"single": "float32", "double": "float64", "csingle": "complex64", "cdouble": "complex128"}
-_ALIASES |= {"half": "float16", "bool": "bool_", "int_": "int64", "uint": "uint64", "float_": "float64"}
+_ALIASES = {
+    "single": "float32",
+    "double": "float64",
+    "csingle": "complex64",
+    "cdouble": "complex128",
+}
+_ALIASES |= {
+    "half": "float16",
+    "bool": "bool_",
+    "int_": "int64",
+    "uint": "uint64",
+    "float_": "float64",
+}
 _ALIASES |= {"complex_": "complex128"}
 _SAME = """
 dtype generic number integer signedinteger unsignedinteger inexact floating complexfloating character object_

@@ -1,0 +1,103 @@
+"""A program written for JAX, run by tests/compat/test_jax.py with `jax` meaning fungrad: one function for each thing it shows."""
+
+import copy
+import importlib
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+
+def test_arrays_are_of_jaxs_class():
+    x = jnp.arange(3.0)
+    assert isinstance(x, jax.Array)
+    assert isinstance(x, np.ndarray)
+    assert isinstance(x.sum(), jax.Array)
+    assert isinstance(x[0], jax.Array)
+    assert not isinstance(np.ones(3), jax.Array)
+    assert repr(x) == "Array([0., 1., 2.], dtype=float32)"
+    assert x.devices() == {x.device} == set(jax.devices())
+    assert x.block_until_ready() is x
+    assert x.aval.shape == (3,)
+    assert not x.weak_type
+    assert type(np.asarray(x)) is np.ndarray
+    assert type(np.sin(x)) is np.ndarray
+    for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        assert type(y) is type(x)
+        np.testing.assert_array_equal(y, x)
+
+
+def test_updates_make_new_arrays():
+    x = y = jnp.arange(3.0)
+    y += 1
+    np.testing.assert_array_equal(x, [0, 1, 2])
+    np.testing.assert_array_equal(y, [1, 2, 3])
+    np.testing.assert_array_equal(x.at[jnp.array([0, 7])].add(5.0), [5, 1, 2])
+
+    @jax.jit
+    def f(x):
+        y = x
+        y += 1
+        return x, y
+
+    before, after = f(x)
+    np.testing.assert_array_equal(before, [0, 1, 2])
+    np.testing.assert_array_equal(after, [1, 2, 3])
+
+
+def test_results_of_transforms():
+    f = jax.jit(lambda tree: {"a": tree["a"] * 2, "b": tree["a"].sum()})
+    out = f({"a": jnp.ones(2)})
+    assert all(type(x) is type(jnp.ones(1)) for x in jax.tree.leaves(out))
+    x = jnp.arange(3.0)
+    value, gradient = jax.value_and_grad(lambda x: jnp.sum(x**2))(x)
+    assert isinstance(value, jax.Array)
+    np.testing.assert_array_equal(gradient, 2 * x)
+    out, pullback = jax.vjp(jnp.sin, x)
+    assert pullback(jnp.ones(3))[0].dtype == jnp.float32
+    assert jax.jvp(jnp.sin, (x,), (x,))[1].devices()
+    assert isinstance(jax.vmap(lambda a: a * 2)(x), jax.Array)
+    total, partial = lax.scan(lambda c, a: (c + a.at[...].get(), c), jnp.float32(0), x)
+    assert total.block_until_ready() == 3
+    assert isinstance(partial, jax.Array)
+
+    @jax.custom_vjp
+    def g(x):
+        return x.at[0].set(0).sum()
+
+    g.defvjp(lambda x: (g(x), x), lambda x, t: (t * x.at[0].set(7),))
+    np.testing.assert_array_equal(jax.grad(g)(x), [7, 1, 2])
+
+
+def test_numbers_of_32_bits():
+    assert jnp.arange(3).dtype == jnp.int32
+    assert jnp.asarray(np.ones(3)).dtype == np.float32
+    assert jnp.sin(np.ones(3)).dtype == jnp.zeros(2, float).dtype == jnp.float32
+    assert (jnp.arange(3) / jnp.arange(1, 4)).dtype == jnp.float32
+    with jax.enable_x64(True):
+        assert jnp.sin(np.ones(3)).dtype == jnp.arange(3.0).dtype == jnp.float64
+        assert jax.config.jax_enable_x64
+    assert jnp.float32(3).dtype == np.dtype(jnp.float32) == jnp.float32 == np.float32
+    assert jnp.issubdtype(jnp.float32, jnp.floating)
+    assert jnp.finfo(jnp.ones(1)).eps == np.finfo(np.float32).eps
+    assert jnp.bool_.dtype == bool
+
+
+def test_names():
+    from jax import flatten_util, tree_util
+    from jax.scipy.stats import norm
+
+    assert jax.__version_info__ >= (0, 4)
+    assert tree_util.tree_leaves([1, 2]) == [1, 2]
+    flat, unravel = flatten_util.ravel_pytree({"a": jnp.ones(2)})
+    assert isinstance(flat, jax.Array)
+    assert unravel(flat)["a"].shape == (2,)
+    assert norm.logpdf(jnp.zeros(2)).shape == (2,)
+    jax.config.update("jax_no_such_option", 3)
+    assert jax.config.jax_no_such_option == 3
+    with pytest.raises(ImportError, match="written for GPUs"):
+        importlib.import_module("jax.experimental.pallas")
+    assert jnp.dot(jnp.ones(2), jnp.ones(2), precision="highest", preferred_element_type=None) == 2
