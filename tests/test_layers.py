@@ -45,6 +45,7 @@ BY_NAME = {
     "fungrad": "where each public name is, in a table beside it",
     "fungrad.numpy.rules": "modules that have said they hold rules, and others that SciPy mirrors",
     "fungrad.numpy": "extensions of the array API standard that packages above have named",
+    "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",
     "fungrad.compat.standing_in": "modules in the place of another library's, laid out as these",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
     "fungrad.transforms.linear": "a pickled function names NumPy or CuPy",

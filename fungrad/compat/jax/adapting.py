@@ -17,68 +17,20 @@ from fungrad.compat.jax.names import names_of
 from fungrad.compat.standing_in import lacks
 from fungrad.core.tracer import Tracer
 
-INERT = frozenset(
-    [
-        "accuracy",
-        "allow_negative_indices",
-        "compiler_options",
-        "device",
-        "donate",
-        "indices_are_sorted",
-        "inline",
-        "may_alias",
-        "mode",
-        "order",
-        "out_sharding",
-        "out_shardings",
-        "in_shardings",
-        "precision",
-        "promote_integers",
-        "reduce_axes",
-        "sharding",
-        "spmd_axis_name",
-        "src",
-        "unique_indices",
-        "unroll",
-        "wrap_negative_indices",
-        "copy",
-        "preferred_element_type",
-        "backend",
-        "keep_unused",
-        "prevent_cse",
-        "concrete",
-        "method",
-        "context_fn",
-        "subok",
-    ]
-)
+_INERT_NAMES = """
+accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline
+may_alias mode order out_sharding out_shardings in_shardings precision promote_integers
+reduce_axes sharding spmd_axis_name src unique_indices unroll wrap_negative_indices copy
+preferred_element_type backend keep_unused prevent_cse concrete method context_fn subok
+"""
+INERT = frozenset(_INERT_NAMES.split())
 """Parameters that change no result here, or by rounding alone."""
 
-FUNCTIONS = frozenset(
-    [
-        "f",
-        "fun",
-        "func",
-        "function",
-        "body_fun",
-        "cond_fun",
-        "true_fun",
-        "false_fun",
-        "branches",
-        "body",
-        "matvec",
-        "solve",
-        "fn",
-        "transpose_solve",
-        "tangent_solve",
-        "callback",
-        "computation",
-        "func1d",
-        "pyfunc",
-        "A",
-        "M",
-    ]
-)
+_FUNCTIONS_NAMES = """
+f fun func function body_fun cond_fun true_fun false_fun branches body matvec solve fn
+transpose_solve tangent_solve callback computation func1d pyfunc A M
+"""
+FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 """Parameters that are functions of the user's, which are called with arrays."""
 
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])

@@ -8,17 +8,11 @@ from typing import Any
 import fungrad
 from fungrad.compat.jax import x64
 
-_EFFECTIVE = frozenset(
-    [
-        "jax_disable_jit",
-        "jax_debug_nans",
-        "jax_debug_infs",
-        "jax_log_compiles",
-        "jax_explain_cache_misses",
-        "jax_debug_key_reuse",
-        "jax_threefry_partitionable",
-    ]
-)
+_EFFECTIVE_NAMES = """
+jax_disable_jit jax_debug_nans jax_debug_infs jax_log_compiles jax_explain_cache_misses
+jax_debug_key_reuse jax_threefry_partitionable
+"""
+_EFFECTIVE = frozenset(_EFFECTIVE_NAMES.split())
 _DEFAULTS = {
     "jax_default_prng_impl": "threefry2x32",
     "jax_numpy_dtype_promotion": "standard",

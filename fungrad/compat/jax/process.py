@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fungrad.compat.jax import inert
+from fungrad.compat.jax import inert, methods, x64
 from fungrad.compat.jax.array import Array
 from fungrad.core.config import process_settings
 from fungrad.core.tracer import Tracer
@@ -14,11 +14,10 @@ SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
 
 def set_up() -> None:
     """Do it."""
+    methods.install()
     for name, value in SETTINGS.items():
         if hasattr(process_settings, name):
             process_settings.set(name, value)
-    from fungrad.compat.jax import x64
-
     x64.set_x64(x64.in_environment())
     for name in ("device", "sharding", "addressable_shards", "is_fully_addressable", "committed"):
         setattr(Tracer, name, vars(Array)[name])

@@ -12,54 +12,26 @@ import fungrad
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import Crossed, leave_tree, narrowed, receiving
 
-TRANSFORMS = frozenset(
-    [
-        "grad",
-        "value_and_grad",
-        "vmap",
-        "jacfwd",
-        "jacrev",
-        "jacobian",
-        "hessian",
-        "checkpoint",
-        "remat",
-    ]
-)
+_TRANSFORMS_NAMES = """
+grad value_and_grad vmap jacfwd jacrev jacobian hessian checkpoint remat
+"""
+TRANSFORMS = frozenset(_TRANSFORMS_NAMES.split())
 """Those that return a function."""
 
 CALLS = frozenset(["jvp", "device_put"])
 """Those that return results."""
 
-AS_IT_IS = frozenset(
-    [
-        "make_jaxpr",
-        "eval_shape",
-        "disable_jit",
-        "checking_leaks",
-        "debug_nans",
-        "debug_infs",
-        "log_compiles",
-        "device_get",
-        "explain_cache_misses",
-        "debug_key_reuse",
-        "threefry_partitionable",
-        "closure_convert",
-        "named_call",
-        "ensure_compile_time_eval",
-    ]
-)
+_AS_IT_IS_NAMES = """
+make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get
+explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call
+ensure_compile_time_eval
+"""
+AS_IT_IS = frozenset(_AS_IT_IS_NAMES.split())
 
-OWN = frozenset(
-    [
-        "vjp",
-        "linearize",
-        "linear_transpose",
-        "custom_jvp",
-        "custom_vjp",
-        "custom_gradient",
-        "pure_callback",
-    ]
-)
+_OWN_NAMES = """
+vjp linearize linear_transpose custom_jvp custom_vjp custom_gradient pure_callback
+"""
+OWN = frozenset(_OWN_NAMES.split())
 
 
 def home(name: str) -> Any:

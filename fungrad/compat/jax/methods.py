@@ -1,0 +1,190 @@
+"""What arrays of JAX's class compute: operators, methods, indexing; all by functions of `jax.numpy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import fungrad
+from fungrad.compat.jax.array import Array, plain
+from fungrad.compat.jax.crossing import enter, leave
+from fungrad.compat.jax.modules import numpy as _numpy
+from fungrad.core.tracer import Tracer
+
+jnp: Any = _numpy
+_OPERANDS = (np.ndarray, np.generic, int, float, complex, Tracer)
+
+_FUNCTIONS = """
+all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy
+cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel repeat reshape round
+searchsorted sort squeeze std sum swapaxes take trace transpose var
+"""
+METHODS = _FUNCTIONS.split()
+"""The methods that are the function of that name."""
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "divmod": "divmod",
+    "pow": "power",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+}
+COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "invert"}
+
+
+class Methods:
+    """The properties, and the methods that are no function of that name."""
+
+    @property
+    def at(self: Any) -> Any:
+        """``x.at[i].set(v)`` and its like."""
+        return Places(self)
+
+    @property
+    def T(self: Any) -> Any:
+        """The array with its axes reversed."""
+        return jnp.transpose(self)
+
+    @property
+    def mT(self: Any) -> Any:
+        """The array with its last two axes swapped."""
+        return jnp.matrix_transpose(self)
+
+    @property
+    def real(self: Any) -> Any:
+        """The real parts."""
+        return jnp.real(self)
+
+    @property
+    def imag(self: Any) -> Any:
+        """The imaginary parts."""
+        return jnp.imag(self)
+
+    def flatten(self, order: Any = "C", *, out_sharding: Any = None) -> Any:
+        """Return the elements in one axis."""
+        return jnp.ravel(self, order)
+
+    def __getitem__(self, key: Any) -> Any:
+        return Places(self)[key].get()
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return jnp.round(self, ndigits or 0)
+
+
+class Places:
+    """What ``x.at`` is: to be indexed."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __getitem__(self, key: Any) -> Any:
+        return Update(self.array, key)
+
+
+class Update:
+    """What ``x.at[key]`` is: an array and a key, with the methods of `fungrad.at`."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Any, key: Any) -> None:
+        self.array, self.key = array, key
+
+    def get(self, **how: Any) -> Any:
+        """Return the elements."""
+        return _changed("get", "clip")(self, **how)
+
+
+def _changed(name: str, mode: str) -> Callable[..., Any]:
+    def method(self: Update, *values: Any, **how: Any) -> Any:
+        how.pop("out_sharding", None)
+        if how.get("mode") is None:
+            how["mode"] = mode
+        elif not isinstance(how["mode"], str):
+            how["mode"] = how["mode"].name.lower()
+        update = fungrad.at(plain(self.array))[enter(self.key)]
+        return leave(getattr(update, name)(*map(enter, values), **how))
+
+    method.__name__ = name
+    return method
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in ("reshape", "transpose") and len(args) != 1:
+            args = (args,) if args else ()
+        return getattr(jnp, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            if not hasattr(other, "__jax_array__"):
+                return NotImplemented
+            other = other.__jax_array__()
+        function = getattr(jnp, name)
+        return function(other, self) if reflected else function(self, other)
+
+    return operator
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    return lambda self: getattr(jnp, name)(self)
+
+
+def install() -> None:
+    """Give the class its methods."""
+    for name in (
+        "set",
+        "add",
+        "subtract",
+        "multiply",
+        "mul",
+        "divide",
+        "power",
+        "min",
+        "max",
+        "apply",
+    ):
+        setattr(Update, name, _changed(name, "drop"))
+    for name, method in vars(Methods).items():
+        if callable(method) or isinstance(method, property):
+            setattr(Array, name, method)
+    for name in METHODS:
+        setattr(Array, name, _method(name))
+    for name, function in {**OPERATORS, **COMPARISONS}.items():
+        setattr(Array, f"__{name}__", _operator(function))
+    for name, function in OPERATORS.items():
+        setattr(Array, f"__r{name}__", _operator(function, reflected=True))
+        if name != "divmod":
+            setattr(Array, f"__i{name}__", vars(Array)[f"__{name}__"])
+    for name, function in UNARY.items():
+        setattr(Array, f"__{name}__", _unary(function))
