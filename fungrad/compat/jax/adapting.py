@@ -211,7 +211,7 @@ def namespace(
 
     def get(name: str) -> Any:
         if name in below:
-            return importlib.import_module(f"{jax}.{name}")
+            return importlib.import_module(f"{globals_['__name__']}.{name}")
         found = (
             None
             if name[:1] == "_" and name not in table
