@@ -199,7 +199,8 @@ def namespace(
     globals_
         Those of ours; what has been made is kept there.
     sources
-        The modules of fungrad whose functions are adapted, by name, or other objects that hold some.
+        The modules of fungrad whose functions are adapted, by name, or other objects that hold some; those of this package are
+        as they have to be.
     modules
         The names of the modules below it.
     as_it_is
@@ -219,7 +220,9 @@ def namespace(
         )
         if found is None or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
-        adapt = callable(found) and not isinstance(found, type) and name not in unchanged
+        own = getattr(found, "__module__", None) or ""
+        adapt = callable(found) and not (isinstance(found, type) or name in unchanged)
+        adapt &= not own.startswith("fungrad.compat")
         if adapt and "*" not in unchanged:
             parameters = table.get(name, ":value")
             if parameters[:1] == ":":

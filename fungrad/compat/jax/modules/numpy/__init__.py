@@ -5,7 +5,6 @@ import numpy as _np
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import scalar_type as _scalar_type
-from fungrad.compat.jax.jnp import *
 
 ndarray = Array
 _SCALARS = """
@@ -32,7 +31,9 @@ dtype generic number integer signedinteger unsignedinteger inexact floating comp
 flexible errstate printoptions set_printoptions get_printoptions array_repr array_str array2string iterable
 issubdtype index_exp s_ pi e inf nan euler_gamma newaxis ComplexWarning
 """
-_get = _namespace("jax.numpy", globals(), ["fungrad.numpy"], "linalg fft", _SAME)
+_get = _namespace(
+    "jax.numpy", globals(), ["fungrad.compat.jax.jnp", "fungrad.numpy"], "linalg fft", _SAME
+)
 
 
 def __getattr__(name: str) -> object:
