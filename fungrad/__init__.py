@@ -86,7 +86,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         explain_cache_misses, inexact_algebra, log_compiles, show_config, strict_conversions,
         strict_dependence, threefry_partitionable,
     )
-    from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr
+    from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr, typeof
     from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
     from fungrad.transforms.grad import grad, value_and_grad
     from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
@@ -152,7 +152,7 @@ __all__ += [
     "threefry_partitionable",
 ]
 _are_in("settings")
-__all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr"]
+__all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
 _are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]
 _are_in("transforms.autodiff")

@@ -10,7 +10,6 @@ ELSEWHERE = {
     "shard_map": "Map with vmap: there is one device.",
     "local_devices": "There is one process; write fungrad.devices().",
     "local_device_count": "There is one process; write fungrad.device_count().",
-    "typeof": "Arrays have .shape and .dtype; fungrad.eval_shape gives those of results.",
     "clear_caches": "The cache of a jitted function is emptied by f.clear_cache(); all caches are bounded. fungrad.show_config() names the folder of kernels.",
     "image": "Its functions are in fungrad.scipy.ndimage.",
 }

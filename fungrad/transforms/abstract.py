@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.axes import opened
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
-from fungrad.core.types import name_of_dtype
+from fungrad.core.types import ArrayType, array_type, name_of_dtype, type_of
+from fungrad.transforms.argnums import positions_in
+from fungrad.transforms.avals import typeof as typeof
 from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
+from fungrad.transforms.jaxprs import ClosedJaxpr
 
 
 class ShapeDtypeStruct:
     """Stands for an array where only its shape and dtype matter.
+
+    Parameters
+    ----------
+    shape
+        A sequence of integers.
+    dtype
+        The dtype.
+    sharding, vma, manual_axis_type, is_ref
+        Accepted for JAX's sake: arrays are on one device. The first two are kept.
+    weak_type
+        Whether the dtype gives way to any that it meets, as that of a Python number does.
 
     Examples
     --------
@@ -26,11 +43,35 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float64)
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "shape", "sharding", "vma", "weak_type")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
+    def __init__(
+        self,
+        shape: Iterable[int],
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+        manual_axis_type: Any = None,
+        is_ref: bool = False,
+        vma: Any = None,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: give a dtype")
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.sharding, self.weak_type, self.vma = sharding, bool(weak_type), vma or frozenset()
+
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """Return what stands for an array: of its shape, dtype and sharding."""
+        t = type_of(x)
+        return cls(t.shape, t.dtype, sharding=getattr(x, "sharding", None), weak_type=t.weak)
+
+    @property
+    def type(self) -> ArrayType:
+        """Shape and dtype as programs have them."""
+        return array_type(self.shape, self.dtype, self.weak_type)
 
     @property
     def ndim(self) -> int:
@@ -40,7 +81,26 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the elements of such an array take."""
+        return self.size * self.dtype.itemsize
+
+    manual_axis_type: ClassVar[None] = None
+    is_ref: ClassVar[bool] = False
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """Return the same with some of the arguments of the class changed."""
+        return ShapeDtypeStruct(
+            **{**{name: getattr(self, name) for name in self.__slots__}, **changes}
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(
@@ -50,40 +110,83 @@ class ShapeDtypeStruct:
         )
 
     def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name_of_dtype(self.dtype)})"
+        more = f", sharding={self.sharding}" if self.sharding is not None else ""
+        more += ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name_of_dtype(self.dtype)}{more})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShapeDtypeStruct):
             return NotImplemented
-        return (self.shape, self.dtype) == (other.shape, other.dtype)
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
+        return hash((self.shape, self.dtype, self.weak_type))
 
 
-def _trace_abstractly(label: str, fun: Any, args: Any, kwargs: Any) -> tuple[Expr, Any]:
+class _Traced(NamedTuple):
+    """The program of a function, what it has captured of the traces around, and the structure of its results."""
+
+    expr: Expr
+    captured: list[Any]
+    structure: tree.TreeDef
+
+    @property
+    def shapes(self) -> Any:
+        """The results as `ShapeDtypeStruct`."""
+        types = self.expr.output_types
+        leaves = [ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak) for t in types]
+        return tree.unflatten(self.structure, leaves)
+
+
+def _trace_abstractly(
+    label: str,
+    fun: Any,
+    args: Any,
+    kwargs: Any,
+    static: Collection[int] = (),
+    axis_env: Sequence[tuple[Any, int]] = (),
+) -> _Traced:
     check_callable(fun, label.partition("(")[0])
-    leaves, structure = tree.flatten((args, kwargs))
-    with Trace(label, bake=True) as trace:
-        types = argument_types(leaves, args, kwargs, label)
+    fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
+    moving = [x for i, x in enumerate(args) if i not in fixed]
+    leaves, structure = tree.flatten((moving, kwargs))
+    with Trace(label, bake=True) as trace, ExitStack() as axes:
+        for name, size in axis_env:
+            axes.enter_context(opened(name, size, trace))
+        types = argument_types(leaves, moving, kwargs, label)
         tracers = [trace.new_input(t) for t in types]
-        new_args, new_kwargs = tree.unflatten(structure, tracers)
+        traced, new_kwargs = tree.unflatten(structure, tracers)
+        rest = iter(traced)
+        new_args = [x if i in fixed else next(rest) for i, x in enumerate(args)]
         out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))
-        return trace.expr(output_variables(trace, out_leaves, label)), out_structure
+        expr = trace.expr(output_variables(trace, out_leaves, label))
+        return _Traced(expr, [*trace.captures.values()], out_structure)
 
 
-def make_expr(fun: Callable[..., Any]) -> Callable[..., Expr]:
+def make_expr(
+    fun: Callable[..., Any],
+    static_argnums: int | Iterable[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
     """Return the function that traces `fun` and returns the program it is, for printing.
 
     Parameters
     ----------
     fun
         A function of arrays, numbers and pytrees of them. `make_jaxpr` is another name for this.
+    static_argnums
+        The positions of arguments that are not traced.
+    axis_env
+        Names and lengths of axes that functions such as `fungrad.lax.psum` may name.
+    return_shape
+        Whether to return the shapes and dtypes of the results too, as `eval_shape` does.
 
     Returns
     -------
     Callable
-        Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns the `Expr`.
+        Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns the program, an `Expr` that has the attributes of
+        JAX's ``ClosedJaxpr`` too, or with `return_shape` a pair of that and the shapes.
 
     Examples
     --------
@@ -97,10 +200,14 @@ def make_expr(fun: Callable[..., Any]) -> Callable[..., Expr]:
       f:float64[] = multiply d e
       return (f,) }
     """
+    static = positions_in("make_expr", static_argnums, "static_argnums")
+    axes = tuple(axis_env or ())
 
-    @transformed(make_expr, fun)
-    def traced(*args: Any, **kwargs: Any) -> Expr:
-        return _trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs)[0]
+    @transformed(make_expr, fun, static, axes, return_shape)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        found = _trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs, static, axes)
+        closed = ClosedJaxpr.of(found.expr, found.captured)
+        return (closed, found.shapes) if return_shape else closed
 
     return traced
 
@@ -131,7 +238,4 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> fg.eval_shape(fnp.dot, fg.ShapeDtypeStruct((2, 3), float), fg.ShapeDtypeStruct((3,), float))
     ShapeDtypeStruct(shape=(2,), dtype=float64)
     """
-    expr, structure = _trace_abstractly(f"eval_shape({name_of(fun)})", fun, args, kwargs)
-    return tree.unflatten(
-        structure, [ShapeDtypeStruct(t.shape, t.dtype) for t in expr.output_types]
-    )
+    return _trace_abstractly(f"eval_shape({name_of(fun)})", fun, args, kwargs).shapes

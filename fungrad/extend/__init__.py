@@ -17,6 +17,15 @@ such as compiled code, and for what has to be told apart in programs. CONTRIBUTI
     Apply a primitive to operands, as calling it does.
 `expand`, `zeros_like`
     For `batch` rules: an operand with a batch axis in front. For derivative rules: zeros of its type.
+
+Packages written for JAX declare primitives by a name and tables of rules; programs and types have JAX's attributes there:
+
+`fungrad.extend.core`
+    The names of `jax.core` and `jax.extend.core`: `Primitive`, `ClosedJaxpr`, `eval_jaxpr`, `ShapedArray`.
+`fungrad.extend.ad`, `batching`, `mlir`, `partial_eval`
+    Those of `jax.interpreters`.
+`fungrad.extend.linear_util`, `api_util`
+    Those of `jax.extend.linear_util` and `jax.api_util`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,189 @@
+"""Derivatives of primitives of other packages: the names of `jax.interpreters.ad`.
+
+`primitive_jvps`, `primitive_transposes` : dict
+    For each `fungrad.extend.core.Primitive` its rule. ``jvp(primals, tangents, **params)`` returns results and their tangents;
+    ``transpose(cts, *operands, **params)`` the cotangents of operands. A tangent or cotangent that is zero is a `Zero`, and an
+    operand that a cotangent is asked for is an `UndefinedPrimal`. In what is returned, None is zero too.
+`deflinear`, `deflinear2`, `defbilinear`, `defjvp`, `defjvp2`, `defjvp_zero`
+    Set the rules of common kinds.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.core.tracer import Tracer
+from fungrad.transforms.autodiff import jvp as jvp
+from fungrad.transforms.autodiff import linearize as linearize
+from fungrad.transforms.autodiff import vjp as vjp
+from fungrad.transforms.foreign import (
+    Primitive,
+    UndefinedPrimal,
+    Zero,
+    primitive_jvps,
+    primitive_transposes,
+)
+
+__all__ = [
+    "JVPTracer",
+    "UndefinedPrimal",
+    "Zero",
+    "add_jaxvals",
+    "add_tangents",
+    "defbilinear",
+    "defjvp",
+    "defjvp2",
+    "defjvp_zero",
+    "deflinear",
+    "deflinear2",
+    "get_primitive_transpose",
+    "instantiate_zeros",
+    "is_undefined_primal",
+    "jvp",
+    "linearize",
+    "primitive_jvps",
+    "primitive_transposes",
+    "reducing_transposes",
+    "vjp",
+    "zeros_like_aval",
+]
+
+Rule = Callable[..., Any]
+
+JVPTracer = Tracer
+reducing_transposes: dict[Primitive, Rule] = {}
+"""Accepted, and not used."""
+
+
+def is_undefined_primal(x: Any) -> bool:
+    """Whether `x` stands for an operand that a cotangent is asked for."""
+    return type(x) is UndefinedPrimal
+
+
+def instantiate_zeros(tangent: Any) -> Any:
+    """Return a tangent, as an array if it is a `Zero`.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> instantiate_zeros(Zero(ShapedArray((2,), float)))
+    array([0., 0.])
+    """
+    return tangent.instantiate() if isinstance(tangent, Zero) else tangent
+
+
+def zeros_like_aval(aval: Any) -> Any:
+    """Return zeros of a type."""
+    return Zero(aval).instantiate()
+
+
+def add_jaxvals(x: Any, y: Any) -> Any:
+    """Return the sum of two arrays."""
+    return x + y
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    """Return the sum of two tangents, either of which may be a `Zero`."""
+    if isinstance(x, Zero):
+        return y
+    return x if isinstance(y, Zero) else x + y
+
+
+def get_primitive_transpose(p: Primitive) -> Rule:
+    """Return the transpose rule of a primitive."""
+    try:
+        return primitive_transposes[p]
+    except KeyError:
+        raise NotImplementedError(
+            f"the primitive `{p}` has no rule in primitive_transposes"
+        ) from None
+
+
+def _linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    out = primitive.bind(*primals, **params)
+    if all(isinstance(t, Zero) for t in tangents):
+        zeros = [Zero.from_primal_value(x) for x in (out if primitive.multiple_results else [out])]
+        return out, zeros if primitive.multiple_results else zeros[0]
+    return out, primitive.bind(*map(instantiate_zeros, tangents), **params)
+
+
+def _linear_transpose(rule: Rule, with_operands: bool, cts: Any, *args: Any, **params: Any) -> Any:
+    if isinstance(cts, Zero):
+        return [None] * len(args)
+    return rule(cts, *args, **params) if with_operands else rule(cts, **params)
+
+
+def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
+    """Declare a primitive linear; ``transpose_rule(ct, **params)`` returns the cotangents of its operands."""
+    _deflinear(primitive, transpose_rule, False)
+
+
+def deflinear2(primitive: Primitive, transpose_rule: Rule) -> None:
+    """Declare a primitive linear; ``transpose_rule(ct, *operands, **params)`` returns their cotangents."""
+    _deflinear(primitive, transpose_rule, True)
+
+
+def _deflinear(primitive: Primitive, rule: Rule, with_operands: bool) -> None:
+    primitive_jvps[primitive] = functools.partial(_linear_jvp, primitive)
+    primitive_transposes[primitive] = functools.partial(_linear_transpose, rule, with_operands)
+
+
+def defbilinear(prim: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
+    """Declare a primitive linear in each of two operands.
+
+    ``lhs_rule(ct, x, y, **params)`` returns the cotangent of the first, x being an `UndefinedPrimal`, and `rhs_rule` that of the second.
+    """
+
+    def transpose(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+        if isinstance(ct, Zero):
+            return None, None
+        if is_undefined_primal(x):
+            return lhs_rule(ct, x, y, **params), None
+        return None, rhs_rule(ct, x, y, **params)
+
+    defjvp(
+        prim,
+        lambda t, x, y, **params: prim.bind(t, y, **params),
+        lambda t, x, y, **params: prim.bind(x, t, **params),
+    )
+    primitive_transposes[prim] = transpose
+
+
+def _sum_of_jvps(
+    rules: tuple[Rule | None, ...],
+    given_out: bool,
+    primitive: Primitive,
+    primals: Any,
+    tangents: Any,
+    **params: Any,
+) -> Any:
+    out = primitive.bind(*primals, **params)
+    first = (out,) if given_out else ()
+    terms = [
+        rule(t, *first, *primals, **params)
+        for rule, t in zip(rules, tangents, strict=True)
+        if rule is not None and not isinstance(t, Zero)
+    ]
+    return out, functools.reduce(add_tangents, terms, Zero.from_primal_value(out))
+
+
+def defjvp(primitive: Primitive, *jvprules: Rule | None) -> None:
+    """Say for each operand what its tangent contributes to that of the result: ``rule(t, *operands, **params)``."""
+    primitive_jvps[primitive] = functools.partial(_sum_of_jvps, jvprules, False, primitive)
+
+
+def defjvp2(primitive: Primitive, *jvprules: Rule | None) -> None:
+    """Like `defjvp`, of rules that take the result too: ``rule(t, result, *operands, **params)``."""
+    primitive_jvps[primitive] = functools.partial(_sum_of_jvps, jvprules, True, primitive)
+
+
+def defjvp_zero(primitive: Primitive) -> None:
+    """Declare that all tangents of a primitive are zero."""
+
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        out = primitive.bind(*primals, **params)
+        return out, Zero.from_primal_value(out)
+
+    primitive_jvps[primitive] = rule

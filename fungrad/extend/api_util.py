@@ -1,0 +1,133 @@
+"""Arguments and results as lists of leaves: names of `jax.api_util` that packages use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fungrad.core import tree
+from fungrad.extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
+from fungrad.transforms.avals import typeof
+
+__all__ = [
+    "argnums_partial",
+    "debug_info",
+    "donation_vector",
+    "flatten_axes",
+    "flatten_fun",
+    "flatten_fun_nokwargs",
+    "rebase_donate_argnums",
+    "safe_map",
+    "safe_zip",
+    "shaped_abstractify",
+]
+
+shaped_abstractify = typeof
+
+
+def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
+    """Return the list of results of `f` for the elements of sequences, which must be of one length."""
+    return [f(*xs) for xs in zip(*args, strict=True)]
+
+
+def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return the list of tuples of the elements of sequences, which must be of one length."""
+    return list(zip(*args, strict=True))
+
+
+@transformation_with_aux2
+def flatten_fun(f: Callable[..., Any], store: Store, in_tree: tree.TreeDef, *args_flat: Any) -> Any:
+    """Make of a function of arguments and keywords one of their leaves, which returns those of its result.
+
+    ``flatten_fun(fun, in_tree)`` returns that, and a thunk of the structure of the result.
+    """
+    args, kwargs = tree.unflatten(in_tree, args_flat)
+    leaves, structure = tree.flatten(f(*args, **kwargs))
+    store.store(structure)
+    return leaves
+
+
+@transformation_with_aux2
+def flatten_fun_nokwargs(
+    f: Callable[..., Any], store: Store, in_tree: tree.TreeDef, *args_flat: Any
+) -> Any:
+    """Like `flatten_fun`, of a function without keywords."""
+    leaves, structure = tree.flatten(f(*tree.unflatten(in_tree, args_flat)))
+    store.store(structure)
+    return leaves
+
+
+@transformation2
+def _with_fixed(
+    f: Callable[..., Any], dyn_argnums: Any, fixed: Any, *dyn_args: Any, **kwargs: Any
+) -> Any:
+    args = [None if x is None else x.val for x in fixed]
+    for i, x in zip(dyn_argnums, dyn_args, strict=True):
+        args[i] = x
+    return f(*args, **kwargs)
+
+
+class _Fixed:
+    """An argument that is given."""
+
+    def __init__(self, val: Any) -> None:
+        self.val = val
+
+
+def argnums_partial(
+    f: WrappedFun,
+    dyn_argnums: int | Sequence[int],
+    args: Sequence[Any],
+    require_static_args_hashable: bool = True,
+) -> tuple[WrappedFun, tuple[Any, ...]]:
+    """Return a function of some of its arguments, the others being given, and these."""
+    chosen = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
+    chosen = tuple([i % len(args) for i in chosen])
+    fixed = tuple([None if i in chosen else _Fixed(x) for i, x in enumerate(args)])
+    return _with_fixed(f, chosen, fixed), tuple([args[i] for i in chosen])
+
+
+def debug_info(
+    traced_for: str, fun: Callable[..., Any], args: Any, kwargs: Any, **options: Any
+) -> str:
+    """Return what notes say of a function."""
+    return f"{getattr(fun, '__name__', '<unknown>')} for {traced_for}"
+
+
+def flatten_axes(
+    name: str,
+    treedef: tree.TreeDef,
+    axis_tree: Any,
+    *,
+    kws: bool = False,
+    tupled_args: bool = False,
+) -> list[Any]:
+    """Return for each leaf of a tree what a prefix of it says, such as an axis or None."""
+    from fungrad.tree import broadcast
+
+    filled = tree.unflatten(treedef, [object()] * treedef.num_leaves)
+    chosen = broadcast(axis_tree, filled, is_leaf=lambda x: x is None)
+    return tree.leaves(chosen, lambda x: x is None)
+
+
+def donation_vector(
+    donate_argnums: Sequence[int],
+    donate_argnames: Sequence[str],
+    in_tree: tree.TreeDef,
+    kws: bool = True,
+) -> tuple[bool, ...]:
+    """Return which leaves of the arguments are donated."""
+    args, kwargs = in_tree.children() if kws else (in_tree, None)
+    flags = [(i in donate_argnums, child.num_leaves) for i, child in enumerate(args.children())]
+    if kwargs is not None:
+        pairs = zip(kwargs.entries(), kwargs.children(), strict=True)
+        flags += [(name in donate_argnames, child.num_leaves) for name, child in pairs]
+    return tuple([flag for flag, count in flags for _ in range(count)])
+
+
+def rebase_donate_argnums(
+    donate_argnums: Iterable[int], static_argnums: Iterable[int]
+) -> tuple[int, ...]:
+    """Return positions among the arguments that are not static."""
+    fixed = {*static_argnums}
+    return tuple(sorted([i - sum(j < i for j in fixed) for i in donate_argnums if i not in fixed]))

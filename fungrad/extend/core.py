@@ -1,0 +1,216 @@
+"""Programs and primitives as JAX has them: the names of `jax.core` and `jax.extend.core`.
+
+`ClosedJaxpr` is what `fungrad.make_jaxpr` returns, `Primitive` what other packages declare operations by. Their
+derivatives and batching rules are set in `fungrad.extend.ad` and `fungrad.extend.batching`, and what computes them in
+`fungrad.extend.mlir`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.errors import ConcretizationError
+from fungrad.core.expr import Expr, variable_names
+from fungrad.core.tracer import Tracer, innermost_trace, known_value
+from fungrad.core.types import float0, is_array, kind_of
+from fungrad.execution import ensure_compile_time_eval as ensure_compile_time_eval
+from fungrad.extend.primitives import primitives
+from fungrad.transforms.avals import AbstractValue, ShapedArray, mapped_aval, typeof, unmapped_aval
+from fungrad.transforms.foreign import CallPrimitive, Primitive
+from fungrad.transforms.jaxpr import (
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    eval_jaxpr,
+    jaxprs_in_params,
+    subjaxprs,
+)
+from fungrad.transforms.jaxprs import ClosedJaxpr, jaxpr_as_fun
+
+__all__ = [
+    "AbstractToken",
+    "AbstractValue",
+    "CallPrimitive",
+    "ClosedJaxpr",
+    "DropVar",
+    "Effect",
+    "Effects",
+    "Jaxpr",
+    "JaxprEqn",
+    "JaxprTypeError",
+    "Literal",
+    "Primitive",
+    "ShapedArray",
+    "Token",
+    "Tracer",
+    "Var",
+    "abstract_token",
+    "array_types",
+    "check_jaxpr",
+    "concrete_or_error",
+    "ensure_compile_time_eval",
+    "eval_jaxpr",
+    "gensym",
+    "get_aval",
+    "get_opaque_trace_state",
+    "jaxpr_as_fun",
+    "jaxprs_in_params",
+    "mapped_aval",
+    "max_dim",
+    "min_dim",
+    "new_jaxpr_eqn",
+    "no_effects",
+    "nonempty_axis_env",
+    "primal_dtype_to_tangent_dtype",
+    "primitives",
+    "subjaxprs",
+    "trace_state_clean",
+    "unmapped_aval",
+    "valid_jaxtype",
+]
+
+get_aval = typeof
+array_types = {np.ndarray, np.generic}
+Effects = frozenset
+no_effects: frozenset[Any] = frozenset()
+max_dim, min_dim = max, min
+
+
+class Effect:
+    """Base class of what a call does beyond computing its results."""
+
+
+class JaxprTypeError(TypeError):
+    """A program that is not well formed."""
+
+
+class AbstractToken(AbstractValue):
+    """The type of a `Token`."""
+
+
+class Token:
+    """Stands for the order of effects, which is that of the program here."""
+
+    def __init__(self, buf: Any = None) -> None:
+        self.buf = buf
+
+
+abstract_token = AbstractToken()
+
+
+def new_jaxpr_eqn(
+    invars: Any,
+    outvars: Any,
+    primitive: Any,
+    params: Any,
+    effects: Any,
+    source_info: Any = None,
+    ctx: Any = None,
+) -> JaxprEqn:
+    """Return an equation of a `Jaxpr`."""
+    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
+
+
+def gensym(suffix: str = "") -> Callable[[Any], Var]:
+    """Return a function that makes variables of types, each with a name of its own.
+
+    Examples
+    --------
+    >>> new = gensym()
+    >>> new(ShapedArray((), float)), new(ShapedArray((), float))
+    (a, b)
+    """
+    names = variable_names()
+    return lambda aval: Var(aval, next(names) + suffix)
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> None:
+    """Raise an error where a variable is used before its definition.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> check_jaxpr(fg.make_jaxpr(lambda x: 2 * x)(1.0).jaxpr)
+    """
+    if isinstance(jaxpr, Expr):
+        jaxpr.check()
+        return
+
+    known: set[Any] = {*jaxpr.constvars, *jaxpr.invars}
+
+    def check(atoms: Iterable[Any], where: str) -> None:
+        missing = [v for v in atoms if not isinstance(v, Literal) and v not in known]
+        if missing:
+            raise JaxprTypeError(
+                f"{where}: the variables {missing} are used before their definition"
+            )
+
+    for eqn in jaxpr.eqns:
+        check(eqn.invars, str(eqn.primitive))
+        known.update(eqn.outvars)
+    check(jaxpr.outvars, "the results")
+
+
+def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
+    """Return a value, converted by `force`; raise an error for what is traced and has none.
+
+    Examples
+    --------
+    >>> concrete_or_error(int, np.float64(2.0))
+    2
+    """
+    value = known_value(val) if type(val) is Tracer else val
+    if value is None:
+        raise ConcretizationError(f"a value is needed, of what is traced and has none. {context}")
+    return value if force is None else force(value)
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether `x` is an array or a number.
+
+    Examples
+    --------
+    >>> valid_jaxtype(1.0), valid_jaxtype("1")
+    (True, False)
+    """
+    return is_array(x)
+
+
+def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of tangents: `float0` for integers and booleans.
+
+    Examples
+    --------
+    >>> primal_dtype_to_tangent_dtype(np.dtype(np.float32))
+    dtype('float32')
+    """
+    dtype = np.dtype(primal_dtype)
+    return dtype if kind_of(dtype) in "fc" else float0
+
+
+def trace_state_clean() -> bool:
+    """Whether no function is being traced.
+
+    Examples
+    --------
+    >>> trace_state_clean()
+    True
+    """
+    return innermost_trace() is None
+
+
+def get_opaque_trace_state(convention: Any = None) -> Any:
+    """Return an object that is equal as long as the same functions are being traced."""
+    return innermost_trace()
+
+
+def nonempty_axis_env() -> bool:
+    """Whether a named axis is open."""
+    from fungrad.core.axes import open_axes
+
+    return bool(open_axes())

@@ -1,0 +1,245 @@
+"""Functions with what is done before and after them: the names of `jax.extend.linear_util`.
+
+A transformation is a function ``transform(f, *static, *args, **kwargs)`` (`transformation2`), or a generator that yields
+arguments for the function, is sent its results, and yields what to return (`transformation`). Those ``with_aux`` give a
+second result, which a thunk returns once the function has been called.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "Store",
+    "StoreException",
+    "WrappedFun",
+    "cache",
+    "merge_linear_aux",
+    "transformation",
+    "transformation2",
+    "transformation_with_aux",
+    "transformation_with_aux2",
+    "wrap_init",
+]
+
+
+class StoreException(Exception):
+    """A `Store` is read before it is filled, or filled again with something else."""
+
+
+_EMPTY = object()
+
+
+class Store:
+    """The place of a second result."""
+
+    def __init__(self, equal: bool = False) -> None:
+        self._value: Any = _EMPTY
+        self._equal = equal
+
+    @property
+    def val(self) -> Any:
+        """What has been stored."""
+        if self._value is _EMPTY:
+            raise StoreException("the store is empty: the function has not been called yet")
+        return self._value
+
+    def store(self, val: Any) -> None:
+        """Keep a value."""
+        if self._value is not _EMPTY and not (self._equal and self._value == val):
+            raise StoreException(
+                "the store has a value already: wrap the function anew for another call"
+            )
+        self._value = val
+
+    def reset(self) -> None:
+        """Forget the value."""
+        self._value = _EMPTY
+
+    def __bool__(self) -> bool:
+        return self._value is not _EMPTY
+
+
+class WrappedFun:
+    """A function with transformations. `call_wrapped` calls it; equal ones do the same.
+
+    Attributes
+    ----------
+    f
+        The function without them.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        f_transformed: Callable[..., Any],
+        transforms: tuple[Any, ...] = (),
+        stores: tuple[Any, ...] = (),
+        params: tuple[tuple[str, Any], ...] = (),
+        in_type: Any = None,
+        debug_info: Any = None,
+    ) -> None:
+        self.f, self.f_transformed, self.transforms, self.stores = (
+            f,
+            f_transformed,
+            transforms,
+            stores,
+        )
+        self.params, self.in_type, self.debug_info = params, in_type, debug_info
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.f, "__name__", type(self.f).__name__)
+
+    def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function with all that has been done to it."""
+        return self.f_transformed(*args, **kwargs)
+
+    def wrap(
+        self, gen: Callable[..., Any], gen_static_args: tuple[Any, ...], out_store: Any
+    ) -> WrappedFun:
+        """Return the same with a transformation more, the outermost."""
+        first = (gen_static_args) if out_store is None else (out_store, *gen_static_args)
+        return WrappedFun(
+            self.f,
+            functools.partial(gen, self.f_transformed, *first),
+            ((gen, gen_static_args), *self.transforms),
+            (out_store, *self.stores),
+            self.params,
+            None,
+            self.debug_info,
+        )
+
+    def populate_stores(self, stores: Any) -> None:
+        """Copy second results from other stores."""
+        for own, other in zip(self.stores, stores, strict=True):
+            if own is not None:
+                own.store(other.val)
+
+    def replace_debug_info(self, dbg: Any) -> WrappedFun:
+        """Return the same with other notes."""
+        return WrappedFun(
+            self.f, self.f_transformed, self.transforms, self.stores, self.params, self.in_type, dbg
+        )
+
+    def with_unknown_names(self) -> WrappedFun:
+        """Return the same."""
+        return self
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.f, self.transforms, self.params, self.in_type
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is WrappedFun and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def wrap_init(f: Callable[..., Any], params: Any = None, *, debug_info: Any = None) -> WrappedFun:
+    """Return a function to which transformations can be added.
+
+    Examples
+    --------
+    >>> @transformation2
+    ... def doubled(f, *args):
+    ...     return 2 * f(*args)
+    >>> doubled(wrap_init(lambda x: x + 1)).call_wrapped(3)
+    8
+    """
+    params = {} if params is None else params
+    called = functools.partial(f, **params) if params else f
+    return WrappedFun(f, called, params=tuple(sorted(params.items())), debug_info=debug_info)
+
+
+def _curried(function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(function)(
+        lambda *args, **kwargs: functools.partial(function, *args, **kwargs)
+    )
+
+
+@_curried
+def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
+    """Make of ``gen(f, *static, *args, **kwargs)`` what adds it to a `WrappedFun`: ``transformation2(gen)(fun, *static)``."""
+    return fun.wrap(gen, gen_static_args, None)
+
+
+@_curried
+def transformation_with_aux2(
+    gen: Callable[..., Any],
+    fun: WrappedFun,
+    *gen_static_args: Any,
+    use_eq_store: bool = False,
+    unk_names: bool = False,
+) -> tuple[WrappedFun, Callable[[], Any]]:
+    """Like `transformation2`, of ``gen(f, store, *static, *args, **kwargs)``; returns the thunk of the second result too."""
+    store = Store(use_eq_store)
+    return fun.wrap(gen, gen_static_args, store), lambda: store.val
+
+
+def _sent(gen: Callable[..., Any], f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    running = gen(*args, **kwargs)
+    new_args, new_kwargs = next(running)
+    return running.send(f(*new_args, **new_kwargs))
+
+
+@_curried
+def transformation(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
+    """Like `transformation2`, of a generator ``gen(*static, *args, **kwargs)``."""
+    run = functools.partial(_run, gen)
+    return fun.wrap(run, gen_static_args, None)
+
+
+def _run(gen: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return _sent(gen, f, args, kwargs)
+
+
+@_curried
+def transformation_with_aux(
+    gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any
+) -> tuple[WrappedFun, Callable[[], Any]]:
+    """Like `transformation_with_aux2`, of a generator that yields results and the second result at last."""
+    store = Store()
+    return fun.wrap(functools.partial(_run_aux, gen), gen_static_args, store), lambda: store.val
+
+
+def _run_aux(
+    gen: Callable[..., Any], f: Callable[..., Any], store: Store, *args: Any, **kwargs: Any
+) -> Any:
+    result, aux = _sent(gen, f, args, kwargs)
+    store.store(aux)
+    return result
+
+
+def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
+    """Return which of two thunks has its value, and that: True for the first."""
+    try:
+        first = aux1()
+    except StoreException:
+        return False, aux2()
+    try:
+        aux2()
+    except StoreException:
+        return True, first
+    raise StoreException("both stores have a value")
+
+
+def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+    """Return a function ``call(wrapped, *args)`` that remembers its results as long as the function ``wrapped.f`` is there."""
+    known: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(call)
+    def remembered(fun: WrappedFun, *args: Any) -> Any:
+        results = known.setdefault(fun.f, {})
+        key = (fun.transforms, fun.params, fun.in_type, args)
+        if key not in results:
+            results[key] = call(fun, *args), fun.stores
+        result, stores = results[key]
+        if stores is not fun.stores:
+            fun.populate_stores(stores)
+        return result
+
+    return remembered

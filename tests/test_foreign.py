@@ -1,0 +1,249 @@
+"""Primitives declared as JAX's are, under every transform: each rule of the package's is called, and what it says is done."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.extend import ad, batching, core, mlir
+
+X = np.array([0.5, 1.0, 2.0])
+
+
+def cube(lowered):
+    """``scale * x**3``, of which only these rules know anything."""
+    p = core.Primitive("cube")
+    rule = lambda x, *, scale: scale * x**3
+    p.def_abstract_eval(lambda x, *, scale: x)
+    if lowered:
+        mlir.register_lowering(p, mlir.lower_fun(rule, multiple_results=False))
+        p.def_impl(functools.partial(mlir.apply_primitive, p))
+    else:
+        p.def_impl(rule)
+    ad.defjvp(p, lambda t, x, *, scale: 3 * scale * x**2 * t)
+    batching.defvectorized(p)
+    return lambda x: p.bind(x, scale=2.0)
+
+
+TRANSFORMS = {
+    "value": lambda f: f,
+    "jit": fg.jit,
+    "grad": lambda f: fg.grad(lambda x: fnp.sum(f(x))),
+    "jit grad": lambda f: fg.jit(fg.grad(lambda x: fnp.sum(f(x)))),
+    "grad jit": lambda f: fg.grad(lambda x: fnp.sum(fg.jit(f)(x))),
+    "hessian": lambda f: fg.hessian(lambda x: fnp.sum(f(x))),
+    "jvp": lambda f: lambda x: fg.jvp(f, (x,), (np.cos(x),)),
+    "linearize": lambda f: lambda x: fg.linearize(f, x)[1](x),
+    "vjp": lambda f: lambda x: fg.vjp(f, x)[1](x),
+    "vmap": lambda f: fg.vmap(f),
+    "vmap of rows": lambda f: lambda x: fg.vmap(f, 1, 1)(fnp.outer(x, x)),
+    "vmap grad": lambda f: fg.vmap(fg.grad(f)),
+    "grad of branches": lambda f: fg.grad(lambda x: fnp.sum(lax.cond(x[0] > 0, f, fnp.sin, x))),
+    "checkpoint": lambda f: fg.grad(lambda x: fnp.sum(fg.checkpoint(f)(x))),
+    "scan": lambda f: lambda x: lax.scan(lambda c, z: (f(c) * 0.1 + z, c), 1.0, x),
+    "grad scan": lambda f: fg.grad(
+        lambda x: lax.scan(lambda c, z: (f(c) * 0.1 + z, c), x[0], x)[0]
+    ),
+    "jit vmap scan": lambda f: fg.jit(
+        fg.vmap(lambda s: lax.scan(lambda c, z: (f(c) * 0.1 + z, c), s, X)[0])
+    ),
+    "while": lambda f: fg.jit(
+        lambda x: lax.while_loop(lambda y: fnp.sum(y) < 9, lambda y: f(y) + 1, x)
+    ),
+}
+
+
+@pytest.mark.parametrize("lowered", [False, True], ids=["impl", "lowering"])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name, lowered):
+    found, expected = (TRANSFORMS[name](f)(X) for f in (cube(lowered), lambda x: 2.0 * x**3))
+    for x, y in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13)
+        assert (type(x), np.shape(x)) == (type(y), np.shape(y))
+
+
+def linear():
+    """A linear primitive of two results, whose rules note what they are given."""
+    notes = []
+    p = core.Primitive("parts")
+    p.multiple_results = True
+    p.def_impl(lambda x, y, *, k: [x[:k] + y, x[k:]])
+    p.def_abstract_eval(
+        lambda x, y, *, k: [core.ShapedArray((k,), x.dtype), x.update(shape=(x.size - k,))]
+    )
+
+    def jvp(primals, tangents, *, k):
+        notes.append([type(t) is ad.Zero for t in tangents])
+        return p.bind(*primals, k=k), p.bind(*map(ad.instantiate_zeros, tangents), k=k)
+
+    def transpose(cts, x, y, *, k):
+        notes.append([type(ct) is ad.Zero for ct in cts])
+        assert ad.is_undefined_primal(x)
+        assert x.aval.shape == (3,)
+        a, b = map(ad.instantiate_zeros, cts)
+        return fnp.concatenate([a, b]), a if ad.is_undefined_primal(y) else None
+
+    ad.primitive_jvps[p], ad.primitive_transposes[p] = jvp, transpose
+    return notes, lambda x, y: p.bind(x, y, k=2)
+
+
+def test_several_results_and_zeros():
+    notes, f = linear()
+    y = np.ones(2)
+    assert isinstance(f(X, y), list)
+    np.testing.assert_array_equal(fg.grad(lambda x: fnp.sum(f(x, y)[0] ** 2))(X), [3, 4, 0])
+    assert notes == [[False, True], [False, True]]
+    (gx, gy) = fg.grad(lambda x, y: f(x, y)[1][0] * f(x, y)[0][1], (0, 1))(X, y)
+    np.testing.assert_array_equal(gx, [0, 2, 2])
+    np.testing.assert_array_equal(gy, [0, 2])
+    assert fg.linear_transpose(lambda x: f(x, np.zeros(2)), X)([y, np.ones(1)])[0].shape == (3,)
+
+
+def test_declarations():
+    minus = core.Primitive("minus")
+    minus.def_impl(lambda x, y: x - y)
+    minus.def_abstract_eval(lambda x, y: x)
+    ad.deflinear(minus, lambda ct: [ct, -ct])
+    assert fg.grad(lambda x: minus.bind(x**2, 3 * x))(2.0) == 1
+    assert fg.grad(lambda x: minus.bind(x**2, 3.0))(2.0) == 4
+    batching.defbroadcasting(minus)
+    np.testing.assert_array_equal(fg.vmap(minus.bind, (0, None))(X, 1.0), X - 1)
+    times = core.Primitive("times")
+    times.def_impl(lambda x, y: x * y)
+    times.def_abstract_eval(lambda x, y: x)
+    ad.defbilinear(times, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
+    assert fg.grad(lambda x: times.bind(x, fnp.sin(x)))(2.0) == np.sin(2.0) + 2 * np.cos(2.0)
+    floor = core.Primitive("floor")
+    floor.def_impl(np.floor)
+    floor.def_abstract_eval(lambda x: x)
+    ad.defjvp_zero(floor)
+    assert fg.grad(lambda x: x * floor.bind(x))(2.5) == 2
+    root = core.Primitive("root")
+    root.def_impl(np.sqrt)
+    root.def_abstract_eval(lambda x: x)
+    ad.defjvp2(root, lambda t, out, x: t / (2 * out))
+    assert fg.grad(root.bind)(4.0) == 0.25
+    total = core.Primitive("total")
+    total.def_impl(lambda x, *, axes: x.sum(axes))
+    total.def_abstract_eval(
+        lambda x, *, axes: x.update(shape=tuple(np.delete(x.shape, axes).tolist()))
+    )
+    batching.defreducer(total)
+    found = fg.vmap(lambda x: total.bind(x, axes=(0,)), 1)(np.ones((3, 5, 2)))
+    np.testing.assert_array_equal(found, np.full((5, 2), 3.0))
+
+
+def test_batching_rules_say_where_the_batch_is():
+    sees = []
+    p = core.Primitive("sees")
+    p.multiple_results = True
+    p.def_impl(lambda x, y: [x + y, np.ones(2)])
+    p.def_abstract_eval(lambda x, y: [x, core.ShapedArray((2,), float)])
+
+    def rule(operands, dims):
+        sees.append(dims)
+        x, y = operands[0], operands[1][:, None]
+        x = batching.bdim_at_front(x, dims[0], len(y))
+        return [fnp.moveaxis(x + y, 0, -1), fnp.ones(2)], [-1, None]
+
+    batching.primitive_batchers[p] = rule
+    xs = np.arange(6.0).reshape(3, 2)
+    first, second = fg.vmap(p.bind, (0, 0), [0, None])(xs, np.arange(3.0))
+    np.testing.assert_array_equal(first, xs + np.arange(3.0)[:, None])
+    np.testing.assert_array_equal(second, [1, 1])
+    assert sees == [(0, 0)]
+    # What is not mapped stays so in the body of a loop, too.
+    step = lambda c, y: (p.bind(y, y[0])[1], p.bind(c, y[0])[0])
+    found = fg.vmap(lambda ys: lax.scan(step, np.ones(2), ys)[1])(np.ones((4, 3, 2)))
+    assert found.shape == (4, 3, 2)
+    assert {*sees} == {(0, 0), (None, 0)}
+
+
+@pytest.mark.parametrize("table", ["axis_primitive_batchers", "fancy_primitive_batchers"])
+def test_rules_that_are_given_the_axis(table):
+    p = core.Primitive("size")
+    p.def_impl(lambda x: x)
+    p.def_abstract_eval(lambda x: x)
+
+    def fancy(axis, operands, dims):
+        assert axis.name == "i"
+        return operands[0] * axis.size, dims[0]
+
+    plain = lambda size, name, _, *rest: fancy(batching.AxisData(name, size), *rest)
+    getattr(batching, table)[p] = fancy if table.startswith("fancy") else plain
+    np.testing.assert_array_equal(fg.vmap(p.bind, axis_name="i")(np.ones(3)), [3, 3, 3])
+
+
+def test_unmapped_results_reach_branches():
+    """As of equinox's ``unvmap_any``: whether any of the calls needs it."""
+    p = core.Primitive("any_call")
+    p.def_impl(lambda x: x)
+    p.def_abstract_eval(lambda x: x)
+    batching.primitive_batchers[p] = lambda operands, dims: (fnp.any(operands[0]), None)
+    ran = []
+
+    def f(x):
+        def costly(y):
+            fg.debug.callback(lambda: ran.append(1))
+            return 2 * y
+
+        return lax.cond(p.bind(x > 1), costly, lambda y: y, x)
+
+    np.testing.assert_array_equal(fg.jit(fg.vmap(f))(X), 2 * X)
+    assert len(ran) in (1, 3)
+    ran.clear()
+    np.testing.assert_array_equal(fg.jit(fg.vmap(f))(X / 4), X / 4)
+    assert not ran
+
+
+def test_parameters():
+    traced = []
+    p = core.Primitive("holds")
+    p.def_impl(lambda x, *, what: x)
+    p.def_abstract_eval(lambda x, *, what: traced.append(what) or x)
+    for what in (1, 1.0, True, {"not": ["hashable"]}, np.ones(2), "text"):
+        closed = fg.make_jaxpr(lambda x, what=what: p.bind(x, what=what))(X)
+        assert closed.eqns[0].params["what"] is what
+        assert traced[-1] is what
+        assert closed.eqns[0].primitive is p
+    assert "holds[what=text]" in str(closed)
+    np.testing.assert_array_equal(core.jaxpr_as_fun(closed)(X)[0], X)
+
+
+def test_effects_are_kept():
+    seen = []
+    p = core.Primitive("tell")
+    p.multiple_results = True
+    p.def_impl(lambda x: seen.append(x) or [])
+    p.def_effectful_abstract_eval(lambda x: ([], {core.Effect()}))
+    f = fg.jit(lambda x: (p.bind(x), 2 * x)[1])
+    assert f(1.0) == f(1.0) == 2
+    assert seen == [1.0, 1.0]
+
+
+def test_errors():
+    p = core.Primitive("bare")
+    with pytest.raises(
+        NotImplementedError, match="`bare` cannot be run: give it a function with def_impl"
+    ):
+        p.bind(1.0)
+    with pytest.raises(NotImplementedError, match="`bare` cannot be traced: give it"):
+        fg.jit(p.bind)(1.0)
+    p.def_impl(lambda x: x[:1])
+    p.def_abstract_eval(lambda x: x)
+    with pytest.raises(TypeError, match=r"`bare` gave an array of type float64\[1\], and its rule"):
+        fg.jit(p.bind)(X)
+    with pytest.raises(fg.MissingRuleError, match="`bare` has no `jvp` rule"):
+        fg.grad(lambda x: fnp.sum(p.bind(x)))(X)
+    with pytest.raises(fg.MissingRuleError, match="`bare` has no `batch` rule"):
+        fg.vmap(p.bind)(X)
+    ad.primitive_jvps[p] = lambda xs, ts: (p.bind(*xs), p.bind(*ts))
+    with pytest.raises(fg.MissingRuleError, match="`bare` has no `transpose` rule"):
+        fg.grad(lambda x: fnp.sum(p.bind(x)))(X)
+    with pytest.raises(NotImplementedError, match="no lowering that is made by lower_fun"):
+        mlir.apply_primitive(p, 1.0)
+    mlir.register_lowering(p, lambda ctx, x: x)  # XLA's own: there is none
+    assert p.bind(X).shape == (1,)
