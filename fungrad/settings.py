@@ -20,7 +20,15 @@ from contextlib import AbstractContextManager
 from importlib import metadata
 from typing import Any
 
-from fungrad.core.config import compilation, process_settings, setting, settings
+from fungrad.conventions import promotion as promotion
+from fungrad.core.config import (
+    CONVENTIONS,
+    check_convention,
+    compilation,
+    process_settings,
+    setting,
+    settings,
+)
 from fungrad.core.errors import LeakedTracerError
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
@@ -38,12 +46,13 @@ _FIELDS = {
     "debug_key_reuse": "key_reuse_checked",
     "threefry_partitionable": "threefry_partitionable",
     "inexact_algebra": "inexact_algebra",
+    "promotion": "promotion",
     "default_device": "default_device",
 }
 
 _ADVICE = {
     "check_tracer_leaks": "use the context manager fungrad.checking_leaks()",
-    "numpy_dtype_promotion": "dtypes are promoted as NumPy does",
+    "numpy_dtype_promotion": "dtypes are promoted as NumPy does, or as JAX does with config.update('promotion', 'jax')",
     "platforms": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
     "platform_name": "programs run where their arrays are: NumPy's on the CPU, CuPy's on the GPU",
     "default_matmul_precision": "products have the precision of their dtype",
@@ -71,6 +80,8 @@ class Config:
             If there is no setting of that name.
         TypeError
             If `value` is neither True nor False, or no device where one is set.
+        ValueError
+            If `value` is none of the names that a convention has.
         RuntimeError
             If there is no such device here.
         """
@@ -84,6 +95,8 @@ class Config:
         field = self._field(name)
         if field == "default_device":
             value = None if value is None else find_device(value, "fungrad.config: default_device")
+        elif field in CONVENTIONS:
+            check_convention(field, value)
         elif not isinstance(value, bool):
             raise TypeError(f"fungrad.config: {name} is True or False, not {value!r}")
         process_settings.set(field, value)

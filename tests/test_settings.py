@@ -498,7 +498,7 @@ def test_config():
             AttributeError,
             "fungrad.config has no 'nothing'; it has disable_jit, debug_nans, debug_infs, log_compiles, "
             "explain_cache_misses, strict_conversions, strict_dependence, debug_key_reuse, threefry_partitionable, "
-            "inexact_algebra, default_device",
+            "inexact_algebra, promotion, default_device",
         ),
         (
             lambda: config.update("debug_nans", 1),

@@ -34,6 +34,17 @@ def _environment(name: str, default: bool = False) -> bool:
     return value in ("1", "true", "yes", "on") if value else default
 
 
+CONVENTIONS = {"promotion": ("numpy", "jax")}
+"""The settings that say whose conventions hold, with what they can be; the first is the default."""
+
+
+def check_convention(name: str, value: Any) -> None:
+    """Raise ValueError if a setting is none of what it can be."""
+    if value not in CONVENTIONS[name]:
+        choices = " or ".join(map(repr, CONVENTIONS[name]))
+        raise ValueError(f"fungrad: the setting {name} is {choices}, not {value!r}")
+
+
 @dataclasses.dataclass
 class Settings:
     """What a user can switch on and off."""
@@ -67,6 +78,9 @@ class Settings:
     inexact_algebra: bool = False
     """Whether `jit` rewrites programs by rules that change rounding."""
 
+    promotion: str = "numpy"
+    """Whose rules say what dtype operands of several dtypes take: "numpy" or "jax"."""
+
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
@@ -75,8 +89,10 @@ class Settings:
         """Whether programs run equation by equation, each result being checked."""
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
+        self.dtypes = () if self.promotion == "numpy" else (self.promotion,)
+        """What the dtypes of results depend on, beside those of operands; () as a rule."""
         unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
-        self.programs = unusual if any(unusual) else ()
+        self.programs = (*unusual, *self.dtypes) if any((*unusual, self.dtypes)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
@@ -128,6 +144,12 @@ threefry_partitionable = Switch("threefry_partitionable")
 def setting(**values: Any) -> AbstractContextManager[None]:
     """Change settings inside the block, for this thread or task."""
     return chosen(settings, lambda current: dataclasses.replace(current, **values))
+
+
+def convention(name: str, value: str) -> AbstractContextManager[None]:
+    """Change a setting of `CONVENTIONS` inside the block."""
+    check_convention(name, value)
+    return setting(**{name: value})
 
 
 def checking(enabled: bool = True) -> AbstractContextManager[None]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.cached import cached_property
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.interned import InternedValue, interned_dataclass
 
@@ -239,7 +240,7 @@ def type_of(value: Any) -> ArrayType:
             "arrays, and choose with fungrad.numpy.where."
         )
     if isinstance(dtype, np.dtype) and isinstance(shape, tuple):
-        return array_type(shape, dtype)
+        return array_type(shape, dtype, getattr(value, "weak_type", False) is True and _weak(dtype))
     raise TypeError(
         f"{value!r} of type {cls.__name__} is not an array or a number. {how_to_register(value) or _EVERYTHING}"
     )
@@ -264,6 +265,11 @@ def how_to_register(value: Any) -> str:
     if hasattr(value, "__dict__") and cls.__module__ != "builtins" and not _is_function(value):
         return f"{_EVERYTHING} An object that holds arrays is one once fungrad.tree_util.register_pytree_node knows {name}."
     return ""
+
+
+def _weak(dtype: np.dtype[Any]) -> bool:
+    """Whether an array that says that it is weak is so: by JAX's rules alone."""
+    return bool(settings.get().dtypes) and dtype.kind != "b"
 
 
 _EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."

@@ -80,7 +80,6 @@ from numpy import (
 from fungrad.numpy import array_api, dispatch, methods, operators, rules
 from fungrad.numpy.array_api import __array_api_version__ as __array_api_version__
 from fungrad.numpy.array_api import __array_namespace_info__
-from fungrad.numpy.in_place import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from fungrad.numpy.shape import (
     astype,
     atleast_1d,
@@ -119,6 +118,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad.numpy.filtering import *
     from fungrad.numpy.flipping import *
     from fungrad.numpy.histograms import *
+    from fungrad.numpy.in_place import *
     from fungrad.numpy.index_tricks import *
     from fungrad.numpy.joining import *
     from fungrad.numpy.math import *
@@ -155,8 +155,6 @@ __all__ = [
     "broadcast_to", "copy", "expand_dims", "matrix_transpose", "meshgrid", "moveaxis", "ndim",
     "permute_dims", "ravel", "reshape", "rollaxis", "shape", "size", "squeeze", "swapaxes",
     "transpose",
-    # Changing an array
-    "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask",
     # Modules
     "fft", "linalg",
 ]
@@ -211,6 +209,8 @@ __all__ += ["flip", "fliplr", "flipud", "roll", "rot90"]
 _are_in("flipping")
 __all__ += ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 _are_in("histograms")
+__all__ += ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
+_are_in("in_place")
 __all__ += ["c_", "ix_", "ndenumerate", "r_", "ravel_multi_index", "unravel_index"]
 _are_in("index_tricks")
 __all__ += [

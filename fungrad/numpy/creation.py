@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import plans, promotion
@@ -88,6 +89,8 @@ eye, identity, tri = _plain(np.eye), _plain(np.identity), _plain(np.tri)
 
 def _converted(x: Any, dtype: Any, ndmin: int = 0, order: Any = None) -> Tracer:
     given = as_tracer(x)
+    if given.type.weak and type(x) in (list, tuple):
+        given = cast(given, given.dtype)
     result = given if dtype is None else cast(given, np.dtype(dtype))
     result = in_order(given, order) if result is given else copied(given, result, order)
     return reshaped(result, (1,) * (ndmin - result.ndim) + result.shape)
@@ -202,6 +205,8 @@ def full_like(
     type_ = type_of(as_array(a))
     wanted = type_.shape if shape is None else shape
     filled = same_array(as_tracer(_full(wanted, fill_value, dtype or type_.dtype)))
+    if type_.weak and dtype is None and not has_axes(fill_value) and settings.get().dtypes:
+        filled = cast(filled, type_.dtype, True)
     return copied(as_tracer(a), filled, order) if filled.ndim == type_.ndim else filled
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.config import settings
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
@@ -75,6 +76,8 @@ ufuncs.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
 def _cumulative(numpy_function: Any, ufunc: np.ufunc) -> Any:
     def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         x = as_tracer(a)
+        if dtype is None and x.dtype.kind in "iu" and settings.get().dtypes:
+            dtype = x.dtype  # JAX's stays, NumPy's is no narrower than int64
         if axis is None or not x.ndim:
             x, axis = reshaped(x, (x.size,)), axis or 0
         return accumulate(ufunc, x, axis, dtype, out)

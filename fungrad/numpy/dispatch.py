@@ -12,9 +12,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.numpy.memory import Views, settle
 from fungrad.numpy.parameters import (
+    OF_FLOATS,
     as_numpy_takes_them,
     lenient_parameters,
     option,
@@ -78,8 +82,13 @@ def implements(
     """
 
     def decorate(rule: Function) -> Function:
+        if numpy_function.__name__ in OF_FLOATS:
+            from fungrad.numpy.of_floats import of_floats  # few functions need it
+
+            rule = of_floats(rule, numpy_function)
         traced = _of_tracers(rule, numpy_function, view, writable, contiguous, creates, zero_d)
         lenient = lenient_parameters(rule)
+        promotes = not (view or creates) or numpy_function in (np.einsum, np.linspace)
 
         def function(*args: Any, **kwargs: Any) -> Any:
             if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
@@ -94,7 +103,12 @@ def implements(
                     return function(*lifted, **kwargs)
             if lenient and (len(args) > 1 or kwargs):
                 args = as_numpy_takes_them(lenient, args, kwargs)
-            result = numpy_function(*args, **kwargs)
+            if settings.get().dtypes and (promotes or type(args[0] if args else None) in _LISTS):
+                from fungrad.numpy import eager  # few programs need it
+
+                result = eager.call(numpy_function, traced, args, kwargs)
+            else:
+                result = numpy_function(*args, **kwargs)
             return in_trace(result, args) if creates else result
 
         for f in (numpy_function, *aliases):

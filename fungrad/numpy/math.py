@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.numpy import operators
 from fungrad.numpy.promotion import apply, cast, ufunc_operands
 from fungrad.numpy.ufuncs import ufunc
@@ -63,10 +64,13 @@ conjugate = conj = ufunc(e.conj)
 
 def _power(x: Any, y: Any) -> Any:
     result = operators.power(x, y)
-    return cast(result, result.dtype)  # not weak, as NumPy's functions give it
+    weak = result.type.weak and bool(settings.get().dtypes)
+    return cast(result, result.dtype, weak)  # not weak, as NumPy's functions give it
 
 
 def _float_power(x: Any, y: Any) -> Any:
+    if settings.get().dtypes:  # JAX's is of any precision
+        return e.power(*ufunc_operands(np.divide, (x, y)))
     return e.float_power(*ufunc_operands(np.float_power, (x, y)))
 
 

@@ -14,11 +14,9 @@ import numpy as np
 from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.refusals import check_not_shuffled
 from fungrad.core.tracer import Tracer
-from fungrad.numpy import in_place
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
 from fungrad.numpy.elements import element, gathered, region
-from fungrad.numpy.in_place import put
 from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
@@ -57,6 +55,16 @@ def _is_function(name: str) -> Callable[..., Any]:
             raise
 
     method.__doc__ = f"Return ``numpy.{name}`` of the array."
+    return method
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        from fungrad.numpy.in_place import METHODS  # few programs need it
+
+        return METHODS[name](self, *args, **kwargs)
+
+    method.__doc__ = f"Do what ``numpy.ndarray.{name}`` does: change the array."
     return method
 
 
@@ -157,7 +165,7 @@ class Methods:
 
     @flat.setter
     def flat(self: Any, value: Any) -> None:
-        put(self, np.arange(self.size), value)
+        self.put(np.arange(self.size), value)
 
     @property
     def at(self: Any) -> Any:
@@ -242,10 +250,11 @@ def install() -> None:
     """Give tracers the methods."""
     for name in FUNCTIONS:
         setattr(Tracer, name, _is_function(name))
-    for name, method in in_place.METHODS.items():
-        setattr(Tracer, name, method)
+    changes = ("fill", "partition", "put", "sort")
+    for name in changes:
+        setattr(Tracer, name, _in_place(name))
     for name, method in vars(Methods).items():
         if callable(method) or isinstance(method, property):
             setattr(Tracer, name, method)
-    for name in (*FUNCTIONS, *in_place.METHODS):
+    for name in (*FUNCTIONS, *changes):
         getattr(Tracer, name).__name__ = name

@@ -74,6 +74,16 @@ NumPy would take None for a value, a mask that is false for one.
 """
 
 
+_NAMES = (
+    "mean var std nanmean nanvar nanstd median nanmedian quantile nanquantile percentile nanpercentile sinc inv det slogdet "
+    "norm eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank cond svdvals cov corrcoef fft ifft rfft irfft fft2 ifft2 "
+    "fftn ifftn rfft2 rfftn irfft2 irfftn hfft ihfft average convolve correlate linspace geomspace logspace trapezoid solve lstsq "
+    "logsumexp unwrap interp"
+)
+OF_FLOATS = frozenset(_NAMES.split())
+"""The functions that by JAX's rules make floating-point numbers of integers; see `of_floats`."""
+
+
 def lenient_parameters(rule: Function) -> tuple[tuple[str, int], ...]:
     """Return the names and positions of the parameters that take more than NumPy's."""
     code: CodeType = inspect.unwrap(rule).__code__

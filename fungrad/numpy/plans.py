@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, check_numbers
 from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
@@ -19,8 +20,25 @@ from fungrad.primitives.shaping import Broadcast, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
+Rules = tuple[Hashable, ...]
+"""By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's."""
+
+
+def result_type(types: tuple[ArrayType, ...], rules: Rules) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype that operands of `types` are promoted to, and whether it is weak, which it never is by NumPy's rules."""
+    if rules:
+        from fungrad.core import lattice  # few programs need it
+
+        return lattice.promoted(types)
+    return numpys_dtype(types), False
+
 
 def result_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """Return the dtype that operands of `types` are promoted to."""
+    return result_type(types, settings.get().dtypes)[0]
+
+
+def numpys_dtype(types: Sequence[ArrayType]) -> np.dtype[Any]:
     """Return the dtype NumPy promotes operands of `types` to."""
     if all(t.weak for t in types):
         return np.result_type(*[t.dtype for t in types])
@@ -34,7 +52,7 @@ def loop_dtypes(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> tuple[np.dtype[Any], ...]:
-    """Return the dtypes a ufunc converts operands to; `dtype` is what its result is asked to be.
+    """Return the dtypes a ufunc of NumPy converts operands to; `dtype` is what its result is asked to be.
 
     With `weak`, operands that are weak count as of their dtype.
     """
@@ -55,13 +73,21 @@ def loop_dtypes(
         ) from None
 
 
-def _loop_dtypes(
-    primitive: Elementwise, types: tuple[ArrayType, ...], weak: bool
-) -> tuple[np.dtype[Any], ...]:
-    ufunc = numpy_ufunc(primitive.function) if isinstance(primitive, Function) else None
+def ufunc_dtypes(
+    ufunc: np.ufunc | None, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules
+) -> tuple[tuple[np.dtype[Any], ...], bool]:
+    """Return the dtypes that operands are converted to, and whether they are weak then.
+
+    They are those of a ufunc or, without one, of a function whose operands have one dtype.
+    """
+    if rules:
+        from fungrad.core import lattice  # few programs need it
+
+        return lattice.operands_of(ufunc, types)
+    weak = all(t.weak for t in types)
     if ufunc is None:
-        return (result_dtype(*types),) * len(types)
-    return loop_dtypes(ufunc, types, weak)
+        return (numpys_dtype(types),) * len(types), weak and keep_weak
+    return loop_dtypes(ufunc, types, weak), weak and keep_weak
 
 
 def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
@@ -81,18 +107,17 @@ def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
 
 @functools.lru_cache(maxsize=1 << 13)
 def elementwise_plan(
-    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules = ()
 ) -> tuple[tuple[np.dtype[Any], ...], Shape, bool] | None:
     """Return the dtypes and shape operands must be brought to; None if they have them already.
 
-    The last item tells whether the operands stay weak: for operators on weak operands only.
+    The last item tells whether the operands stay weak: by NumPy's rules for operators on weak operands only.
     """
-    weak = all(t.weak for t in types)
-    dtypes = _loop_dtypes(primitive, types, weak)
+    ufunc = numpy_ufunc(primitive.function) if isinstance(primitive, Function) else None
+    dtypes, weak = ufunc_dtypes(ufunc, types, keep_weak, rules)
     shape = broadcast_shapes(primitive.name, types)
-    weak = weak and keep_weak
     if all(
-        t.shape == shape and t.dtype == d and (weak or not t.weak)
+        t.shape == shape and t.dtype == d and (t.weak is weak)
         for t, d in zip(types, dtypes, strict=True)
     ):
         return None
@@ -103,9 +128,13 @@ def elementwise_plan(
 def result_types(
     primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
 ) -> tuple[ArrayType, ...] | None:
-    """Return the types of the results, for operands that are as the primitive takes them; None for others."""
+    """Return the types of the results, for operands that are as the primitive takes them; None for others.
+
+    Operands of one strong dtype that NumPy does not convert are not converted by JAX's rules, either; but integers of `reciprocal`.
+    """
     plan = elementwise_plan(primitive, types, keep_weak)
-    return primitive.infer(types) if plan is None else None
+    converted = plan is not None or (primitive.name == "reciprocal" and types[0].dtype.kind in "iu")
+    return None if converted else primitive.infer(types)
 
 
 @functools.lru_cache(maxsize=1 << 13)
@@ -128,10 +157,10 @@ Steps = tuple[tuple[Primitive, tuple[ArrayType, ...]], ...]
 
 @functools.lru_cache(maxsize=1 << 13)
 def alignment(
-    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool
+    primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules
 ) -> tuple[tuple[Steps, ...], tuple[ArrayType, ...]]:
     """Return how tracers are brought to what a primitive takes, and the types of its results."""
-    plan = elementwise_plan(primitive, types, keep_weak)
+    plan = elementwise_plan(primitive, types, keep_weak, rules)
     if plan is None:
         return ((),) * len(types), primitive.infer(types)
     dtypes, shape, weak = plan

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, is_added, type_of
 from fungrad.numpy.dispatch import implements, not_for_tracers
@@ -42,7 +43,8 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
     if alike and not is_added(a.dtype):
         return [a, b]
     x, y = strong(a), strong(b)
-    if isinstance(function, np.ufunc) and (is_added(x.dtype) or is_added(y.dtype)):
+    numpys = isinstance(function, np.ufunc) and not settings.get().dtypes
+    if numpys and (is_added(x.dtype) or is_added(y.dtype)):
         wide, _ = loop_dtypes(function, (type_of(x), type_of(y)))
         x, y = [z if z.dtype == wide else z.astype(wide) for z in (x, y)]
     return promote(x, y)

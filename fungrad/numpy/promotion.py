@@ -1,6 +1,7 @@
 """Broadcasting and NEP 50 promotion of operands, before they reach a primitive.
 
-NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every combination.
+NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every combination; the setting `promotion` puts JAX's
+rules in its place.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
@@ -19,13 +21,15 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import (
+    Rules,
     alignment,
     broadcast_shapes,
     broadcast_steps,
     elementwise_plan,
     loop_dtypes,
-    result_dtype,
+    result_type,
     scalar_plan,
+    ufunc_dtypes,
 )
 from fungrad.primitives.elementwise import Cast, Elementwise, select
 from fungrad.primitives.joins import Stack
@@ -67,11 +71,17 @@ def _stacked(items: Sequence[Any]) -> Tracer:
 
 
 def strong(x: Any) -> Any:
-    """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak."""
+    """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak, but by JAX's rules."""
     x = as_array(x)
     if type(x) is Tracer:
-        return cast(x, x.type.dtype)
-    return np.asarray(x)[()] if type(x) in PYTHON_SCALARS else x
+        return cast(x, x.type.dtype) if x.type.weak and not settings.get().dtypes else x
+    if type(x) not in PYTHON_SCALARS:
+        return x
+    if settings.get().dtypes and type(x) is not bool:
+        from fungrad.core.lattice import weak_array  # few programs need it
+
+        return weak_array(x)
+    return np.asarray(x)[()]
 
 
 def as_tracer(x: Any) -> Tracer:
@@ -79,7 +89,7 @@ def as_tracer(x: Any) -> Tracer:
 
     For functions of which another argument may be the only tracer.
     """
-    x = strong(x)
+    x = as_array(x) if settings.get().dtypes else strong(x)
     if type(x) is Tracer:
         return x
     trace = innermost_trace()
@@ -114,7 +124,7 @@ def combined(
 ) -> Tracer:
     """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
     trace = x.owner
-    (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak)
+    (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak, settings.get().dtypes)
     u, v = x.variable, y.variable
     for step, between in of_x:
         u = trace.extend(step, (u,), between, None, 3).variable
@@ -185,7 +195,7 @@ def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -
         x = x.item() if weak else x  # among weak operands a Python number stays one
     elif x.dtype != dtype:
         x = x.astype(dtype)
-    return trace.lift(x)  # type: ignore[no-any-return]
+    return cast(trace.lift(x), dtype, weak)  # type: ignore[no-any-return]
 
 
 def brought_to(
@@ -230,7 +240,8 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     assert trace is not None
     if trace.rewriting:
         operands = _of_rule(operands)
-    plan = elementwise_plan(primitive, tuple([type_of(x) for x in operands]), keep_weak)
+    types = tuple([type_of(x) for x in operands])
+    plan = elementwise_plan(primitive, types, keep_weak, settings.get().dtypes)
     aligned = operands
     if plan is not None:
         dtypes, shape, weak = plan
@@ -249,20 +260,23 @@ def ufunc_operands(
     """
     operands = [as_array(x) for x in operands]
     types = tuple([type_of(x) for x in operands])
-    dtypes = loop_dtypes(ufunc, types, False, dtype, casting)
+    if dtype is None and (rules := settings.get().dtypes):
+        dtypes, weak = ufunc_dtypes(ufunc, types, False, rules)
+    else:
+        dtypes, weak = loop_dtypes(ufunc, types, False, dtype, casting), False
     shape = broadcast_shapes(ufunc.__name__, types)
     trace = trace_of(operands)
     assert trace is not None
-    return [brought_to(trace, x, d, shape) for x, d in zip(operands, dtypes, strict=True)]
+    return [brought_to(trace, x, d, shape, weak) for x, d in zip(operands, dtypes, strict=True)]
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
     """Return `x` where a condition holds and else `y`, of which at least one is a tracer.
 
-    They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not.
+    They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not by NumPy's rules.
     """
     operands = [as_array(condition), as_array(x), as_array(y)]
-    dtypes, type_ = _where_plan(*[type_of(z) for z in operands])
+    dtypes, type_ = _where_plan(*[type_of(z) for z in operands], settings.get().dtypes)
     trace = trace_of(operands)
     assert trace is not None
     chosen = [_chosen(trace, z, d, type_) for z, d in zip(operands, dtypes, strict=True)]
@@ -271,32 +285,32 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _where_plan(
-    condition: ArrayType, x: ArrayType, y: ArrayType
+    condition: ArrayType, x: ArrayType, y: ArrayType, rules: Rules
 ) -> tuple[tuple[np.dtype[Any], ...], ArrayType]:
     """Return the dtypes that operands of `where` are converted to, and the type of the result."""
-    dtype = result_dtype(x, y)
+    dtype, weak = result_type((x, y), rules)
     shape = broadcast_shapes("where", (condition, x, y))
-    return (np.dtype(bool), dtype, dtype), ArrayType(shape, dtype)
+    return (np.dtype(bool), dtype, dtype), ArrayType(shape, dtype, weak)
 
 
 def _chosen(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> Tracer:
     """Return an operand with `dtype`, in the shape of `type_`."""
     # As of operators, a number is a captured array that takes no memory: one equation less.
-    number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc"
+    number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc" and not type_.weak
     if number and type_.shape and trace.on_host and trace.open:
         return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))  # type: ignore[no-any-return]
-    return brought_to(trace, x, dtype, type_.shape)
+    return brought_to(trace, x, dtype, type_.shape, type_.weak and dtype.kind != "b")
 
 
 def promote(*operands: Any) -> list[Tracer]:
-    """Return operands as tracers of one dtype, by NumPy's promotion; shapes stay as they are."""
+    """Return operands as tracers of one dtype, by promotion; shapes stay as they are."""
     first = operands[0]
     if type(first) is Tracer and not first.type.weak:
         given = first.type.dtype
         if all(type(x) is Tracer and x.type.dtype == given and not x.type.weak for x in operands):
             return list(operands)
     operands = tuple([as_array(x) for x in operands])
-    dtype = result_dtype(*[type_of(x) for x in operands])
+    dtype, weak = result_type(tuple([type_of(x) for x in operands]), settings.get().dtypes)
     trace = trace_of(operands)
     assert trace is not None
-    return [convert(trace, x, dtype) for x in operands]
+    return [convert(trace, x, dtype, weak) for x in operands]

@@ -111,6 +111,8 @@ def reduce(
 ) -> Any:
     """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
     x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
+    if x.type.weak:
+        x = cast(x, x.dtype)
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
     found, primitive, axes, types = _plan(ufunc, x.type, axis, dtype)

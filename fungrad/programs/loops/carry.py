@@ -10,6 +10,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.backend import on_host
+from fungrad.core.config import settings
 from fungrad.core.errors import here
 from fungrad.core.frozen import Draws
 from fungrad.core.snapshot import snapshot
@@ -105,6 +106,11 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     """
     if not takes.weak or takes.shape != returns.shape:
         return takes
+    if settings.get().dtypes:
+        from fungrad.core import lattice  # few programs need it
+
+        dtype, weak = lattice.promoted((takes, returns))
+        return returns.update(dtype=dtype, weak=weak)
     number = takes.dtype if returns.weak else takes.dtype.type(0).item()  # gives way (NEP 50)
     return returns.update(dtype=np.result_type(number, returns.dtype))
 

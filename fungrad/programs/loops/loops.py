@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.config import jit_disabled
+from fungrad.core.config import jit_disabled, settings
 from fungrad.core.errors import called_with, here
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
@@ -158,7 +158,8 @@ def _run(
 ) -> tuple[Any, Any]:
     """Run a loop as a Python loop or as one equation."""
     disabled = jit_disabled.get()
-    if disabled or not any_tracer([*init.leaves, *rows.leaves]):
+    plain = not (any_tracer([*init.leaves, *rows.leaves]) or settings.get().dtypes)
+    if disabled or plain:
         try:
             result = scan_by_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
         except NeedsTracing:

@@ -8,7 +8,7 @@ from typing import Any
 from fungrad.compile.flow import Until, handed_on
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
-from fungrad.core.config import jit_disabled
+from fungrad.core.config import jit_disabled, settings
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import place_of_use, primitive
@@ -43,6 +43,7 @@ from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.by_python import check_condition, while_by_python
 from fungrad.programs.loops.carry import (
     NeedsTracing,
+    any_tracer,
     close_loop,
     have_values,
     leaves_of,
@@ -287,7 +288,12 @@ def while_loop(
 
 
 def _run_by_python(leaves: Sequence[Any]) -> bool:
-    """Whether all leaves have values that do not come from constants of a jitted function."""
+    """Whether all leaves have values that do not come from constants of a jitted function.
+
+    Operators of plain arrays promote dtypes by NumPy's rules: by others, steps are traced.
+    """
+    if settings.get().dtypes and not any_tracer(leaves):
+        return False
     return all(
         type(x) is not Tracer or (x.owner.values is not None and have_values([x])) for x in leaves
     )

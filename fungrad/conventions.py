@@ -1,0 +1,44 @@
+"""Whose conventions hold where NumPy's and JAX's differ: settings for programs that are written for JAX.
+
+All are NumPy's by default. Like other settings they hold in a `with` block, for the thread or task that enters it, or for the process, by
+`fungrad.config.update`; a jitted function has a program of its own for each choice.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from fungrad.core.config import convention
+
+
+def promotion(rules: str = "jax") -> AbstractContextManager[None]:
+    """Return a context in which dtypes are promoted by the rules of NumPy, or by those of JAX.
+
+    By JAX's, a floating-point dtype stays what it is beside integers: int32 with float32 is float32, which is float64 in NumPy, and int64
+    with bfloat16 is bfloat16. Functions of floating-point numbers make float32 of integers of up to 32 bits, and float64 of others.
+    Python numbers are weak, and so is what is computed of them alone, or of them and integers, in traced functions: it gives way to the
+    dtype that it meets. The rules hold for operators of traced arrays, and for the functions of `fungrad.numpy` on traced and plain
+    arrays; operators of plain arrays are NumPy's own.
+
+    Parameters
+    ----------
+    rules
+        "numpy" or "jax".
+
+    Raises
+    ------
+    ValueError
+        If it is another name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> n, x = np.arange(3, dtype=np.int32), np.ones(3, np.float32)
+    >>> with promotion("jax"):
+    ...     print(fnp.add(n, x).dtype, fnp.sin(n).dtype)
+    float32 float32
+    >>> print(fnp.add(n, x).dtype, fnp.sin(n).dtype)
+    float64 float64
+    """
+    return convention("promotion", rules)

@@ -1,0 +1,177 @@
+"""Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes."""
+
+import concurrent.futures
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.core.config import process_settings
+from fungrad.core.types import ArrayType, type_of
+from fungrad.settings import config, promotion
+
+N, X = np.arange(1, 4, dtype=np.int32), np.ones(3, np.float32)
+B = np.ones(3, ml_dtypes.bfloat16)
+
+
+def types_of(f, *args):
+    return [(t.dtype.name, t.weak) for t in fg.make_expr(f)(*args).output_types]
+
+
+# Promotion
+
+PROMOTED = {
+    "int32 + float32": (lambda n, x: n + x, (N, X), "float32", "float64"),
+    "float32 + int64": (lambda n, x: x + n, (N.astype(int), X), "float32", "float64"),
+    "int64 * bfloat16": (lambda n, x: n * x, (N.astype(int), B), "bfloat16", None),
+    "bfloat16 + a Python float": (lambda x: x + 1.5, (B,), "bfloat16", "float32"),
+    "bfloat16 + float16": (lambda x, y: x + y, (B, X.astype("f2")), "float32", "float32"),
+    "int8 + uint8": (lambda x, y: x + y, (N.astype("i1"), N.astype("u1")), "int16", "int16"),
+    "uint64 + int64": (lambda x, y: x + y, (N.astype("u8"), N.astype("i8")), "float64", "float64"),
+    "int32 / int32": (lambda n: n / n, (N,), "float32", "float64"),
+    "sin": (fnp.sin, (N,), "float32", "float64"),
+    "sin of int64": (fnp.sin, (N.astype(int),), "float64", "float64"),
+    "mean": (fnp.mean, (N,), "float32", "float64"),
+    "reciprocal": (fnp.reciprocal, (N,), "float32", "int32"),
+    "where": (fnp.where, (N > 0, N, X), "float32", "float64"),
+    "concatenate": (lambda n, x: fnp.concatenate([n, x]), (N, X), "float32", "float64"),
+    "dot": (fnp.dot, (N, X), "float32", "float64"),
+    "einsum": (lambda n, x: fnp.einsum("i,i->i", n, x), (N, X), "float32", "float64"),
+    "append": (lambda n: fnp.append(n, 1), (N,), "int32", "int64"),
+    "linspace": (lambda n, x: fnp.linspace(n[0], x[0], 3), (N, X), "float32", "float64"),
+    "power": (fnp.power, (X, N), "float32", "float64"),
+    "shift": (fnp.left_shift, (N, N.astype("i1")), "int32", "int32"),
+    "cumsum": (fnp.cumsum, (N,), "int32", "int64"),
+    "interp": (fnp.interp, (X, X, X), "float32", "float64"),
+}
+
+
+@pytest.mark.parametrize("name", PROMOTED)
+def test_dtypes_by_the_rules_of_jax_and_of_numpy(name):
+    f, args, jaxs, numpys = PROMOTED[name]
+    with promotion("jax"):
+        if (
+            f.__name__ != "<lambda>" or "fnp" in f.__code__.co_names
+        ):  # operators of arrays are NumPy's
+            assert f(*args).dtype == jaxs
+        assert fg.jit(f)(*args).dtype == jaxs
+        assert fg.vmap(lambda *xs: f(*xs))(*[np.stack([x, x]) for x in args]).dtype == jaxs
+    if numpys is not None:
+        assert fg.jit(f)(*args).dtype == numpys
+        assert f(*args).dtype == numpys
+
+
+WEAK = {
+    "a number": (lambda x: x, (2.0,), ("float64", True)),
+    "times a number": (lambda x: x * 2, (2.0,), ("float64", True)),
+    "a function": (fnp.sin, (2,), ("float64", True)),
+    "integers times a float": (lambda n: n * 1.5, (N,), ("float64", True)),
+    "spread": (lambda x: fnp.stack([x, x])[None], (2.0,), ("float64", True)),
+    "chosen": (lambda n: fnp.where(n > 0, 1.0, 0.0), (N,), ("float64", True)),
+    "like": (lambda x: fnp.zeros_like(x), (2.0,), ("float64", True)),
+    "gives way": (lambda n, x: (n * 1.5) * x, (N, B), ("bfloat16", False)),
+    "a sum": (lambda x: fnp.sum(x * 2), (2.0,), ("float64", False)),
+    "an array": (lambda x: fnp.array([x, 1.0]), (2.0,), ("float64", False)),
+}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_weak_types(name):
+    f, args, expected = WEAK[name]
+    with promotion("jax"):
+        assert types_of(f, *args) == [expected]
+
+
+def test_plain_results_are_weak():
+    with promotion("jax"):
+        w = fnp.sin(2.0)
+        assert type_of(w) == ArrayType((), np.dtype(float), True)
+        assert fnp.multiply(w, B).dtype == B.dtype
+        assert fg.jit(lambda w, x: w * x)(w, B).dtype == B.dtype
+        assert fnp.add(w, w).weak_type
+        assert not hasattr(fnp.sum(w), "weak_type")
+        assert type(np.add(w, 1.0)) is np.float64
+        assert type(w.astype(np.float32)) is np.ndarray
+    assert not type_of(w).weak
+
+
+def test_carries_of_loops_and_results_of_branches():
+    count = lambda i, c: c + B[0]
+    with promotion("jax"):
+        assert lax.fori_loop(0, 3, count, 0.0).dtype == B.dtype
+        assert (
+            fg.jit(lambda x: lax.scan(lambda c, a: (c + a, c * N), x, X)[0])(np.float32(0)).dtype
+            == X.dtype
+        )
+        assert (
+            fg.jit(lambda x: lax.cond(x[0] > 0, lambda: x[0], lambda: x[0] * N[0]))(X).dtype
+            == X.dtype
+        )
+
+
+def test_derivatives_in_the_dtypes_of_jax():
+    f = lambda x: fnp.sum(x * N + fnp.sin(N) * x**2)
+    with promotion("jax"):
+        value, gradient = fg.value_and_grad(f)(X)
+        assert (value.dtype, gradient.dtype) == (X.dtype, X.dtype)
+        np.testing.assert_allclose(gradient, fg.jit(fg.grad(f))(X), 1e-6)
+    np.testing.assert_allclose(gradient, fg.grad(f)(X.astype(float)), 1e-6)
+
+
+def test_what_has_no_common_dtype():
+    eighth = np.ones(3, ml_dtypes.float8_e4m3fn)
+    with (
+        promotion("jax"),
+        pytest.raises(TypeError, match="no dtype is above all of bfloat16, float8_e4m3fn"),
+    ):
+        fg.jit(lambda x, y: x + y)(eighth, B)
+
+
+# The settings themselves
+
+
+def test_jitted_functions_have_a_program_for_each_convention():
+    f = fg.jit(lambda n, x: n + x)
+    for rules, dtype in [("jax", "float32"), ("numpy", "float64"), ("jax", "float32")]:
+        with promotion(rules):
+            assert f(N, X).dtype == dtype
+    assert f.cache_info().misses == 2
+
+
+def test_a_block_within_a_function():
+    def f(n, x):
+        with promotion("jax"):
+            inner = n + x
+        return inner, n + x
+
+    assert [x.dtype.name for x in fg.jit(f)(N, X)] == ["float32", "float64"]
+
+
+def test_other_threads_do_not_see_the_block():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()  # threads may inherit the settings of a block they start in
+        with promotion("jax"):
+            assert pool.submit(fnp.add, N, X).result().dtype == "float64"
+            assert fnp.add(N, X).dtype == "float32"
+
+
+def test_conventions_of_the_process():
+    before = process_settings.promotion
+    try:
+        config.update("promotion", "jax")
+        assert config.promotion == "jax"
+        assert fnp.add(N, X).dtype == "float32"
+        with promotion("numpy"):
+            assert fnp.add(N, X).dtype == "float64"
+    finally:
+        config.update("promotion", before)
+    assert fnp.add(N, X).dtype == "float64"
+
+
+@pytest.mark.parametrize("change", [promotion, lambda x: config.update("promotion", x)])
+def test_unknown_convention(change):
+    with pytest.raises(ValueError, match="the setting promotion is 'numpy' or 'jax', not 'torch'"):
+        change("torch")
