@@ -1,0 +1,44 @@
+"""Programs written for autograd run as they are: in a process that asks for it, `autograd` is fungrad.
+
+``python -m fungrad.compat.autograd program.py`` runs a program (likewise with ``-m module`` and ``-c code``), ``pytest -p
+fungrad.compat.autograd`` tests, and `install`, called first of all, the rest of the process it is called in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.compat.autograd.absent import ABSENT
+from fungrad.compat.standing_in import stand_in
+from fungrad.core.tracer import Tracer
+
+__all__ = ["install"]
+
+
+def install() -> None:
+    r"""From now on, ``import autograd`` gives fungrad.
+
+    Raises
+    ------
+    RuntimeError
+        If autograd itself has been imported.
+
+    Examples
+    --------
+    >>> import subprocess, sys
+    >>> program = "import autograd.numpy as np; from autograd import grad; print(grad(np.tanh)(0.0))"
+    >>> subprocess.check_output([sys.executable, "-m", "fungrad.compat.autograd", "-c", program])
+    b'1.0\n'
+    """
+    from fungrad.compat.autograd.boxes import node_of, value_below
+
+    stand_in("autograd", "fungrad.compat.autograd.modules", ABSENT)
+    # What programs read of a box.
+    Tracer._value = property(value_below)  # type: ignore[attr-defined]
+    Tracer._node = property(node_of)  # type: ignore[attr-defined]
+    Tracer._trace = property(lambda x: x.owner.level)  # type: ignore[attr-defined]
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Install; of pytest's hooks this is the first to be called, before other plugins are imported."""
+    install()

@@ -1,0 +1,74 @@
+"""What autograd calls a box: a tracer. What it stands for, and one that is made outside of any transform."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.lower import Program
+from fungrad.core import tree
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import type_of
+from fungrad.transforms.autodiff import vjp
+from fungrad.transforms.call import as_operand
+
+
+def getval(x: Any) -> Any:
+    """Return what `x` is if it is no box, and else the value that it stands for."""
+    if type(x) is Tracer:
+        value = known_value(x)
+        return x if value is None else value
+    return tree.map(getval, x) if type(x) in (list, tuple, dict) else x
+
+
+def isbox(x: Any) -> bool:
+    """Return whether `x` stands for a value that is differentiated."""
+    return type(x) is Tracer
+
+
+def value_below(x: Tracer) -> Any:
+    """Return what a box of this transform stands for: an array, or a box of an enclosing one."""
+    trace: Any = x.owner
+    if trace.values is None or not trace.open:
+        return x
+    if x.variable not in trace.values:
+        trace.evaluate()
+    return trace.values[x.variable]
+
+
+@dataclasses.dataclass
+class VJPNode:
+    """Where a box stands in what is recorded: the box; None of a root that has none yet."""
+
+    box: Tracer | None = None
+
+    @classmethod
+    def new_root(cls) -> VJPNode:
+        """Return a node to make a box with."""
+        return cls()
+
+
+def node_of(x: Tracer) -> VJPNode:
+    """Return the node of a box."""
+    return VJPNode(x)
+
+
+def new_box(value: Any, trace: int, node: VJPNode) -> Any:
+    """Return a box for `value` that no transform opens or closes: `backward_pass` takes what was computed of it."""
+    box = Trace("new_box", known=True, ambient=False).new_input(type_of(value), as_operand(value))
+    node.box = box
+    return box
+
+
+def backward_pass(g: Any, end_node: VJPNode) -> Any:
+    """Return the cotangent of the box that a node was computed of, for `g` as the node's own."""
+    end: Any = end_node.box
+    trace = end.owner
+    program = Program(trace.expr([end.variable]))
+    captured = tuple(trace.captures.values())
+    start = tuple([trace.values[v] for v in trace.inputs])
+    _, pull = vjp(lambda *inputs: program(*captured, *inputs)[0], *start)
+    return pull(g if type(g) is Tracer else np.asarray(g, end.type.dtype))[0]

@@ -1,0 +1,39 @@
+"""``autograd.tracer``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fungrad.compat.autograd.absent import ABSENT
+from fungrad.compat.autograd.boxes import getval, isbox, new_box
+from fungrad.compat.autograd.modules.util import subvals, toposort
+from fungrad.compat.autograd.modules.wrap_util import wraps
+from fungrad.compat.autograd.rules import notrace_primitive, primitive, register_notrace
+from fungrad.compat.standing_in import attributes
+from fungrad.core.tracer import Tracer
+
+__all__ = [
+    "Box", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "register_notrace", "subvals",
+    "toposort", "wraps",
+]  # fmt: skip
+
+__getattr__ = attributes("autograd.tracer", ABSENT)
+
+
+class OfTracers(type):
+    """The type of classes whose instances are what fungrad traces."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is Tracer
+
+
+class Box(metaclass=OfTracers):
+    """What stands for a value that is differentiated."""
+
+    @classmethod
+    def register(cls, value_type: type) -> None:
+        """Refuse: what can be differentiated are arrays, and containers of them."""
+        raise NotImplementedError(
+            f"fungrad has no boxes for {value_type.__name__}: register it as a container of arrays, with "
+            "fungrad.tree_util.register_pytree_node"
+        )

@@ -1,0 +1,267 @@
+"""Functions with derivative rules of their own, as autograd declares them: `primitive`, `defvjp`, `defjvp`.
+
+A call is one of `custom_vjp`, or of `custom_jvp` under `make_jvp`. Where values are known, a rule in reverse mode is asked
+for the backward pass at the call, as autograd does, with values that may themselves be boxes of an enclosing derivative.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.compat.autograd.boxes import getval
+from fungrad.compat.autograd.vectors import VSpace, vspace
+from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError, LostDerivativeError
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import is_array, type_of
+from fungrad.programs.rules.custom_jvp import custom_jvp
+from fungrad.programs.rules.custom_vjp import custom_vjp
+from fungrad.programs.rules.sites import top_trace
+
+
+class Call:
+    """One call of a primitive: what rules are told besides the arguments, and what they hand on."""
+
+    def __init__(self, kwargs: dict[str, Any], boxed: tuple[int, ...]) -> None:
+        self.kwargs, self.boxed = kwargs, boxed
+        self.pull: Any = None
+        self.enclosed = False  # whether the values of the call are boxes of an enclosing derivative
+        self.saved: Any = None
+
+
+class Rules:
+    """The derivatives of a primitive, in the two modes."""
+
+    def __init__(self, function: Callable[..., Any], raw: Callable[..., Any]) -> None:
+        self.function, self.name = function, getattr(raw, "__name__", repr(raw))
+        self.vjp: Callable[..., Any] | None = None
+        self.jvp: Callable[..., Any] | None = None
+        self.reverse = custom_vjp(self._call, nondiff_argnums=(0,))
+        self.reverse.defvjp(self._forward, self._backward)
+        self.forward = custom_jvp(self._call, nondiff_argnums=(0,))
+        self.forward.defjvp(self._pushed)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the primitive, of which some argument is a box."""
+        trace: Any = top_trace(args)
+        of_top = lambda x: type(x) is Tracer and x.owner is trace
+        boxed = tuple([i for i, x in enumerate(args) if any(map(of_top, tree.leaves(x)))])
+        pushes = trace.label.startswith("jvp(")
+        if trace.values is not None and self.jvp is None and (pushes or self.vjp is None):
+            raise self._missing("JVP" if pushes else "VJP", boxed)
+        by = self.forward if self.jvp is not None and (pushes or self.vjp is None) else self.reverse
+        return by(Call(kwargs, boxed), args)
+
+    def _missing(self, rule: str, argnums: Sequence[int]) -> NotImplementedError:
+        return NotImplementedError(f"{rule} of {self.name} wrt argnums {argnums} not defined")
+
+    def _call(self, call: Call, args: tuple[Any, ...]) -> Any:
+        return self.function.fun(*args, **call.kwargs)  # type: ignore[attr-defined]
+
+    def _forward(self, call: Call, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        ans = self.function(*args, **call.kwargs)
+        leaves, call.saved = tree.flatten((ans, args))
+        known = all(type(x) is not Tracer or x.owner.values is not None for x in leaves)
+        if known:
+            call.enclosed = Tracer in map(type, leaves)
+            call.pull = self._puller(call, ans, args)
+            return ans, []
+        kept = [x if is_array(x) else None for x in leaves]
+        call.saved = call.saved, [x if k is None else None for x, k in zip(leaves, kept)]
+        return ans, kept
+
+    def _puller(self, call: Call, ans: Any, args: tuple[Any, ...]) -> Any:
+        if self.vjp is None:
+            raise self._missing("VJP", call.boxed)
+        return self.vjp(call.boxed, ans, args, call.kwargs)
+
+    def _backward(self, call: Call, kept: list[Any], g: Any) -> tuple[Any]:
+        pull, n = call.pull, 0
+        if kept:
+            structure, others = call.saved
+            leaves = [o if k is None else k for k, o in zip(kept, others)]
+            ans, args = tree.unflatten(structure, leaves)
+            pull, n = self._puller(call, ans, args), len(args)
+        else:
+            n = len(tree.unflatten(call.saved, [0] * call.saved.num_leaves)[1])
+        cotangents: list[Any] = [None] * n
+        try:
+            for i, ct in zip(call.boxed, pull(g)):
+                cotangents[i] = ct
+        except (ConcretizationError, LostDerivativeError) as error:
+            if not call.enclosed:  # it will be called with arrays
+                raise
+            raise NotImplementedError(
+                f"the VJP of {self.name} looks at the value of g, and so has no derivative itself: write it without, with "
+                "np.where say"
+            ) from error
+        return (tuple(cotangents),)
+
+    def _pushed(self, call: Call, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+        assert self.jvp is not None
+        (args,), (moved,) = primals, tangents
+        ans = self.function(*args, **call.kwargs)
+        tangent = self.jvp(call.boxed, [moved[i] for i in call.boxed], ans, args, call.kwargs)
+        fitted = lambda x, t: fnp.asarray(t, type_of(x).dtype)
+        return ans, tree.map(fitted, ans, tangent)
+
+
+def primitive(f_raw: Callable[..., Any]) -> Any:
+    """Return `f_raw` as a function whose derivatives are those that are defined for it."""
+
+    @functools.wraps(f_raw)
+    def f_wrapped(*args: Any, called_by_autograd_dispatcher: bool = False, **kwargs: Any) -> Any:
+        if Tracer not in map(type, args) and Tracer not in map(type, tree.leaves(args)):
+            return f_raw(*args, **kwargs)
+        if any(type(x) is Tracer for x in tree.leaves(kwargs)):
+            raise NotImplementedError(
+                f"{rules.name} is differentiated by an argument that is passed by name: pass it by position"
+            )
+        return rules(args, kwargs)
+
+    f_wrapped.fun = f_raw  # type: ignore[attr-defined]
+    f_wrapped._is_autograd_primitive = True  # type: ignore[attr-defined]
+    rules = f_wrapped._rules = Rules(f_wrapped, f_raw)  # type: ignore[attr-defined]
+    return f_wrapped
+
+
+def notrace_primitive(f_raw: Callable[..., Any]) -> Any:
+    """Return `f_raw` as a function that is called with values in place of boxes: it has no derivative."""
+
+    @functools.wraps(f_raw)
+    def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        return f_raw(*map(getval, args), **kwargs)
+
+    f_wrapped._is_primitive = True  # type: ignore[attr-defined]
+    return f_wrapped
+
+
+def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
+    """Declare that a primitive has no derivative: its results are constants."""
+    rules_of(primitive_fun)
+    zero = lambda argnum, ans, args, kwargs: lambda g: None
+    defvjp_argnum(primitive_fun, zero)
+    defjvp_argnum(primitive_fun, lambda argnum, g, ans, args, kwargs: vspace(ans).zeros())
+
+
+def rules_of(fun: Any) -> Rules:
+    """Return where the derivatives of a primitive are defined; raise of other functions."""
+    rules = getattr(fun, "_rules", None)
+    if isinstance(rules, Rules):
+        return rules
+    raise TypeError(
+        f"{getattr(fun, '__name__', fun)} is no function that primitive has returned, and its derivatives are fungrad's: "
+        "to give it others, define them for primitive of it"
+    )
+
+
+def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+    """Define reverse mode: ``vjpmaker(argnums, ans, args, kwargs)`` returns what pulls `g` back to cotangents of these."""
+    rules_of(fun).vjp = vjpmaker
+
+
+def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+    """Define reverse mode: ``vjpmaker(argnum, ans, args, kwargs)`` returns what pulls `g` back to that argument."""
+
+    def vjp(argnums: Sequence[int], *call: Any) -> Any:
+        pulls = [vjpmaker(i, *call) for i in argnums]
+        return lambda g: [pull(g) for pull in pulls]
+
+    defvjp_argnums(fun, vjp)
+
+
+def _by_argument(
+    fun: Any, kind: str, rules: Sequence[Any], argnums: Iterable[int] | None
+) -> Callable[[Sequence[int]], list[Any]]:
+    """Return what gives the rules for argument numbers; raise for those that have none."""
+    table = dict(zip(count() if argnums is None else argnums, rules))
+    name = getattr(fun, "__name__", repr(fun))
+    for rule in rules:
+        if rule is not None and not callable(rule) and rule != "same":
+            raise ValueError(f"Bad {kind} '{rule}' for '{name}'")
+
+    def chosen(argnums: Sequence[int]) -> list[Any]:
+        missing = [i for i in argnums if i not in table]
+        if missing:
+            raise NotImplementedError(f"{kind} of {name} wrt argnums {missing} not defined")
+        return [table[i] for i in argnums]
+
+    return chosen
+
+
+def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> None:
+    """Define reverse mode argument by argument: ``vjpmaker(ans, *args, **kwargs)`` returns what pulls `g` back.
+
+    None stands for a derivative that is zero.
+    """
+    chosen = _by_argument(fun, "VJP", vjpmakers, argnums)
+
+    def vjp(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
+        pulls = [maker and maker(ans, *args, **kwargs) for maker in chosen(argnums)]
+        return lambda g: [pull and pull(g) for pull in pulls]
+
+    defvjp_argnums(fun, vjp)
+
+
+def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
+    """Define forward mode: ``jvpmaker(argnums, gs, ans, args, kwargs)`` returns the tangent of the result."""
+    rules_of(fun).jvp = jvpmaker
+
+
+def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
+    """Define forward mode: ``jvpmaker(argnum, g, ans, args, kwargs)`` is the part that comes from one argument."""
+
+    def jvp(argnums: Sequence[int], gs: Sequence[Any], ans: Any, *call: Any) -> Any:
+        return _sum(ans, [jvpmaker(i, g, ans, *call) for i, g in zip(argnums, gs)])
+
+    defjvp_argnums(fun, jvp)
+
+
+def defjvp(fun: Any, *jvpfuns: Any, argnums: Iterable[int] | None = None) -> None:
+    """Define forward mode argument by argument: ``jvpfun(g, ans, *args, **kwargs)``.
+
+    None stands for zero, and "same" says that the function is linear in the argument.
+    """
+    chosen = _by_argument(fun, "JVP", jvpfuns, argnums)
+
+    def jvp(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
+        parts = []
+        for rule, i, g in zip(chosen(argnums), argnums, gs):
+            if rule == "same":
+                parts.append(fun(*args[:i], g, *args[i + 1 :], **kwargs))
+            elif rule is not None:
+                parts.append(rule(g, ans, *args, **kwargs))
+        return _sum(ans, parts)
+
+    defjvp_argnums(fun, jvp)
+
+
+def def_linear(fun: Any) -> None:
+    """Declare that a function is linear in each of its arguments."""
+    same = lambda i, g, ans, args, kwargs: fun(*args[:i], g, *args[i + 1 :], **kwargs)
+    defjvp_argnum(fun, same)
+
+
+def _sum(ans: Any, parts: Sequence[Any]) -> Any:
+    space = vspace(ans)
+    return functools.reduce(space.add, parts) if parts else space.zeros()
+
+
+class SparseObject:
+    """A vector that is known by what it adds to another: ``mut_add(x)`` returns the sum."""
+
+    def __init__(self, vs: VSpace, mut_add: Callable[[Any], Any]) -> None:
+        self.vs, self.mut_add = vs, mut_add
+
+    def dense(self) -> Any:
+        zeros = self.vs.zeros()
+        return self.mut_add(fnp.array(zeros) if isinstance(zeros, np.ndarray) else zeros)
+
+
+VSpace.register(SparseObject, lambda x: x.vs)

@@ -1,0 +1,180 @@
+"""`autograd` as fungrad: programs written for it against the results that autograd itself gives, in a process of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+EXPECTED = HERE / "autograd_results.json"
+TOLERANCE = 1e-12
+
+
+def run(*arguments, cwd=ROOT):
+    """Return what a process prints in which `autograd` is fungrad."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "fungrad.compat.autograd", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def differences(x, y, path=""):
+    """Yield where two results are not equal up to rounding."""
+    if isinstance(x, dict) and isinstance(y, dict) and x.keys() == y.keys():
+        for k in x:
+            yield from differences(x[k], y[k], f"{path}.{k}")
+    elif isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
+        for i, (u, v) in enumerate(zip(x, y)):
+            yield from differences(u, v, f"{path}[{i}]")
+    elif isinstance(x, (int, float)) and isinstance(y, (int, float)) and not isinstance(x, bool):
+        if not abs(x - y) <= TOLERANCE * max(1, abs(x)):
+            yield path, x, y
+    elif x != y:
+        yield path, x, y
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Return the results of all programs with fungrad."""
+    file = tmp_path_factory.mktemp("results") / "results.json"
+    run(HERE / "autograd_programs.py", file)
+    return json.loads(file.read_text("utf-8"))
+
+
+EXPECTATIONS = json.loads(EXPECTED.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_program(name, results):
+    assert list(differences(EXPECTATIONS[name], results[name])) == []
+
+
+def test_every_program_has_a_result(results):
+    assert results.keys() == EXPECTATIONS.keys()
+
+
+CHECKS = """
+import warnings
+import numpy as onp
+import autograd.numpy as np
+from autograd import checkpoint, elementwise_grad, grad, jacobian, make_jvp, make_vjp, multigrad_dict, primitive
+from autograd.core import VJPNode, backward_pass
+from autograd.extend import Box, defjvp, defvjp, defvjp_argnums, def_linear, register_notrace, SparseObject, vspace
+from autograd.misc.tracers import const_graph
+from autograd.tracer import new_box
+from autograd.wrap_util import unary_to_nary
+
+def raises(kind, text, f, *args):
+    try:
+        f(*args)
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise SystemExit(text)
+
+# By all arguments; autograd's own needs a package that is no more.
+f = lambda x, *more, scale=2.0, **named: x * more[0] * scale * named["z"]
+assert multigrad_dict(f)(3.0, 4.0, z=5.0) == {"x": 40.0, "more": (30.0,), "scale": 60.0, "named": {"z": 24.0}}
+
+# Boxes that no transform opens.
+box = new_box(onp.ones(3), 0, VJPNode.new_root())
+out = np.sum(box**2 * onp.arange(3.0))
+pulled = backward_pass(new_box(1.0, 0, VJPNode.new_root()), out._node)
+assert (np.stack([pulled])._value == [[0.0, 2.0, 4.0]]).all() and out._value == 3.0
+assert (backward_pass(1.0, out._node) == [0.0, 2.0, 4.0]).all()
+
+# A program that is made once.
+runs = []
+def looks(x, k):
+    runs.append(k)
+    return np.sin(x) * k
+once = const_graph(lambda k, x: looks(x, k), 3.0)
+assert once(0.0) == 0.0 and grad(once)(0.0) == 3.0 and grad(once)(onp.pi) == -3.0 and len(runs) == 1
+
+# A vjp that looks at g has a first derivative alone, and never a wrong second one.
+odd = primitive(lambda x: x**3)
+defvjp(odd, lambda ans, x: lambda g: (1.0 if g > 0 else 2.0) * g * 3 * x**2)
+assert grad(odd)(2.0) == 12.0 and grad(lambda x: -odd(x))(2.0) == -24.0
+raises(NotImplementedError, "looks at the value of g", grad(grad(odd)), 2.0)
+
+# Rules that are missing, wrong or for functions that have theirs.
+bare = primitive(lambda x, y: x * y)
+assert bare(2.0, 3.0) == 6.0
+raises(NotImplementedError, "VJP of <lambda> wrt argnums (1,) not defined", grad(bare, 1), 2.0, 3.0)
+raises(NotImplementedError, "JVP of <lambda> wrt argnums (0,) not defined", make_jvp(bare)(2.0, 3.0), 1.0)
+defvjp(bare, None, argnums=[0])
+assert grad(bare)(2.0, 3.0) == 0.0
+raises(NotImplementedError, "wrt argnums [1] not defined", grad(bare, 1), 2.0, 3.0)
+raises(ValueError, "Bad VJP '3'", defvjp, bare, 3)
+raises(TypeError, "define them for primitive of it", defvjp, np.sin, lambda ans, x: lambda g: g)
+raises(NotImplementedError, "pass it by position", grad(lambda y: bare(y, y=y)), 1.0)
+assert grad(lambda y: bare(2.0, y=y))(1.0) == 2.0  # as its Python computes it
+raises(NotImplementedError, "register it as a container", Box.register, int)
+
+# Only forward mode is defined: reverse mode is its transpose.
+double = primitive(lambda x: 2 * x)
+def_linear(double)
+assert grad(lambda x: double(x) ** 2)(3.0) == 24.0 and make_jvp(double)(1.0)(5.0) == (2.0, 10.0)
+floor = primitive(onp.floor)
+register_notrace(VJPNode, floor)
+assert grad(lambda x: x * floor(x))(2.5) == 2.0 and make_jvp(floor)(2.5)(1.0)[1] == 0.0
+both = primitive(lambda x, y: x * y)
+defvjp_argnums(both, lambda argnums, ans, args, kwargs: lambda g: [g * args[1 - i] for i in argnums])
+assert grad(lambda x: both(x, x))(3.0) == 6.0
+
+# Old ways to define them.
+old = primitive(lambda x, y: x * y)
+old.defgrad(lambda ans, x, y: lambda g: g * y)
+old.defvjp(lambda g, ans, vs, gvs, x, y: g * x, argnum=1)
+assert (grad(old)(2.0, 3.0), grad(old, 1)(2.0, 3.0)) == (3.0, 2.0)
+old.defvjp_is_zero(argnums=(1,))
+assert grad(old, 1)(2.0, 3.0) == 0.0
+
+# Methods, options and text among arguments.
+class Model:
+    @primitive
+    def apply(self, x, kind, power=2):
+        return x**power if kind == "power" else x
+defvjp(Model.apply, lambda ans, self, x, kind, power=2: lambda g: g * power * x ** (power - 1), argnums=[1])
+assert grad(lambda x: Model().apply(x, "power", power=3))(2.0) == 12.0
+assert grad(checkpoint(lambda x, how: x**2 if how == "square" else x))(3.0, "square") == 6.0
+
+# Under fungrad's own transforms, in both ways around.
+import fungrad as fg
+lse = primitive(lambda x: np.log(np.sum(np.exp(x))))
+defvjp(lse, lambda ans, x: lambda g: g * np.exp(x - ans))
+x = onp.arange(3.0)
+soft = onp.exp(x) / onp.exp(x).sum()
+for g in (grad(lse), fg.grad(lse), fg.jit(grad(lse)), grad(fg.jit(lse)), lambda x: fg.vmap(grad(lse))(x[None])[0]):
+    assert abs(g(x) - soft).max() < 1e-15
+assert abs(jacobian(grad(lse))(x) - (onp.diag(soft) - onp.outer(soft, soft))).max() < 1e-15
+
+# Sums of what is sparse, operators of one's own, plain numbers as directions.
+add = SparseObject(vspace(onp.zeros(3)), lambda x: x + 1)
+assert (add.dense() == 1).all()
+twice = unary_to_nary(lambda fun, x: fun(x) * 2)
+assert twice(lambda x, y: x - y, 1)(5.0, 3.0) == 4.0 and twice(bare, 1).__name__ == "<lambda>_of_<lambda>_wrt_argnum_1"
+assert make_vjp(np.sin)(0.0)[0](1) == 1.0 and (elementwise_grad(np.sin)(onp.zeros(2)) == 1).all()
+assert type(np.int64(3.7)) is onp.int64 and np.dtype(np.int64) == onp.int64
+"""
+
+
+def test_what_programs_do_besides():
+    run("-c", CHECKS)
+
+
+def test_the_rest_of_fungrad_knows_nothing_of_it():
+    code = "import sys, fungrad, fungrad.numpy, fungrad.scipy\nprint([m for m in sys.modules if 'fungrad.compat' in m])"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert printed.stdout == "[]\n"
