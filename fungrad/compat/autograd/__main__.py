@@ -3,4 +3,5 @@
 from fungrad.compat.autograd import install
 from fungrad.compat.standing_in import run
 
-run("fungrad.compat.autograd", install)
+if __name__ == "__main__":
+    run("fungrad.compat.autograd", install)
