@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS_VENV ?= .venv-peers
+ECOSYSTEM_VENV ?= .venv-ecosystem
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_S ?= 600
 ROWS ?=
@@ -20,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures test test-native test-all test-peers fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures test test-native test-all test-peers test-ecosystem fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ test-native: $(VENV)/.test ## run compositions of transforms with kernels in eac
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+
+test-ecosystem: $(ECOSYSTEM_VENV)/.ecosystem ## run programs of the libraries built on JAX, by JAX and by fungrad
+	$(ECOSYSTEM_VENV)/bin/python -m pytest tests/ecosystem
 
 test-all: ## run the tests with every Python from 3.11 to 3.14t that is found, or those in ROWS='3.14 3.14t'
 	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py $(ROWS)
@@ -75,10 +79,10 @@ gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 environments: $(VENV)/.dev $(VENV)/.test $(PEERS_VENV)/.peers ## make the environments of test, lint and test-peers
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(PEERS_VENV) .venv-3.* build dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS_VENV) $(ECOSYSTEM_VENV) .venv-3.* build dist digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/bin/python $(PEERS_VENV)/bin/python:
+$(VENV)/bin/python $(PEERS_VENV)/bin/python $(ECOSYSTEM_VENV)/bin/python:
 	$(PYTHON) -m venv $(@:/bin/python=)
 
 $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
@@ -87,4 +91,8 @@ $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 
 $(PEERS_VENV)/.peers: pyproject.toml | $(PEERS_VENV)/bin/python
 	$(PEERS_VENV)/bin/python -m pip install --quiet -e '.[peers,test]'
+	touch $@
+
+$(ECOSYSTEM_VENV)/.ecosystem: pyproject.toml | $(ECOSYSTEM_VENV)/bin/python
+	$(ECOSYSTEM_VENV)/bin/python -m pip install --quiet -e '.[ecosystem,test]'
 	touch $@

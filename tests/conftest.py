@@ -29,8 +29,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 PEERS = all(importlib.util.find_spec(name) for name in ("autograd", "jax", "optax"))
 """Whether the libraries that tests/peers compares with are here; `make test-peers` installs them."""
 
-collect_ignore_glob = ["peers/functional_programs/*" if PEERS else "peers/*"]
-"""No tests: the programs of JAX that tests/peers/test_jax_functional.py runs; they import it."""
+collect_ignore_glob = ["ecosystem/programs/*"]
+collect_ignore_glob += ["peers/functional_programs/*" if PEERS else "peers/*"]
+"""No tests: programs of JAX that tests/ecosystem and tests/peers/test_jax_functional.py run; they import it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

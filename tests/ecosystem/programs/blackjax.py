@@ -16,7 +16,9 @@ def _chain(kernel, state, steps=40, seed=0):
         state, info = kernel(key, state)
         return state, (state.position, info)
 
-    return jax.jit(lambda s: jax.lax.scan(step, s, jax.random.split(jax.random.key(seed), steps)))(state)
+    return jax.jit(lambda s: jax.lax.scan(step, s, jax.random.split(jax.random.key(seed), steps)))(
+        state
+    )
 
 
 def hmc():
@@ -40,17 +42,23 @@ def window_adaptation():
 
 
 def random_walks():
-    rmh = blackjax.additive_step_random_walk(_logdensity, blackjax.mcmc.random_walk.normal(0.5 * jnp.ones(3)))
+    rmh = blackjax.additive_step_random_walk(
+        _logdensity, blackjax.mcmc.random_walk.normal(0.5 * jnp.ones(3))
+    )
     mala = blackjax.mala(_logdensity, 0.1)
     ghmc = blackjax.barker_proposal(_logdensity, 0.3)
     return [_chain(k.step, k.init(jnp.ones(3)))[1][0] for k in (rmh, mala, ghmc)]
 
 
 def slice_and_ensembles():
-    elliptical = blackjax.elliptical_slice(lambda x: -0.1 * jnp.sum(x**4), mean=jnp.zeros(3), cov=jnp.diag(SCALES**2))
+    elliptical = blackjax.elliptical_slice(
+        lambda x: -0.1 * jnp.sum(x**4), mean=jnp.zeros(3), cov=jnp.diag(SCALES**2)
+    )
     mclmc = blackjax.mclmc(_logdensity, 1.0, 0.2)
     start = mclmc.init(jnp.ones(3), jax.random.key(3))
-    return _chain(elliptical.step, elliptical.init(jnp.ones(3)), 15)[1][0], _chain(mclmc.step, start, 15)[1][0]
+    return _chain(elliptical.step, elliptical.init(jnp.ones(3)), 15)[1][0], _chain(
+        mclmc.step, start, 15
+    )[1][0]
 
 
 def many_chains():
@@ -88,10 +96,14 @@ def variational():
     state = vi.init(jnp.zeros(3))
     for i in range(10):
         state, info = jax.jit(vi.step)(jax.random.key(i), state)
-    path, _ = blackjax.vi.pathfinder.approximate(jax.random.key(0), _logdensity, jnp.ones(3), num_samples=10)
+    path, _ = blackjax.vi.pathfinder.approximate(
+        jax.random.key(0), _logdensity, jnp.ones(3), num_samples=10
+    )
     return state.mu, state.rho, info.elbo, path.position
 
 
 def diagnostics():
     draws = jax.random.normal(jax.random.key(0), (2, 50, 3))
-    return blackjax.diagnostics.effective_sample_size(draws), blackjax.diagnostics.potential_scale_reduction(draws)
+    return blackjax.diagnostics.effective_sample_size(
+        draws
+    ), blackjax.diagnostics.potential_scale_reduction(draws)

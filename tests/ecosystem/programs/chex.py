@@ -27,7 +27,9 @@ def dataclasses():
         force = jax.grad(lambda q: -jnp.sum(q**4) / 4)
         half = p.momentum + dt / 2 * force(p.position)
         position = p.position + dt * half
-        return p.replace(position=position, momentum=half + dt / 2 * force(position), steps=p.steps + 1)
+        return p.replace(
+            position=position, momentum=half + dt / 2 * force(position), steps=p.steps + 1
+        )
 
     p = Particle(position=jnp.arange(3.0), momentum=jnp.ones(3))
     for _ in range(5):

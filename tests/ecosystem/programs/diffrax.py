@@ -24,7 +24,7 @@ def _solved(args, y0=(10.0, 5.0), solver=None, adjoint=None, controller=None, **
 
 
 def solvers():
-    names = "Tsit5 Dopri5 Dopri8 Bosh3 Heun Midpoint Ralston Euler".split()
+    names = ["Tsit5", "Dopri5", "Dopri8", "Bosh3", "Heun", "Midpoint", "Ralston", "Euler"]
     found = {}
     for name in names:
         adaptive = name in "Tsit5 Dopri5 Dopri8 Bosh3"
@@ -53,29 +53,69 @@ def adjoints():
     args = jnp.array(ARGS)
     kinds = [dfx.RecursiveCheckpointAdjoint(), dfx.DirectAdjoint(), dfx.BacksolveAdjoint()]
     forward = lambda a: loss(a, dfx.ForwardMode())
-    return [jax.value_and_grad(lambda a, k=k: loss(a, k))(args) for k in kinds], jax.jacfwd(forward)(args)
+    return [jax.value_and_grad(lambda a, k=k: loss(a, k))(args) for k in kinds], jax.jacfwd(
+        forward
+    )(args)
 
 
 def events_and_dense():
     bounce = lambda t, y, _: jnp.stack([y[1], jnp.asarray(-9.8)])
     event = dfx.Event(lambda t, y, args, **_: y[0], root_finder=optx.Newton(1e-8, 1e-8))
-    s = dfx.diffeqsolve(dfx.ODETerm(bounce), dfx.Tsit5(), 0.0, jnp.inf, 0.1, jnp.array([10.0, 0.0]), event=event,
-                        stepsize_controller=dfx.PIDController(1e-8, 1e-8))
-    dense = dfx.diffeqsolve(dfx.ODETerm(_lotka), dfx.Tsit5(), 0.0, 1.0, 0.01, jnp.array([10.0, 5.0]), ARGS,
-                            saveat=dfx.SaveAt(dense=True))
-    steps = dfx.diffeqsolve(dfx.ODETerm(_lotka), dfx.Dopri5(), 0.0, 1.0, 0.1, jnp.array([10.0, 5.0]), ARGS,
-                            saveat=dfx.SaveAt(steps=True, fn=lambda t, y, args: jnp.sum(y)), max_steps=32)
-    return s.ts, s.ys, dense.evaluate(0.37), dense.derivative(0.5), jnp.nan_to_num(steps.ys, posinf=0)
+    s = dfx.diffeqsolve(
+        dfx.ODETerm(bounce),
+        dfx.Tsit5(),
+        0.0,
+        jnp.inf,
+        0.1,
+        jnp.array([10.0, 0.0]),
+        event=event,
+        stepsize_controller=dfx.PIDController(1e-8, 1e-8),
+    )
+    dense = dfx.diffeqsolve(
+        dfx.ODETerm(_lotka),
+        dfx.Tsit5(),
+        0.0,
+        1.0,
+        0.01,
+        jnp.array([10.0, 5.0]),
+        ARGS,
+        saveat=dfx.SaveAt(dense=True),
+    )
+    steps = dfx.diffeqsolve(
+        dfx.ODETerm(_lotka),
+        dfx.Dopri5(),
+        0.0,
+        1.0,
+        0.1,
+        jnp.array([10.0, 5.0]),
+        ARGS,
+        saveat=dfx.SaveAt(steps=True, fn=lambda t, y, args: jnp.sum(y)),
+        max_steps=32,
+    )
+    return (
+        s.ts,
+        s.ys,
+        dense.evaluate(0.37),
+        dense.derivative(0.5),
+        jnp.nan_to_num(steps.ys, posinf=0),
+    )
 
 
 def stochastic():
     def paths(key, mu):
         brownian = dfx.VirtualBrownianTree(0.0, 1.0, 1e-3, (2,), key)
         terms = dfx.MultiTerm(
-            dfx.ODETerm(lambda t, y, a: mu * y), dfx.ControlTerm(lambda t, y, a: 0.3 * jnp.diag(y), brownian)
+            dfx.ODETerm(lambda t, y, a: mu * y),
+            dfx.ControlTerm(lambda t, y, a: 0.3 * jnp.diag(y), brownian),
         )
         return dfx.diffeqsolve(
-            terms, dfx.EulerHeun(), 0.0, 1.0, 0.05, jnp.ones(2), saveat=dfx.SaveAt(ts=jnp.array([0.5, 1.0]))
+            terms,
+            dfx.EulerHeun(),
+            0.0,
+            1.0,
+            0.05,
+            jnp.ones(2),
+            saveat=dfx.SaveAt(ts=jnp.array([0.5, 1.0])),
         ).ys
 
     many = jax.vmap(paths, (0, None))(jax.random.split(jax.random.key(0), 3), 0.1)
@@ -85,11 +125,14 @@ def stochastic():
 def more_stochastic_solvers():
     def terms(brownian):
         return dfx.MultiTerm(
-            dfx.ODETerm(lambda t, y, a: -y), dfx.ControlTerm(lambda t, y, a: jnp.asarray(0.2), brownian)
+            dfx.ODETerm(lambda t, y, a: -y),
+            dfx.ControlTerm(lambda t, y, a: jnp.asarray(0.2), brownian),
         )
 
     plain = dfx.VirtualBrownianTree(0.0, 1.0, 1e-3, (), jax.random.key(2))
-    levy = dfx.VirtualBrownianTree(0.0, 1.0, 1e-3, (), jax.random.key(2), levy_area=dfx.SpaceTimeLevyArea)
+    levy = dfx.VirtualBrownianTree(
+        0.0, 1.0, 1e-3, (), jax.random.key(2), levy_area=dfx.SpaceTimeLevyArea
+    )
     made = [(dfx.Euler(), plain), (dfx.Heun(), plain), (dfx.SRA1(), levy), (dfx.SEA(), levy)]
     return [dfx.diffeqsolve(terms(b), s, 0.0, 1.0, 0.1, jnp.asarray(1.0)).ys for s, b in made]
 
@@ -98,10 +141,17 @@ def controlled():
     ts = jnp.linspace(0.0, 1.0, 8)
     xs = jnp.stack([ts, jnp.sin(3 * ts)], 1)
     cubic = dfx.CubicInterpolation(ts, dfx.backward_hermite_coefficients(ts, xs))
-    term = dfx.ControlTerm(lambda t, y, a: jnp.tanh(y)[:, None] * jnp.array([1.0, a]), cubic).to_ode()
+    term = dfx.ControlTerm(
+        lambda t, y, a: jnp.tanh(y)[:, None] * jnp.array([1.0, a]), cubic
+    ).to_ode()
     f = lambda a: dfx.diffeqsolve(term, dfx.Tsit5(), 0.0, 1.0, 0.05, jnp.ones(3), a).ys
     linear = dfx.LinearInterpolation(ts, xs)
-    return f(0.5), jax.grad(lambda a: jnp.sum(f(a)))(0.5), linear.evaluate(0.33), cubic.derivative(0.2)
+    return (
+        f(0.5),
+        jax.grad(lambda a: jnp.sum(f(a)))(0.5),
+        linear.evaluate(0.33),
+        cubic.derivative(0.2),
+    )
 
 
 def batches_of_parameters():

@@ -32,18 +32,39 @@ def distributions():
 
 
 def moments():
-    names = "normal bernoulli beta categorical dirichlet gamma laplace uniform mvn".split()
+    names = [
+        "normal",
+        "bernoulli",
+        "beta",
+        "categorical",
+        "dirichlet",
+        "gamma",
+        "laplace",
+        "uniform",
+        "mvn",
+    ]
     made = _made()
     moments = {name: made[name].entropy() for name in names}
-    means = {name: (made[name].mean(), made[name].variance()) for name in names if name != "categorical"}
-    return moments, means, made["normal"].kl_divergence(distrax.Normal(0.0, 1.0)), made["normal"].cdf(0.3)
+    means = {
+        name: (made[name].mean(), made[name].variance()) for name in names if name != "categorical"
+    }
+    return (
+        moments,
+        means,
+        made["normal"].kl_divergence(distrax.Normal(0.0, 1.0)),
+        made["normal"].cdf(0.3),
+    )
 
 
 def gradients():
     nll = lambda p: -distrax.Normal(p["m"], jnp.exp(p["s"])).log_prob(jnp.array([0.3, 1.2])).sum()
     score = lambda a: distrax.Gamma(a, 1.0).sample(seed=KEY, sample_shape=(4,)).sum()
     logits = lambda l: distrax.Categorical(logits=l).entropy()
-    return jax.jit(jax.grad(nll))({"m": 0.1, "s": 0.2}), jax.grad(score)(2.0), jax.grad(logits)(jnp.array([0.1, 0.5, -1.0]))
+    return (
+        jax.jit(jax.grad(nll))({"m": 0.1, "s": 0.2}),
+        jax.grad(score)(2.0),
+        jax.grad(logits)(jnp.array([0.1, 0.5, -1.0])),
+    )
 
 
 def bijectors():
@@ -66,7 +87,9 @@ def bijectors():
 
 def transformed():
     base = distrax.MultivariateNormalDiag(jnp.zeros(2), jnp.ones(2))
-    flow = distrax.Transformed(base, distrax.Block(distrax.Chain([distrax.Tanh(), distrax.ScalarAffine(0.1, 0.5)]), 1))
+    flow = distrax.Transformed(
+        base, distrax.Block(distrax.Chain([distrax.Tanh(), distrax.ScalarAffine(0.1, 0.5)]), 1)
+    )
     x, log_prob = flow.sample_and_log_prob(seed=KEY, sample_shape=(4,))
     grad = jax.jit(jax.grad(lambda x: flow.log_prob(x).sum()))(x)
     return x, log_prob, grad, jax.vmap(lambda k: flow.sample(seed=k))(jax.random.split(KEY, 3))

@@ -182,7 +182,9 @@ def derivatives():
     x = jnp.array([0.3, 0.7])
     f = lambda x: jnp.sin(x[0]) * x[1] ** 3
     out, pull = eqx.filter_vjp(f, x)
-    value, tangent = eqx.filter_jvp(lambda d: f(d["x"]) * d["n"], ({"x": x, "n": 2},), ({"x": x, "n": None},))
+    value, tangent = eqx.filter_jvp(
+        lambda d: f(d["x"]) * d["n"], ({"x": x, "n": 2},), ({"x": x, "n": None},)
+    )
 
     @eqx.filter_custom_vjp
     def clipped(x, scale):
@@ -211,7 +213,9 @@ def loops():
             lambda c: c[0] < 7, step, (jnp.asarray(0), x), max_steps=16, kind=kind
         )[1]
 
-    scanned = lambda x: eqxi.scan(lambda c, v: (c * jnp.sin(v) + 1, c), x, jnp.arange(5.0), kind="checkpointed")
+    scanned = lambda x: eqxi.scan(
+        lambda c, v: (c * jnp.sin(v) + 1, c), x, jnp.arange(5.0), kind="checkpointed"
+    )
     kinds = ("lax", "checkpointed", "bounded")
     return (
         [power(jnp.asarray(1.3), kind) for kind in kinds],

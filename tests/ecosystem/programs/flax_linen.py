@@ -63,7 +63,11 @@ def convolution_batch_norm_dropout():
     def step(params, stats, key):
         def loss(params):
             y, changed = model.apply(
-                {"params": params, "batch_stats": stats}, x, True, rngs={"dropout": key}, mutable=["batch_stats"]
+                {"params": params, "batch_stats": stats},
+                x,
+                True,
+                rngs={"dropout": key},
+                mutable=["batch_stats"],
             )
             return -jnp.mean(jnp.take_along_axis(y, labels[:, None], 1)), changed["batch_stats"]
 
@@ -79,7 +83,9 @@ def convolution_batch_norm_dropout():
 
 
 def recurrent():
-    x = jax.random.normal(KEY, (3, 6, 4), jnp.float32)  # the carries of flax's cells are of single precision
+    x = jax.random.normal(
+        KEY, (3, 6, 4), jnp.float32
+    )  # the carries of flax's cells are of single precision
     found = []
     for cell in (nn.LSTMCell(5), nn.GRUCell(5), nn.SimpleCell(5), nn.OptimizedLSTMCell(5)):
         rnn = nn.RNN(cell)
@@ -114,9 +120,13 @@ class _Block(nn.Module):
 class _Lifted(nn.Module):
     @nn.compact
     def __call__(self, x):
-        scanned = nn.scan(_Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
+        scanned = nn.scan(
+            _Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3
+        )
         x, sums = scanned(4, name="deep")(x, None)
-        mapped = nn.vmap(nn.Dense, in_axes=0, variable_axes={"params": 0}, split_rngs={"params": True})
+        mapped = nn.vmap(
+            nn.Dense, in_axes=0, variable_axes={"params": 0}, split_rngs={"params": True}
+        )
         y = mapped(2, name="each")(x)
         z = nn.remat(nn.Dense)(3)(nn.jit(nn.Dense)(4)(x))
         return x, sums, y, z
@@ -127,7 +137,11 @@ def lifted_transforms():
     model = _Lifted()
     variables = model.init(KEY, x)
     grads = jax.grad(lambda v: sum(jnp.sum(y) for y in model.apply(v, x)))(variables)
-    return model.apply(variables, x), grads, jax.eval_shape(model.init, KEY, x)["params"]["each"]["kernel"].shape
+    return (
+        model.apply(variables, x),
+        grads,
+        jax.eval_shape(model.init, KEY, x)["params"]["each"]["kernel"].shape,
+    )
 
 
 class _Setup(nn.Module):
@@ -152,7 +166,12 @@ def methods_and_collections():
     variables = model.init(KEY, i)
     y, changed = model.apply(variables, i, mutable=["counts", "intermediates"])
     bound = model.bind(variables)
-    return y, changed, bound.decode(jnp.ones(4)), model.apply(variables, jnp.ones(4), method="decode")
+    return (
+        y,
+        changed,
+        bound.decode(jnp.ones(4)),
+        model.apply(variables, jnp.ones(4), method="decode"),
+    )
 
 
 def trees_and_serialization():
@@ -175,5 +194,7 @@ class _State:
 def struct_dataclasses():
     state = _State(jnp.zeros(2))
     for x in jnp.arange(6.0).reshape(3, 2):
-        state = jax.jit(lambda s, x: s.replace(mean=s.mean + (x - s.mean) / 2, count=s.count + 1))(state, x)
+        state = jax.jit(lambda s, x: s.replace(mean=s.mean + (x - s.mean) / 2, count=s.count + 1))(
+            state, x
+        )
     return state.mean, state.count, len(jax.tree.leaves(state))

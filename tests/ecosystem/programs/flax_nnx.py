@@ -24,7 +24,9 @@ def trained():
 
     @nnx.jit
     def step(model, optimizer):
-        value, grads = nnx.value_and_grad(lambda m: jnp.mean((m(x) - x.sum(1, keepdims=True)) ** 2))(model)
+        value, grads = nnx.value_and_grad(
+            lambda m: jnp.mean((m(x) - x.sum(1, keepdims=True)) ** 2)
+        )(model)
         optimizer.update(model, grads)
         return value
 

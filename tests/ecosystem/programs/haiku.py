@@ -90,7 +90,13 @@ def attention_and_norms():
     def net(x):
         y = hk.MultiHeadAttention(2, 4, w_init=hk.initializers.VarianceScaling(1.0))(x, x, x)
         y = hk.LayerNorm(-1, True, True)(y + x)
-        return y, hk.RMSNorm(-1)(y), hk.GroupNorm(4)(y), hk.InstanceNorm(True, True)(y), hk.Embed(6, 3)(jnp.arange(4))
+        return (
+            y,
+            hk.RMSNorm(-1)(y),
+            hk.GroupNorm(4)(y),
+            hk.InstanceNorm(True, True)(y),
+            hk.Embed(6, 3)(jnp.arange(4)),
+        )
 
     f = hk.without_apply_rng(hk.transform(net))
     params = f.init(KEY, x)
@@ -123,7 +129,9 @@ def lifted_transforms():
         step(x)
         y, _ = hk.scan(lambda c, v: (c + step(v), None), jnp.zeros(4), x)
         z = hk.vmap(hk.Linear(2), split_rng=False)(x)
-        w = hk.cond(y[0] > 0, lambda v: hk.get_parameter("p", (), init=jnp.ones) * v, lambda v: -v, y)
+        w = hk.cond(
+            y[0] > 0, lambda v: hk.get_parameter("p", (), init=jnp.ones) * v, lambda v: -v, y
+        )
         return y, z, w, hk.remat(hk.Linear(2))(x), hk.fori_loop(0, 3, lambda i, v: v * 2, y)
 
     f = hk.transform(net)
@@ -135,7 +143,12 @@ def random_keys():
     def net():
         keys = hk.PRNGSequence(7)
         a, b = jax.random.normal(next(keys)), jax.random.normal(next(keys))
-        return a, b, jax.random.uniform(hk.next_rng_key(), (2,)), [jax.random.normal(k) for k in hk.next_rng_keys(2)]
+        return (
+            a,
+            b,
+            jax.random.uniform(hk.next_rng_key(), (2,)),
+            [jax.random.normal(k) for k in hk.next_rng_keys(2)],
+        )
 
     f = hk.transform(net)
     return f.apply(f.init(KEY), jax.random.PRNGKey(3))

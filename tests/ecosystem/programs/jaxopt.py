@@ -70,7 +70,9 @@ def projections():
 def proximal():
     least = lambda w, data: jnp.mean((data[0] @ w - data[1]) ** 2)
     lasso = jaxopt.ProximalGradient(least, jaxopt.prox.prox_lasso, tol=1e-9, maxiter=1000)
-    descent = jaxopt.BlockCoordinateDescent(jaxopt.objective.least_squares, jaxopt.prox.prox_lasso, tol=1e-6)
+    descent = jaxopt.BlockCoordinateDescent(
+        jaxopt.objective.least_squares, jaxopt.prox.prox_lasso, tol=1e-6
+    )
     f = lambda l1: lasso.run(jnp.zeros(4), l1, (X, Y)).params
     v = jnp.array([0.5, -1.2, 2.0])
     return (
@@ -114,7 +116,9 @@ def fixed_points_and_programs():
     c, a, b = jnp.array([1.0, 1.0]), jnp.array([[1.0, 1.0]]), jnp.array([1.0])
     quadratic = jaxopt.EqualityConstrainedQP()
     osqp = jaxopt.OSQP(tol=1e-6)
-    solved = osqp.run(params_obj=(q, c), params_eq=(a, b), params_ineq=(-jnp.eye(2), jnp.zeros(2))).params
+    solved = osqp.run(
+        params_obj=(q, c), params_eq=(a, b), params_ineq=(-jnp.eye(2), jnp.zeros(2))
+    ).params
     return (
         jax.value_and_grad(lambda a: plain.run(0.5, a).params)(0.8), anderson.run(jnp.full(2, 0.5), 0.8).params,
         quadratic.run(params_obj=(q, c), params_eq=(a, b)).params.primal, solved.primal,

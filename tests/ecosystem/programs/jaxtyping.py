@@ -30,7 +30,7 @@ def _typechecker(function):
 
 
 @jaxtyped(typechecker=_typechecker)
-def product(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:
+def product(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:  # noqa: F722
     return a @ b
 
 

@@ -25,7 +25,9 @@ def graph_network_is_trained():
     graph = jraph.pad_with_graphs(jraph.batch([_graph(0), _graph(1, 4, 6)]), 12, 20, 4)
     params = f.init(jax.random.PRNGKey(0), graph)
     mask = jraph.get_graph_padding_mask(graph)
-    step = jax.jit(jax.value_and_grad(lambda p: jnp.sum(jnp.where(mask[:, None], f.apply(p, graph), 0) ** 2)))
+    step = jax.jit(
+        jax.value_and_grad(lambda p: jnp.sum(jnp.where(mask[:, None], f.apply(p, graph), 0) ** 2))
+    )
     values = []
     for _ in range(5):
         value, grads = step(params)

@@ -51,7 +51,9 @@ def of_functions():
     x = {"u": jnp.arange(3.0) / 5, "v": jnp.ones(2)}
     jacobian = lx.JacobianLinearOperator(f, x)
     solution = lx.linear_solve(jacobian, jax.tree.map(jnp.ones_like, x))
-    linear = lx.FunctionLinearOperator(lambda x: SPD @ x, jax.eval_shape(lambda: B), lx.symmetric_tag)
+    linear = lx.FunctionLinearOperator(
+        lambda x: SPD @ x, jax.eval_shape(lambda: B), lx.symmetric_tag
+    )
     return solution.value, lx.linearise(jacobian).mv(x), lx.linear_solve(linear, B).value
 
 
@@ -59,9 +61,13 @@ def least_squares():
     tall, wide = A[:, :3], A[:3]
     return (
         lx.linear_solve(lx.MatrixLinearOperator(tall), B, lx.QR()).value,
-        lx.linear_solve(lx.MatrixLinearOperator(wide), B[:3], lx.AutoLinearSolver(well_posed=None)).value,
+        lx.linear_solve(
+            lx.MatrixLinearOperator(wide), B[:3], lx.AutoLinearSolver(well_posed=None)
+        ).value,
         lx.linear_solve(lx.MatrixLinearOperator(jnp.outer(B, B)), B, lx.SVD()).value,
-        jax.grad(lambda t: lx.linear_solve(lx.MatrixLinearOperator(t), B, lx.QR()).value.sum())(tall),
+        jax.grad(lambda t: lx.linear_solve(lx.MatrixLinearOperator(t), B, lx.QR()).value.sum())(
+            tall
+        ),
     )
 
 
@@ -79,6 +85,11 @@ def failures():
     singular = lx.MatrixLinearOperator(jnp.zeros((2, 2)))
     solution = lx.linear_solve(singular, jnp.ones(2), lx.LU(), throw=False)
     stalled = lx.linear_solve(
-        lx.MatrixLinearOperator(SPD, lx.positive_semidefinite_tag), B, lx.CG(1e-14, 1e-14, max_steps=2), throw=False
+        lx.MatrixLinearOperator(SPD, lx.positive_semidefinite_tag),
+        B,
+        lx.CG(1e-14, 1e-14, max_steps=2),
+        throw=False,
     )
-    return bool(solution.result == lx.RESULTS.successful), bool(stalled.result == lx.RESULTS.max_steps_reached)
+    return bool(solution.result == lx.RESULTS.successful), bool(
+        stalled.result == lx.RESULTS.max_steps_reached
+    )

@@ -6,10 +6,32 @@ import optax
 
 X = jax.random.normal(jax.random.key(0), (32, 4))
 Y = X @ jnp.array([1.0, -2.0, 0.5, 0.0]) + 0.3
-NAMES = (
-    "adabelief adadelta adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lars lion nadam "
-    "nadamw noisy_sgd novograd radam rmsprop rprop sgd sign_sgd sm3 yogi"
-).split()
+NAMES = [
+    "adabelief",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamaxw",
+    "adamw",
+    "adan",
+    "amsgrad",
+    "fromage",
+    "lamb",
+    "lars",
+    "lion",
+    "nadam",
+    "nadamw",
+    "noisy_sgd",
+    "novograd",
+    "radam",
+    "rmsprop",
+    "rprop",
+    "sgd",
+    "sign_sgd",
+    "sm3",
+    "yogi",
+]
 
 
 def _start():
@@ -61,7 +83,16 @@ def schedules():
         "piecewise": optax.piecewise_constant_schedule(1.0, {10: 0.5, 20: 0.1}),
         "onecycle": optax.cosine_onecycle_schedule(30, 1.0),
         "sgdr": optax.sgdr_schedule(
-            [dict(init_value=0.0, peak_value=1.0, decay_steps=10, warmup_steps=3, end_value=0.1)] * 2
+            [
+                {
+                    "init_value": 0.0,
+                    "peak_value": 1.0,
+                    "decay_steps": 10,
+                    "warmup_steps": 3,
+                    "end_value": 0.1,
+                }
+            ]
+            * 2
         ),
         "joined": optax.join_schedules(
             [optax.linear_schedule(0.0, 1.0, 10), optax.constant_schedule(0.5)], [12]
@@ -75,7 +106,9 @@ def masked_and_multi_transform():
         {"fast": optax.adam(0.1), "slow": optax.sgd(0.01, momentum=0.9, nesterov=True)},
         {"w": "fast", "b": "slow"},
     )
-    decayed = optax.chain(optax.masked(optax.add_decayed_weights(0.1), {"w": True, "b": False}), optax.sgd(0.1))
+    decayed = optax.chain(
+        optax.masked(optax.add_decayed_weights(0.1), {"w": True, "b": False}), optax.sgd(0.1)
+    )
     return _minimized(optimizer), _minimized(decayed)
 
 
@@ -89,7 +122,9 @@ def wrappers():
         grads = jax.grad(_loss)(params.fast)
         updates, state = ahead.update(grads, state, params)
         params = optax.apply_updates(params, updates)
-    injected = optax.inject_hyperparams(optax.adamw)(learning_rate=optax.linear_schedule(0.1, 0.0, 10))
+    injected = optax.inject_hyperparams(optax.adamw)(
+        learning_rate=optax.linear_schedule(0.1, 0.0, 10)
+    )
     ema = optax.ema(0.9)
     averaged, _ = ema.update(_start(), ema.init(_start()))
     return (
@@ -124,7 +159,9 @@ def lbfgs():
 
 
 def line_search_and_polyak():
-    search = optax.chain(optax.sgd(1.0), optax.scale_by_backtracking_linesearch(15, store_grad=True))
+    search = optax.chain(
+        optax.sgd(1.0), optax.scale_by_backtracking_linesearch(15, store_grad=True)
+    )
     params = _start()
     state = search.init(params)
     for _ in range(5):
@@ -140,7 +177,7 @@ def losses():
     hot = jax.nn.one_hot(labels, 5)
     targets = jax.random.normal(jax.random.key(2), (6, 5))
     gradients = {
-        f.__name__: jax.value_and_grad(lambda x: jnp.sum(f(x, y)))(logits)
+        f.__name__: jax.value_and_grad(lambda x, f=f, y=y: jnp.sum(f(x, y)))(logits)
         for f, y in [
             (optax.softmax_cross_entropy, hot),
             (optax.softmax_cross_entropy_with_integer_labels, labels),
@@ -159,7 +196,9 @@ def losses():
     }
     padded = jnp.zeros((2, 9))
     ctc = optax.ctc_loss(
-        jax.random.normal(jax.random.key(3), (2, 9, 4)), padded, jnp.array([[1, 2, 3], [2, 2, 0]]),
+        jax.random.normal(jax.random.key(3), (2, 9, 4)),
+        padded,
+        jnp.array([[1, 2, 3], [2, 2, 0]]),
         jnp.array([[0.0, 0, 0], [0, 0, 1]]),
     )
     return gradients, ctc
@@ -170,18 +209,28 @@ def tree_utilities():
     other = jax.tree.map(lambda x: x + 1, tree)
     noise = optax.tree_utils.tree_random_like(jax.random.key(4), tree)
     return (
-        optax.global_norm(tree), optax.tree_utils.tree_add_scale(tree, 2.0, other), noise,
-        optax.tree_utils.tree_vdot(tree, other), optax.incremental_update(tree, other, 0.1),
+        optax.global_norm(tree),
+        optax.tree_utils.tree_add_scale(tree, 2.0, other),
+        noise,
+        optax.tree_utils.tree_vdot(tree, other),
+        optax.incremental_update(tree, other, 0.1),
         optax.projections.projection_simplex(jnp.array([0.3, 1.2, -0.4])),
         optax.projections.projection_l1_ball(jnp.array([0.3, 1.2, -0.4]), 1.0),
     )
 
 
 def sharpness_and_privacy():
-    sam = optax.contrib.sam(optax.sgd(0.05), optax.chain(optax.contrib.normalize(), optax.sgd(0.02)))
+    sam = optax.contrib.sam(
+        optax.sgd(0.05), optax.chain(optax.contrib.normalize(), optax.sgd(0.02))
+    )
     private = optax.contrib.dpsgd(0.1, 1.0, 0.5, 5)
     per_example = jax.vmap(jax.grad(lambda p, x, y: (x @ p["w"] + p["b"] - y) ** 2), (None, 0, 0))
     params = _start()
     updates, _ = private.update(per_example(params, X, Y), private.init(params), params)
     schedule_free = optax.contrib.schedule_free_adamw(0.1, warmup_steps=3)
-    return _minimized(sam), updates, _minimized(schedule_free), _minimized(optax.contrib.prodigy(1.0))
+    return (
+        _minimized(sam),
+        updates,
+        _minimized(schedule_free),
+        _minimized(optax.contrib.prodigy(1.0)),
+    )

@@ -16,17 +16,29 @@ def roots():
 
     solvers = [optx.Newton(1e-10, 1e-10), optx.Chord(1e-8, 1e-8), optx.Dogleg(1e-9, 1e-9)]
     newton = lambda a: solve(a, solvers[0])
-    return [solve(2.0, s) for s in solvers], jax.jacrev(newton)(2.0), jax.jvp(newton, (2.0,), (1.0,))
+    return (
+        [solve(2.0, s) for s in solvers],
+        jax.jacrev(newton)(2.0),
+        jax.jvp(newton, (2.0,), (1.0,)),
+    )
 
 
 def bisection():
     solver = optx.Bisection(1e-9, 1e-9)
-    f = lambda a: optx.root_find(lambda x, a: x**3 - a, solver, 1.0, a, options=dict(lower=0.0, upper=3.0)).value
+    f = lambda a: (
+        optx.root_find(
+            lambda x, a: x**3 - a, solver, 1.0, a, options={"lower": 0.0, "upper": 3.0}
+        ).value
+    )
     return f(2.0), jax.grad(f)(2.0), jax.vmap(f)(jnp.array([1.0, 5.0, 8.0]))
 
 
 def fixed_points():
-    f = lambda a: optx.fixed_point(lambda x, a: jnp.cos(a * x), optx.FixedPointIteration(1e-10, 1e-10), 0.5, a).value
+    f = lambda a: (
+        optx.fixed_point(
+            lambda x, a: jnp.cos(a * x), optx.FixedPointIteration(1e-10, 1e-10), 0.5, a
+        ).value
+    )
     return f(0.8), jax.grad(f)(0.8), jax.jit(f)(0.9)
 
 
@@ -58,9 +70,15 @@ def minima():
         name: optx.minimise(rosenbrock, s, jnp.array([-0.5, 0.7]), 10.0, max_steps=5000).value
         for name, s in solvers.items()
     }
-    steps = optx.minimise(rosenbrock, solvers["bfgs"], jnp.array([-0.5, 0.7]), 10.0).stats["num_steps"]
-    golden = optx.minimise(lambda x, _: (x - 0.3) ** 2, optx.GoldenSearch(1e-6, 1e-6), 0.5,
-                           options=dict(lower=0.0, upper=1.0)).value
+    steps = optx.minimise(rosenbrock, solvers["bfgs"], jnp.array([-0.5, 0.7]), 10.0).stats[
+        "num_steps"
+    ]
+    golden = optx.minimise(
+        lambda x, _: (x - 0.3) ** 2,
+        optx.GoldenSearch(1e-6, 1e-6),
+        0.5,
+        options={"lower": 0.0, "upper": 1.0},
+    ).value
     return found, steps, golden
 
 
@@ -70,15 +88,23 @@ def derivative_of_a_minimum():
         return optx.minimise(f, optx.BFGS(1e-10, 1e-10), jnp.zeros(2), a, max_steps=500).value
 
     a = jnp.array([1.0, 2.0])
-    unrolled = lambda a: optx.minimise(
-        lambda y, a: jnp.sum((y - a) ** 2), optx.GradientDescent(0.2, 1e-6, 1e-6), jnp.zeros(2), a,
-        adjoint=optx.RecursiveCheckpointAdjoint(), max_steps=100,
-    ).value
+    unrolled = lambda a: (
+        optx.minimise(
+            lambda y, a: jnp.sum((y - a) ** 2),
+            optx.GradientDescent(0.2, 1e-6, 1e-6),
+            jnp.zeros(2),
+            a,
+            adjoint=optx.RecursiveCheckpointAdjoint(),
+            max_steps=100,
+        ).value
+    )
     return minimum(a), jax.jacobian(minimum)(a), jax.jacrev(unrolled)(a)
 
 
 def failures():
-    stuck = optx.root_find(lambda x, _: x**2 + 1, optx.Newton(1e-6, 1e-6), 1.0, max_steps=5, throw=False)
+    stuck = optx.root_find(
+        lambda x, _: x**2 + 1, optx.Newton(1e-6, 1e-6), 1.0, max_steps=5, throw=False
+    )
     try:
         optx.root_find(lambda x, _: x**2 + 1, optx.Newton(1e-6, 1e-6), 1.0, max_steps=5)
     except Exception as error:

@@ -1,0 +1,97 @@
+"""Run the programs of a library by JAX and by fungrad, each in a process of its own, and compare what they return."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata, util
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+LIBRARIES = {
+    "optax": "optax", "chex": "chex", "equinox": "equinox", "lineax": "lineax", "optimistix": "optimistix",
+    "diffrax": "diffrax", "jaxopt": "jaxopt", "flax_linen": "flax", "flax_nnx": "flax", "haiku": "dm-haiku",
+    "numpyro": "numpyro", "blackjax": "blackjax", "tinygp": "tinygp", "jraph": "jraph", "distrax": "distrax",
+    "jaxtyping": "jaxtyping",
+}  # fmt: skip
+"""The files in programs/ and what has to be installed for them."""
+
+BY = {"jax": [], "fungrad": ["-m", "fungrad.compat.jax"]}
+
+
+def is_installed(name):
+    try:
+        metadata.version(LIBRARIES[name])
+    except metadata.PackageNotFoundError:
+        return False
+    return util.find_spec("jax") is not None
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one side made of the programs: a report by program, and arrays by program and path."""
+
+    report: dict
+    arrays: dict
+
+    def of(self, program):
+        return {name: x for name, x in self.arrays.items() if name.startswith(program + ":")}
+
+
+def outcome(path, by, folder, bits=64):
+    """Run the programs of a file; `by` is "jax" or "fungrad"."""
+    results = Path(folder) / f"{path.stem}.{by}{bits}"
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        *BY[by],
+        str(HERE / "run.py"),
+        str(path),
+        str(results),
+    ]
+    environment = os.environ | {
+        "JAX_ENABLE_X64": str(int(bits == 64)), "JAX_PLATFORMS": "cpu", "FUNGRAD_COMPILE": "auto",
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")]),
+    }  # fmt: skip
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-3000:]}")
+    with np.load(f"{results}.npz") as arrays:
+        return Outcome(json.loads(Path(f"{results}.json").read_text()), dict(arrays))
+
+
+def difference(found, expected):
+    """Return how far two arrays are apart, relative to the larger of 1 and the largest number; inf of unlike ones."""
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        return np.inf
+    if found.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(found, expected) else np.inf
+    finite = np.isfinite(expected)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+        return np.inf
+    if not finite.any():
+        return 0.0
+    return float(
+        np.max(np.abs(found - expected)[finite]) / max(1.0, np.max(np.abs(expected[finite])))
+    )
+
+
+def differences(fungrad, jax):
+    """Return for each program that JAX runs the largest difference, or the error of the one that does not run here."""
+    found = {}
+    for program, row in jax.report.items():
+        if "error" in row or not program:
+            continue
+        if "error" in fungrad.report[program]:
+            found[program] = fungrad.report[program]["error"]
+            continue
+        mine, theirs = fungrad.of(program), jax.of(program)
+        if mine.keys() != theirs.keys():
+            found[program] = f"other results: {sorted(mine.keys() ^ theirs.keys())[:5]}"
+        else:
+            found[program] = max([difference(mine[k], theirs[k]) for k in theirs], default=0.0)
+    return found
