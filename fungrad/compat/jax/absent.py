@@ -15,11 +15,8 @@ ABSENT: Mapping[str, str] = MappingProxyType(
         "jax.extend.mlir": _XLA,
         "jax.experimental.pallas": "its kernels are written for GPUs and TPUs",
         "jax.experimental.mosaic": "its kernels are written for GPUs and TPUs",
-        "jax.experimental.sparse": "sparse arrays of traced values are in fungrad.scipy.sparse",
         "jax.experimental.jax2tf": "there is no TensorFlow here",
         "jax.experimental.multihost_utils": _ONE,
         "jax.experimental.serialize_executable": _XLA,
-        "jax.shard_map": _ONE,
-        "jax.experimental.shard_map": _ONE,
     }
 )

@@ -215,7 +215,7 @@ def namespace(
             return importlib.import_module(f"{globals_['__name__']}.{name}")
         found = (
             None
-            if name[:1] == "_" and name not in table
+            if name[:2] == "__" and name not in table
             else _found(sources, (aliases or {}).get(name, name))
         )
         if found is None or f"{jax}.{name}" in ABSENT:
@@ -241,6 +241,6 @@ def _found(sources: Sequence[Any], name: str) -> Any:
         try:
             holder = importlib.import_module(source) if isinstance(source, str) else source
             return getattr(holder, name)
-        except AttributeError:
+        except (AttributeError, ModuleNotFoundError):
             continue
     return None

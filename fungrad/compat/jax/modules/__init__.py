@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fungrad.compat.jax import inert, transforms
+from fungrad.compat.jax import inert, sharded, transforms
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.adapting import returning as _returning
 from fungrad.compat.jax.adapting import transforming as _transforming
@@ -26,6 +26,7 @@ default_backend = inert.default_backend
 make_mesh = inert.make_mesh
 copy_to_host_async = effects_barrier = inert.no_effect
 jit = transforms.jit
+pmap, shard_map = sharded.pmap, sharded.shard_map
 clear_caches = inert.no_effect
 default_matmul_precision = default_prng_impl = numpy_rank_promotion = inert.nothing
 transfer_guard = transfer_guard_host_to_device = inert.nothing

@@ -2,29 +2,22 @@
 
 from typing import Any
 
-import fungrad
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType as AbstractValue
-from fungrad.core.types import array_type, type_of
+from fungrad.compat.jax.inert import nothing
 
-ensure_compile_time_eval = eval_context = fungrad.ensure_compile_time_eval
 max_dim, min_dim = max, min
-__all__ = ["AbstractValue", "ShapedArray", "Tracer", "get_aval"]
+take_current_trace = set_current_trace = nothing
 
 
-class ShapedArray:
-    """What is known of an array without its values."""
+class Trace:
+    """The base of traces that libraries write for JAX; none is run by fungrad's."""
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> Any:
-        import numpy as np
-
-        return array_type(tuple(shape), np.dtype(dtype), weak_type)
+    def __init_subclass__(cls, **_: Any) -> None:
+        pass
 
 
-def get_aval(x: Any) -> Any:
-    """Return shape and dtype of an array or number."""
-    return type_of(x)
+class TraceTag:
+    """What tells such traces apart."""
 
 
-__getattr__ = _namespace("jax.core", globals(), ["fungrad.extend"])
+__getattr__ = _namespace("jax.core", globals(), ["fungrad.extend.core", "fungrad"], "", "*")

@@ -36,5 +36,5 @@ __getattr__ = _namespace(
     "jax.experimental",
     globals(),
     ["fungrad.experimental"],
-    "checkify jet ode multihost_utils mesh_utils layout pjit",
+    "checkify jet ode multihost_utils mesh_utils layout pjit shard_map sparse",
 )

@@ -1,0 +1,106 @@
+"""`jax._src`, which libraries import from though it is no public name: modules are those where the names are public.
+
+What is no public name of JAX, and libraries use all the same, is in fungrad/compat/jax/private.py.
+"""
+
+import logging
+import sys
+from types import ModuleType
+
+from fungrad.compat.jax.adapting import namespace
+
+_TABLE = """
+ad_checkpoint jax.ad_checkpoint
+ad_util jax.extend.core.primitives jax.interpreters.ad
+api jax
+api_util jax.api_util
+array jax
+basearray jax.typing jax
+callback jax.experimental jax
+checkify jax.experimental.checkify
+config jax jax.experimental
+core jax.core jax.extend.core
+custom_batching jax.custom_batching
+custom_derivatives jax.custom_derivatives
+custom_transpose
+debugging jax.debug
+dispatch
+dtypes jax.dtypes
+effects jax.extend.core
+errors jax.errors
+flatten_util jax.flatten_util
+image jax.image
+image.scale jax.image
+interpreters
+interpreters.ad jax.interpreters.ad
+interpreters.batching jax.interpreters.batching
+interpreters.mlir jax.interpreters.mlir
+interpreters.partial_eval jax.interpreters.partial_eval
+interpreters.pxla jax.interpreters.pxla
+interpreters.xla jax.interpreters.xla
+lax jax.lax
+lax.control_flow jax.lax
+lax.control_flow.loops jax.lax
+lax.convolution jax.lax
+lax.lax jax.lax
+lax.linalg jax.lax.linalg
+lax.parallel jax.lax
+lax.slicing jax.lax
+lax.utils jax.lax
+linear_util jax.extend.linear_util
+literals
+mesh jax.sharding
+monitoring jax.monitoring
+named_sharding jax.sharding
+nn jax.nn
+nn.functions jax.nn
+nn.initializers jax.nn.initializers
+numpy jax.numpy
+numpy.array jax.numpy
+numpy.lax_numpy jax.numpy
+numpy.linalg jax.numpy.linalg
+numpy.reductions jax.numpy
+numpy.ufuncs jax.numpy
+numpy.util jax.numpy
+partition_spec jax.sharding
+pjit jax
+prng jax.extend.random jax.random
+public_test_util jax.test_util
+random jax.random
+scipy jax.scipy
+scipy.linalg jax.scipy.linalg
+scipy.special jax.scipy.special
+sharding jax.sharding
+sharding_impls jax.sharding
+source_info_util jax.extend.source_info_util
+stages jax.stages
+state jax.ref
+state.types jax.ref
+test_util jax.test_util
+traceback_util
+tree jax.tree
+tree_util jax.tree_util
+typing jax.typing jax
+util
+xla_bridge jax.extend.backend jax
+"""
+
+
+def _place() -> None:
+    """Make the modules."""
+    for line in _TABLE.split("\n")[1:-1]:
+        name, *homes = line.split()
+        module = ModuleType(f"{__name__}.{name}", f"`jax._src.{name}`.")
+        sources = ["fungrad.compat.jax.private"]
+        sources += [f"fungrad.compat.jax.modules{home.removeprefix('jax')}" for home in homes]
+        vars(module)["__getattr__"] = namespace(f"jax._src.{name}", vars(module), sources, "", "*")
+        vars(module)["__path__"] = []
+        sys.modules[module.__name__] = sys.modules[f"jax._src.{name}"] = module
+        above, _, last = name.rpartition(".")
+        vars(sys.modules[f"{__name__}.{above}"] if above else sys.modules[__name__])[last] = module
+
+
+_place()
+for _name in ("callback", "dispatch"):
+    logging.getLogger(f"jax._src.{_name}")
+__getattr__ = namespace("jax._src", globals(), [])

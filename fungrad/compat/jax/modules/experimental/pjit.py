@@ -1,0 +1,5 @@
+"""`jax.experimental.pjit`."""
+
+from fungrad.compat.jax.transforms import jit
+
+pjit = jit

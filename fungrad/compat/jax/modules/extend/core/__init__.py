@@ -1,0 +1,5 @@
+"""`jax.extend.core`."""
+
+from fungrad.compat.jax.adapting import namespace as _namespace
+
+__getattr__ = _namespace("jax.extend.core", globals(), ["fungrad.extend.core"], "primitives", "*")

@@ -1,0 +1,38 @@
+"""`jax.extend.source_info_util`: the lines of equations are kept by fungrad itself."""
+
+from typing import Any, NamedTuple
+
+from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.inert import no_effect, nothing
+
+register_exclusion = no_effect
+user_context = extend_name_stack = set_name_stack = reset_name_stack = nothing
+
+
+class SourceInfo(NamedTuple):
+    """Where an equation is from."""
+
+    traceback: Any = None
+    name_stack: str = ""
+
+
+def current() -> SourceInfo:
+    """Return what is known of the place: nothing."""
+    return SourceInfo()
+
+
+new_source_info = current
+
+
+def summarize(source_info: Any, num_frames: int = 1) -> str:
+    """Return the place as text."""
+    return "unknown"
+
+
+def current_name_stack(name: str = "") -> str:
+    """Return the names of the scopes that are open: none."""
+    return name
+
+
+new_name_stack = current_name_stack
+__getattr__ = _namespace("jax.extend.source_info_util", globals(), [])

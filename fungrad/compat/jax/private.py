@@ -1,0 +1,120 @@
+"""What libraries take of `jax._src` that has no public name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.inert import CPU, no_effect
+from fungrad.core import tree
+
+ArrayImpl = Array
+Shape = Sequence[int]
+DType = np.dtype
+DimSize = int
+
+
+def api_boundary(fun: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    """Return the function: fungrad shortens tracebacks by itself."""
+    return fun
+
+
+_exclude_paths: list[str] = []
+register_exclusion = register_path_exclusion = _exclude_paths.append
+wait_for_tokens = no_effect
+
+
+class ExtendedDType:
+    """The base of dtypes that libraries add to JAX's; none are known here."""
+
+
+def supports_inf(dtype: Any) -> bool:
+    """Return whether a dtype has infinities."""
+    return not str(dtype).endswith(("fn", "fnuz"))
+
+
+def check_close(xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = "") -> None:
+    """Raise an AssertionError unless two pytrees of arrays are nearly equal."""
+    for x, y in zip(tree.leaves(xs), tree.leaves(ys), strict=True):
+        dtype = np.result_type(x, y)
+        tolerance = 1e-5 if dtype.kind not in "fc" or np.finfo(dtype).eps < 1e-10 else 1e-2
+        np.testing.assert_allclose(x, y, rtol=rtol or tolerance, atol=atol or tolerance, err_msg=err_msg)
+
+
+def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
+    """Return f of the elements of sequences of one length."""
+    return [f(*xs) for xs in zip(*args, strict=True)]
+
+
+def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return the elements of sequences of one length, side by side."""
+    return [*zip(*args, strict=True)]
+
+
+unsafe_map, unsafe_zip = map, zip
+
+
+def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the first elements of pairs, and the second."""
+    pairs = [*pairs]
+    return tuple([x for x, _ in pairs]), tuple([y for _, y in pairs])
+
+
+def split_list(args: Sequence[Any], ns: Sequence[int]) -> list[list[Any]]:
+    """Return a list in parts of the given lengths, and what is left."""
+    args, parts = list(args), []
+    for n in ns:
+        parts.append(args[:n])
+        args = args[n:]
+    return [*parts, args]
+
+
+def partition_list(bs: Sequence[bool], xs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the elements where a flag is false, and those where it is true."""
+    pairs = safe_zip(bs, xs)
+    return [x for b, x in pairs if not b], [x for b, x in pairs if b]
+
+
+def merge_lists(bs: Sequence[bool], l0: Sequence[Any], l1: Sequence[Any]) -> list[Any]:
+    """Return what `partition_list` took apart."""
+    parts = iter(l0), iter(l1)
+    return [next(parts[bool(b)]) for b in bs]
+
+
+def subvals(lst: Sequence[Any], replace: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
+    """Return a sequence with elements replaced at places."""
+    found = list(lst)
+    for i, x in replace:
+        found[i] = x
+    return tuple(found)
+
+
+def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, **_: Any) -> Any:
+    """Return a decorator that gives a function the name and documentation of another."""
+    return functools.wraps(wrapped)
+
+
+def cache(max_size: int | None = 4096, **_: Any) -> Any:
+    """Return a decorator that remembers results."""
+    return functools.lru_cache(maxsize=max_size)
+
+
+weakref_lru_cache = functools.lru_cache
+_registry: dict[Any, Any] = {}
+_backends: dict[str, Any] = {}
+
+
+def get_backend(platform: Any = None) -> Any:
+    """Return what runs programs."""
+    from fungrad.compat.jax.modules.extend import backend
+
+    return backend.get_backend(platform)
+
+
+def local_devices(*_: Any, **__: Any) -> list[Any]:
+    """Return the one device."""
+    return [CPU]
