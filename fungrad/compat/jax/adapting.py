@@ -182,6 +182,9 @@ def returning(target: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+_NOTHING = object()
+
+
 def namespace(
     jax: str,
     globals_: dict[str, Any],
@@ -213,12 +216,9 @@ def namespace(
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{globals_['__name__']}.{name}")
-        found = (
-            None
-            if name[:2] == "__" and name not in table
-            else _found(sources, (aliases or {}).get(name, name))
-        )
-        if found is None or f"{jax}.{name}" in ABSENT:
+        found = _found(sources, (aliases or {}).get(name, name))
+        private = name[:2] == "__" and name not in table
+        if found is _NOTHING or private or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
         own = getattr(found, "__module__", None) or ""
         adapt = callable(found) and not (isinstance(found, type) or name in unchanged)
@@ -243,4 +243,4 @@ def _found(sources: Sequence[Any], name: str) -> Any:
             return getattr(holder, name)
         except (AttributeError, ModuleNotFoundError):
             continue
-    return None
+    return _NOTHING

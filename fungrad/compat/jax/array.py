@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+import fungrad
 from fungrad.compat.jax import inert
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import array_type
 
 IMMUTABLE = os.environ.get("FUNGRAD_COMPAT_IMMUTABLE", "") == "1"
 """Whether assigning to elements is the error that it is in JAX."""
@@ -48,7 +48,7 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
     @property
     def aval(self) -> Any:
         """Shape and dtype."""
-        return array_type(self.shape, self.dtype)
+        return fungrad.typeof(self)
 
     @property
     def device(self) -> Any:

@@ -148,14 +148,15 @@ def received(x: Any) -> Any:
     return leave(x)
 
 
-def receiving(function: Any) -> Any:
-    """Return a function of the user's so that what fungrad calls it with are arrays as JAX's."""
+def receiving(function: Any, numbers: bool = True) -> Any:
+    """Return a function of the user's so that what fungrad calls it with are arrays as JAX's, Python's `numbers` too."""
+    convert = received if numbers else leave
     if not callable(function) or isinstance(function, Crossed):
         return function
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        return function(*tree.map(received, args), **tree.map(received, kwargs))
+        return function(*tree.map(convert, args), **tree.map(convert, kwargs))
 
     return called
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.inert import CPU, no_effect
+from fungrad.compat.jax.inert import CPU, itself, no_effect
 from fungrad.core import tree
 
 ArrayImpl = Array
@@ -23,9 +23,21 @@ def api_boundary(fun: Callable[..., Any], **_: Any) -> Callable[..., Any]:
     return fun
 
 
+def include_frame(frame: Any) -> bool:
+    """Return True: tracebacks are left as they are."""
+    return True
+
+
 _exclude_paths: list[str] = []
 register_exclusion = register_path_exclusion = _exclude_paths.append
 wait_for_tokens = no_effect
+
+
+class _Tokens:
+    block_until_ready = clear = staticmethod(no_effect)
+
+
+runtime_tokens = _Tokens()
 
 
 class ExtendedDType:
@@ -37,12 +49,16 @@ def supports_inf(dtype: Any) -> bool:
     return not str(dtype).endswith(("fn", "fnuz"))
 
 
-def check_close(xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = "") -> None:
+def check_close(
+    xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
+) -> None:
     """Raise an AssertionError unless two pytrees of arrays are nearly equal."""
     for x, y in zip(tree.leaves(xs), tree.leaves(ys), strict=True):
         dtype = np.result_type(x, y)
         tolerance = 1e-5 if dtype.kind not in "fc" or np.finfo(dtype).eps < 1e-10 else 1e-2
-        np.testing.assert_allclose(x, y, rtol=rtol or tolerance, atol=atol or tolerance, err_msg=err_msg)
+        np.testing.assert_allclose(
+            x, y, rtol=rtol or tolerance, atol=atol or tolerance, err_msg=err_msg
+        )
 
 
 def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
@@ -118,3 +134,22 @@ def get_backend(platform: Any = None) -> Any:
 def local_devices(*_: Any, **__: Any) -> list[Any]:
     """Return the one device."""
     return [CPU]
+
+
+def backend_compile_and_load(*_: Any, **__: Any) -> Any:
+    """Stand for what calls XLA; nothing here does."""
+    raise NotImplementedError("fungrad, in the place of jax, has no XLA")
+
+
+backend_compile = backend_compile_and_load
+
+
+class Handlers(dict[Any, Any]):
+    """What libraries enter their types in: by default what gives back what it is given. Nothing reads it."""
+
+    def __missing__(self, key: Any) -> Any:
+        return itself
+
+
+pytype_aval_mappings, canonicalize_dtype_handlers = Handlers(), Handlers()
+shard_arg_handlers, global_result_handlers = Handlers(), Handlers()

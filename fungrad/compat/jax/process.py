@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import fungrad
 from fungrad.compat.jax import inert, methods, x64
 from fungrad.compat.jax.array import Array
 from fungrad.core.config import process_settings
+from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 
 SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
@@ -25,7 +27,10 @@ def set_up() -> None:
         setattr(Tracer, name, vars(Array)[name])
     of_tracer: Any = Tracer
     of_tracer.devices = lambda self: {inert.CPU}
-    of_tracer.aval = property(lambda self: self.type)
+    of_tracer.aval = property(fungrad.typeof)
+    of_tracer._trace = property(lambda self: self.owner)
+    of_trace: Any = Trace
+    of_trace.main = property(lambda self: self)
     of_tracer.weak_type = property(lambda self: self.type.weak)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))

@@ -25,7 +25,11 @@ def pmap(
     global_arg_shapes: Any = None,
 ) -> Any:
     """Return `fun` mapped over an axis as long as there are devices: one."""
-    static = (static_broadcasted_argnums,) if isinstance(static_broadcasted_argnums, int) else static_broadcasted_argnums
+    static = (
+        (static_broadcasted_argnums,)
+        if isinstance(static_broadcasted_argnums, int)
+        else static_broadcasted_argnums
+    )
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:

@@ -117,41 +117,55 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
 class _Ruled(Crossed):
     """A function with rules of one's own, which are called with arrays as JAX's."""
 
+    transform: Any
+
+    def __init__(self, fun: Any, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> None:
+        options = {"nondiff_argnames": nondiff_argnames} if nondiff_argnames else {}
+        super().__init__(self.transform(receiving(fun, False), nondiff_argnums, **options))
+        functools.update_wrapper(self, fun, updated=())
+
+    def __reduce__(self) -> Any:
+        return _ruled, (type(self), self.inner)
+
+
+def _ruled(cls: type[_Ruled], inner: Any) -> Any:
+    made = object.__new__(cls)
+    made.inner = inner
+    return made
+
+
+class custom_jvp(_Ruled):
+    """A function with a rule for tangents."""
+
+    transform = staticmethod(fungrad.custom_jvp)
+
     def defjvp(self, jvp: Any, symbolic_zeros: bool = False) -> Any:
         """Set the rule for tangents."""
-        self.inner.defjvp(receiving(jvp), **({"symbolic_zeros": True} if symbolic_zeros else {}))
+        options = {"symbolic_zeros": True} if symbolic_zeros else {}
+        self.inner.defjvp(receiving(jvp, False), **options)
         return jvp
 
     def defjvps(self, *jvps: Any) -> None:
         """Set the rules for tangents of the arguments one by one."""
-        self.inner.defjvps(*[f if f is None else receiving(f) for f in jvps])
+        self.inner.defjvps(*[f if f is None else receiving(f, False) for f in jvps])
+
+
+class custom_vjp(_Ruled):
+    """A function with a rule for cotangents."""
+
+    transform = staticmethod(fungrad.custom_vjp)
 
     def defvjp(
         self, fwd: Any, bwd: Any, symbolic_zeros: bool = False, optimize_remat: bool = False
     ) -> None:
         """Set the rules for cotangents."""
         options = {"symbolic_zeros": True} if symbolic_zeros else {}
-        self.inner.defvjp(receiving(fwd), receiving(bwd), **options)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.inner,)
-
-
-def custom_jvp(fun: Any, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Any:
-    """Return `fun` with a rule for tangents, set by ``defjvp``."""
-    options = {"nondiff_argnames": nondiff_argnames} if nondiff_argnames else {}
-    return _Ruled(fungrad.custom_jvp(receiving(fun), nondiff_argnums, **options))
-
-
-def custom_vjp(fun: Any, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Any:
-    """Return `fun` with a rule for cotangents, set by ``defvjp``."""
-    options = {"nondiff_argnames": nondiff_argnames} if nondiff_argnames else {}
-    return _Ruled(fungrad.custom_vjp(receiving(fun), nondiff_argnums, **options))
+        self.inner.defvjp(receiving(fwd, False), receiving(bwd, False), **options)
 
 
 def custom_gradient(fun: Any) -> Any:
     """Return the function of which `fun` gives the results and the way back."""
-    return Crossed(fungrad.custom_gradient(receiving(fun)))
+    return Crossed(fungrad.custom_gradient(receiving(fun, False)))
 
 
 def pure_callback(callback: Any, result_shape_dtypes: Any, *args: Any, **kwargs: Any) -> Any:

@@ -20,4 +20,6 @@ class TraceTag:
     """What tells such traces apart."""
 
 
-__getattr__ = _namespace("jax.core", globals(), ["fungrad.extend.core", "fungrad"], "", "*")
+Atom = Any
+_SOURCES = ["fungrad.extend.core", "fungrad", "fungrad.compat.jax.private"]
+__getattr__ = _namespace("jax.core", globals(), _SOURCES, "", "*")

@@ -1,11 +1,7 @@
 """`jax.custom_derivatives`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.extend.primitives import primitives as _primitives
 
-__getattr__ = _namespace(
-    "jax.custom_derivatives",
-    globals(),
-    ["fungrad.compat.jax.modules", "fungrad.custom_derivatives"],
-    "",
-    "*",
-)
+_SOURCES = ["fungrad.compat.jax.modules", "fungrad.custom_derivatives", _primitives]
+__getattr__ = _namespace("jax.custom_derivatives", globals(), _SOURCES, "", "*")

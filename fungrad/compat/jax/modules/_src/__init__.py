@@ -18,6 +18,7 @@ array jax
 basearray jax.typing jax
 callback jax.experimental jax
 checkify jax.experimental.checkify
+compiler
 config jax jax.experimental
 core jax.core jax.extend.core
 custom_batching jax.custom_batching

@@ -2,4 +2,6 @@
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 
-__getattr__ = _namespace("jax.extend", globals(), [], "backend core linear_util random sharding source_info_util", "*")
+__getattr__ = _namespace(
+    "jax.extend", globals(), [], "backend core linear_util random sharding source_info_util", "*"
+)

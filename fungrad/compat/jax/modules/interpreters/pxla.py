@@ -2,4 +2,5 @@
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 
-__getattr__ = _namespace("jax.interpreters.pxla", globals(), [], "", "*")
+_SOURCES = ["fungrad.compat.jax.private", "fungrad.extend.mlir"]
+__getattr__ = _namespace("jax.interpreters.pxla", globals(), _SOURCES, "", "*")

@@ -1,5 +1,6 @@
 """`jax.extend.core.primitives`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.extend.primitives import primitives as _primitives
 
-__getattr__ = _namespace("jax.extend.core.primitives", globals(), ["fungrad.compat.jax.primitives"], "", "*")
+__getattr__ = _namespace("jax.extend.core.primitives", globals(), [_primitives], "", "*")
