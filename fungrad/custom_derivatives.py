@@ -30,14 +30,14 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     Parameters
     ----------
     val
-        An array, a number, or a tracer.
+        An array, a number, a tracer, or a pytree of them.
     symbolic_zeros
         Whether to return a `SymbolicZero` instead of an array.
 
     Returns
     -------
-    array
-        Zeros of its shape and dtype, or of dtype `float0` for integers and booleans.
+    array or pytree
+        Zeros of the shape and dtype of each, or of dtype `float0` for integers and booleans.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     >>> zero_from_primal(np.ones(2))
     array([0., 0.])
     """
-    return zero_like(val, symbolic_zeros)
+    return tree.map(lambda x: zero_like(x, symbolic_zeros), val)
 
 
 def custom_vjp_primal_tree_values(tree_of_primals: Any) -> Any:

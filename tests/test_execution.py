@@ -52,6 +52,16 @@ def test_device_get(monkeypatch):
     assert type(execution.device_get(cupy.asarray(x))) is np.ndarray
 
 
+def test_indices_that_are_traced_within():
+    """What is computed of a traced array is recorded all the same."""
+
+    def f(i):
+        with execution.ensure_compile_time_eval():
+            return fg.at(np.arange(3.0))[i].get(), fg.at(np.arange(3.0))[i].add(i)[1]
+
+    assert fg.jit(f)(1) == (1.0, 2.0)
+
+
 def test_ensure_compile_time_eval():
     def f(x):
         with execution.ensure_compile_time_eval():

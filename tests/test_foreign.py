@@ -8,7 +8,8 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.extend import ad, batching, core, mlir
+from fungrad.extend import ad, api_util, batching, core, linear_util, mlir
+from fungrad.extend import partial_eval as pe
 
 X = np.array([0.5, 1.0, 2.0])
 
@@ -247,3 +248,125 @@ def test_errors():
         mlir.apply_primitive(p, 1.0)
     mlir.register_lowering(p, lambda ctx, x: x)  # XLA's own: there is none
     assert p.bind(X).shape == (1,)
+
+
+def test_zeros_pass_through_transforms():
+    """As equinox has them: a rule of tangents is mapped, and they are among its arguments."""
+    zero = ad.Zero(core.ShapedArray((2,), float))
+    found = fg.vmap(lambda x, t: (2 * x, t), (0, None), (0, None))(X, zero)
+    assert isinstance(found[1], ad.Zero)
+    assert fg.tree.leaves((zero, ad.UndefinedPrimal(zero.aval))) == []
+    assert ad.instantiate_zeros(zero).tolist() == [0, 0]
+    assert ad.instantiate_zeros(ad.Zero.from_primal_value(3)).dtype == fg.float0
+    assert ad.add_tangents(zero, 1.0) == ad.add_tangents(1.0, zero) == 1
+    assert ad.add_tangents(1.0, 2.0) == 3
+
+
+def test_a_primitive_that_calls_what_it_is_given():
+    """As equinox's filtered primitives: functions among the parameters, rules that bind the primitive again."""
+    p = core.Primitive("apply")
+    p.multiple_results = True
+    call = lambda *xs, fun: [fun(*xs)]
+    p.def_impl(call)
+    p.def_abstract_eval(lambda *xs, fun: [fg.typeof(fg.eval_shape(fun, *xs))])
+    mlir.register_lowering(p, mlir.lower_fun(call))
+
+    def jvp(primals, tangents, *, fun):
+        tangents = [ad.instantiate_zeros(t) for t in tangents]
+        n = len(primals)
+        moved = lambda *both: fg.jvp(fun, both[:n], both[n:])[1]
+        return p.bind(*primals, fun=fun), p.bind(*primals, *tangents, fun=moved)
+
+    def transpose(cts, *operands, fun):
+        at = [i for i, x in enumerate(operands) if ad.is_undefined_primal(x)]
+
+        def pulled(ct, *known):
+            rest = iter(known)
+            full = lambda *linear: fun(
+                *[linear[at.index(i)] if i in at else next(rest) for i in range(len(operands))]
+            )
+            return fg.linear_transpose(full, *[operands[i].aval for i in at])(ct)
+
+        known = [x for x in operands if not ad.is_undefined_primal(x)]
+        found = iter(pulled(cts[0], *known))
+        return [next(found) if i in at else None for i in range(len(operands))]
+
+    def batch(operands, dims, *, fun):
+        return p.bind(*operands, fun=fg.vmap(fun, tuple(dims))), [0]
+
+    ad.primitive_jvps[p], ad.primitive_transposes[p] = jvp, transpose
+    batching.primitive_batchers[p] = batch
+    g = lambda x, y: fnp.sin(x) * y
+    f = lambda x, y: p.bind(x, y, fun=g)[0]
+    cases = {
+        "grad": lambda f: fg.grad(f, (0, 1))(0.5, 2.0),
+        "jit grad": lambda f: fg.jit(fg.grad(f, (0, 1)))(0.5, 2.0),
+        "hessian": lambda f: fg.hessian(f)(0.5, 2.0),
+        "vmap grad": lambda f: fg.vmap(fg.grad(f), (0, None))(X, 2.0),
+        "grad vmap": lambda f: fg.grad(lambda y: fnp.sum(fg.vmap(f, (0, None))(X, y)))(2.0),
+        "scan": lambda f: fg.grad(lambda y: lax.scan(lambda c, x: (f(c, x), c), y, X)[0])(2.0),
+    }
+    for name, case in cases.items():
+        for a, b in zip(fg.tree.leaves(case(f)), fg.tree.leaves(case(g)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, err_msg=name)
+
+
+def test_tracing_of_what_is_not_known():
+    unknown = pe.PartialVal.unknown(core.ShapedArray((3,), float))
+    known = pe.PartialVal.known(2.0)
+    f = lambda x, y: (x * y, fnp.zeros(2) + y, fnp.ones(3) + x)
+    jaxpr, outs, consts = pe.trace_to_jaxpr_nounits(linear_util.wrap_init(f), [unknown, known])
+    assert [p.is_known() for p in outs] == [False, True, False]
+    np.testing.assert_array_equal(outs[1].get_known(), [2, 2])
+    assert [p.get_aval().shape for p in outs] == [(3,), (2,), (3,)]
+    np.testing.assert_array_equal(core.eval_jaxpr(jaxpr, consts, X), [2 * X, 1 + X])
+    jaxpr, avals, _ = pe.trace_to_jaxpr_dynamic(
+        linear_util.wrap_init(f), [core.ShapedArray((3,), float), fg.typeof(1.0)]
+    )
+    assert (len(jaxpr.invars), len(avals)) == (2, 3)
+
+
+def test_wrapped_functions():
+    tree = ({"a": 1.0, "b": 2.0}, [3.0])
+    leaves, structure = fg.tree.flatten((tree, {}))
+    fun = linear_util.wrap_init(lambda x, y, k=1.0: {"s": x["a"] * k, "y": y}, {"k": 2.0})
+    flat, out_tree = api_util.flatten_fun(fun, structure)
+    with pytest.raises(linear_util.StoreException, match="has not been called yet"):
+        out_tree()
+    assert flat.call_wrapped(*leaves) == [2.0, 3.0]
+    assert fg.tree.unflatten(out_tree(), [5, 6]) == {"s": 5, "y": [6]}
+    with pytest.raises(linear_util.StoreException, match="has a value already"):
+        flat.call_wrapped(*leaves)
+
+    @linear_util.transformation_with_aux
+    def negated(*args):
+        result = yield [-x for x in args], {}
+        yield result, len(args)
+
+    @linear_util.transformation
+    def halved(by, *args):
+        yield (yield [x / by for x in args], {})
+
+    base = linear_util.wrap_init(lambda *xs: list(xs))
+    fun, aux = negated(base)
+    assert halved(fun, 2).call_wrapped(4.0, 6.0) == [-2.0, -3.0]
+    assert aux() == 2
+    assert halved(base, 2) != halved(base, 3)
+    assert hash(halved(base, 2)) == hash(halved(base, 2))
+    assert linear_util.merge_linear_aux(out_tree, lambda: linear_util.Store().val)[0]
+    calls = []
+    remembered = linear_util.cache(lambda fun, x: calls.append(x) or fun.call_wrapped(x))
+    assert remembered(base, 1) == remembered(base, 1) == [1]
+    assert calls == [1]
+    rest, given = api_util.argnums_partial(
+        linear_util.wrap_init(lambda x, y, z: x - y * z), (0, -1), (1, 2, 3)
+    )
+    assert (given, rest.call_wrapped(10, 4)) == ((1, 3), 2)
+    assert api_util.flatten_axes("vmap", fg.tree.structure(tree), (0, None)) == [0, 0, None]
+    assert api_util.donation_vector((1,), (), fg.tree.structure((tree, {}))) == (False, False, True)
+    assert api_util.rebase_donate_argnums((1, 3), (0, 3)) == (0,)
+    assert api_util.safe_map(max, [1, 2], [0, 5]) == [1, 5]
+    assert api_util.shaped_abstractify(1.0).weak_type
+    assert "f for jit" in api_util.debug_info("jit", test_wrapped_functions, (), {}).replace(
+        "test_wrapped_functions", "f"
+    )

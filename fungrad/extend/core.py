@@ -55,6 +55,7 @@ __all__ = [
     "concrete_or_error",
     "ensure_compile_time_eval",
     "eval_jaxpr",
+    "find_top_trace",
     "gensym",
     "get_aval",
     "get_opaque_trace_state",
@@ -202,6 +203,11 @@ def trace_state_clean() -> bool:
     True
     """
     return innermost_trace() is None
+
+
+def find_top_trace(operands: Any = ()) -> Any:
+    """Return the trace of the function that is being traced, the innermost; None if there is none."""
+    return innermost_trace()
 
 
 def get_opaque_trace_state(convention: Any = None) -> Any:

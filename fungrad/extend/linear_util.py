@@ -7,6 +7,7 @@ second result, which a thunk returns once the function has been called.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import weakref
 from collections.abc import Callable
@@ -102,7 +103,7 @@ class WrappedFun:
         self, gen: Callable[..., Any], gen_static_args: tuple[Any, ...], out_store: Any
     ) -> WrappedFun:
         """Return the same with a transformation more, the outermost."""
-        first = (gen_static_args) if out_store is None else (out_store, *gen_static_args)
+        first = gen_static_args if out_store is None else (out_store, *gen_static_args)
         return WrappedFun(
             self.f,
             functools.partial(gen, self.f_transformed, *first),
@@ -180,21 +181,31 @@ def transformation_with_aux2(
     return fun.wrap(gen, gen_static_args, store), lambda: store.val
 
 
-def _sent(gen: Callable[..., Any], f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    running = gen(*args, **kwargs)
-    new_args, new_kwargs = next(running)
-    return running.send(f(*new_args, **new_kwargs))
+@dataclasses.dataclass(frozen=True)
+class _Sent:
+    """A generator as the function that is wrapped around another."""
+
+    gen: Callable[..., Any]
+
+    def __call__(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        running = self.gen(*args, **kwargs)
+        new_args, new_kwargs = next(running)
+        return running.send(f(*new_args, **new_kwargs))
+
+
+class _SentWithAux(_Sent):
+    """Likewise, of a generator that gives a second result."""
+
+    def __call__(self, f: Callable[..., Any], store: Any, *args: Any, **kwargs: Any) -> Any:
+        result, aux = super().__call__(f, *args, **kwargs)
+        store.store(aux)
+        return result
 
 
 @_curried
 def transformation(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
     """Like `transformation2`, of a generator ``gen(*static, *args, **kwargs)``."""
-    run = functools.partial(_run, gen)
-    return fun.wrap(run, gen_static_args, None)
-
-
-def _run(gen: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return _sent(gen, f, args, kwargs)
+    return fun.wrap(_Sent(gen), gen_static_args, None)
 
 
 @_curried
@@ -203,15 +214,7 @@ def transformation_with_aux(
 ) -> tuple[WrappedFun, Callable[[], Any]]:
     """Like `transformation_with_aux2`, of a generator that yields results and the second result at last."""
     store = Store()
-    return fun.wrap(functools.partial(_run_aux, gen), gen_static_args, store), lambda: store.val
-
-
-def _run_aux(
-    gen: Callable[..., Any], f: Callable[..., Any], store: Store, *args: Any, **kwargs: Any
-) -> Any:
-    result, aux = _sent(gen, f, args, kwargs)
-    store.store(aux)
-    return result
+    return fun.wrap(_SentWithAux(gen), gen_static_args, store), lambda: store.val
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:

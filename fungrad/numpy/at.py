@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fungrad.core.errors import api_boundary
+from fungrad.core.nesting import trace_of
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy.indexing import axes_used, getitem, item_of, setitem_functional
-from fungrad.numpy.promotion import as_array, as_tracer, has_tracer, strong
+from fungrad.numpy.promotion import as_array, as_tracer, as_tracer_of, has_tracer, strong
 
 MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
 
@@ -146,10 +148,15 @@ class Update(NamedTuple):
         return _write(x, _bounded(x, self.key, mode), values, kind, unique_indices)
 
 
+def _traced(x: Any, others: Sequence[Any]) -> Tracer:
+    trace = trace_of((x, *others))
+    return as_tracer(x) if trace is None else as_tracer_of(trace, x)
+
+
 def _read(x: Any, key: Any, unique: bool = False) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     if has_tracer((x, *parts)):
-        return getitem(as_tracer(x), key, unique)
+        return getitem(_traced(x, parts), key, unique)
     return np.array(x[key])[()]
 
 
@@ -165,7 +172,7 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
             return _write(x.astype(wide), key, values, kind, unique).astype(own)
     parts = key if isinstance(key, tuple) else (key,)
     if has_tracer((x, values, *parts)):
-        return setitem_functional(as_tracer(x), key, values, kind, unique)
+        return setitem_functional(_traced(x, (values, *parts)), key, values, kind, unique)
     out = np.array(x)
     if kind == "set":
         out[key] = values

@@ -16,7 +16,9 @@ from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, array_type, name_of_dtype, type_of
+from fungrad.primitives.shaping import full
 from fungrad.transforms.argnums import positions_in
+from fungrad.transforms.avals import ShapedArray
 from fungrad.transforms.avals import typeof as typeof
 from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
 from fungrad.transforms.jaxprs import ClosedJaxpr
@@ -123,6 +125,10 @@ class ShapeDtypeStruct:
         return hash((self.shape, self.dtype, self.weak_type))
 
 
+STANDING = (ShapeDtypeStruct, ShapedArray)
+"""What stands for an array."""
+
+
 class _Traced(NamedTuple):
     """The program of a function, what it has captured of the traces around, and the structure of its results."""
 
@@ -145,6 +151,7 @@ def _trace_abstractly(
     kwargs: Any,
     static: Collection[int] = (),
     axis_env: Sequence[tuple[Any, int]] = (),
+    shapes_alone: bool = False,
 ) -> _Traced:
     check_callable(fun, label.partition("(")[0])
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
@@ -159,6 +166,8 @@ def _trace_abstractly(
         rest = iter(traced)
         new_args = [x if i in fixed else next(rest) for i, x in enumerate(args)]
         out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))
+        if shapes_alone:  # of what stands for an array, these are known
+            out_leaves = [full(x.type, 0) if type(x) in STANDING else x for x in out_leaves]
         expr = trace.expr(output_variables(trace, out_leaves, label))
         return _Traced(expr, [*trace.captures.values()], out_structure)
 
@@ -238,4 +247,5 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> fg.eval_shape(fnp.dot, fg.ShapeDtypeStruct((2, 3), float), fg.ShapeDtypeStruct((3,), float))
     ShapeDtypeStruct(shape=(2,), dtype=float64)
     """
-    return _trace_abstractly(f"eval_shape({name_of(fun)})", fun, args, kwargs).shapes
+    label = f"eval_shape({name_of(fun)})"
+    return _trace_abstractly(label, fun, args, kwargs, shapes_alone=True).shapes

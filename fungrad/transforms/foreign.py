@@ -18,6 +18,7 @@ from fungrad.core import primitive as core
 from fungrad.core.axes import name_in_batch
 from fungrad.core.cached import cached_property
 from fungrad.core.evaluate import inline
+from fungrad.core.nodes import register_node
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Linear, array_type, float0, type_of
@@ -124,6 +125,10 @@ class Primitive:
         results = core.bind(Foreign(self, Params(params), types), operands)
         return list(results) if self.multiple_results else results[0]
 
+    def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the functions, none, and the parameters that `bind` takes for those of an equation."""
+        return [], dict(params)
+
 
 class CallPrimitive(Primitive):
     """A primitive that calls a function; `Primitive` in all else."""
@@ -210,6 +215,13 @@ class UndefinedPrimal:
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"
+
+
+for _standing in (
+    Zero,
+    UndefinedPrimal,
+):  # trees without leaves, so that they pass through transforms
+    register_node(_standing, lambda x: ((), x.aval), lambda aval, _, cls=_standing: cls(aval))  # type: ignore[misc]
 
 
 class AxisData(NamedTuple):

@@ -27,7 +27,7 @@ NAMES: Mapping[str, str] = {
     **{f"logical_{f}": f for f in ("and", "or", "xor", "not")},
     "absolute": "abs", "add": "add", "arctan2": "atan2", "argsort": "sort", "broadcast": "broadcast_in_dim",
     "cast": "convert_element_type", "conjugate": "conj", "convolution": "conv_general_dilated",
-    "custom_jvp": "custom_jvp_call", "custom_vjp": "custom_vjp_call", "divide": "div", "dynamic_slice": "dynamic_slice",
+    "divide": "div", "dynamic_slice": "dynamic_slice",
     "equal": "eq", "greater": "gt", "greater_equal": "ge", "invert": "not", "isfinite": "is_finite",
     "left_shift": "shift_left", "less": "lt", "less_equal": "le", "maximum": "max", "minimum": "min",
     "multiply": "mul", "negative": "neg", "not_equal": "ne", "p_max": "pmax", "p_min": "pmin",

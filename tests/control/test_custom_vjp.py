@@ -678,3 +678,20 @@ def test_a_cotangent_may_be_an_array():
         np.testing.assert_array_equal(
             fg.grad(lambda x: h(x).sum())(np.ones((2, 2))), np.zeros((2, 2))
         )
+
+
+def test_truth_values_among_residuals_stay_pythons_own():
+    """So that the backward pass can ask which arguments are differentiated, also under `jit` and `vmap`."""
+    f = fg.custom_vjp(lambda x, y: x * y)
+    f.defvjp(
+        lambda x, y: (x.value * y.value, {"y": y.value, "by": (x.perturbed, y.perturbed)}),
+        lambda res, ct: (7 * ct if res["by"][0] and not res["by"][1] else res["y"] * ct, None),
+        symbolic_zeros=True,
+    )
+    xs = np.array([3.0, 4.0])
+    assert fg.grad(f)(3.0, 2.0) == fg.jit(fg.grad(f))(3.0, 2.0) == fg.grad(fg.jit(f))(3.0, 2.0) == 7
+    np.testing.assert_array_equal(fg.vmap(fg.grad(f), (0, None))(xs, 2.0), [7, 7])
+    np.testing.assert_array_equal(
+        fg.grad(lambda x: fg.vmap(f, (0, None))(x, 2.0).sum())(xs), [7, 7]
+    )
+    assert fg.grad(lambda x: f(x, x))(3.0) == 3

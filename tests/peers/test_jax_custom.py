@@ -233,6 +233,10 @@ def test_zeros_and_names():
     for x in (np.ones(2), 3, np.float32(1.0)):
         ours, theirs = custom_derivatives.zero_from_primal(x), jax_derivatives.zero_from_primal(x)
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+    trees = [
+        lib.zero_from_primal({"x": (1.0, 2)}, True) for lib in (custom_derivatives, jax_derivatives)
+    ]
+    assert [x.dtype for x in trees[0]["x"]] == [x.dtype for x in trees[1]["x"]]
     internal = {"custom_jvp_call_p", "custom_vjp_call_p", "remat_opt_p"}
     public = {name for name in vars(jax_derivatives) if not name.startswith("_")}
     assert public - internal == set(custom_derivatives.__all__)

@@ -137,6 +137,7 @@ def test_shape_dtype_struct():
     assert "weak_type=True" in repr(S.like(1.0))
     assert fg.eval_shape(lambda x: (2 * x, x + fnp.ones(2)), 1.0) == (S.like(1.0), S((2,), float))
     assert fg.make_expr(lambda x: x)(S((), float, weak_type=True)).input_types[0].weak
+    assert fg.eval_shape(lambda: (S((2,), int), 1.0)) == (S((2,), int), S.like(1.0))
     for wrong in (lambda: len(S((), float)), lambda: len(core.ShapedArray((), float))):
         with pytest.raises(TypeError, match="len"):
             wrong()
@@ -172,6 +173,10 @@ def test_small_ones():
     with pytest.raises(fg.ConcretizationError, match="a value is needed"):
         fg.jit(lambda x: core.concrete_or_error(float, x))(1.0)
     assert fg.grad(lambda x: x * core.concrete_or_error(float, x))(3.0) == 3
+    tops = []
+    fg.grad(lambda x: tops.append(core.find_top_trace([x])) or x)(1.0)
+    assert tops[0] is not None
+    assert core.find_top_trace() is None
     assert core.primal_dtype_to_tangent_dtype(np.int32) == fg.float0
     eqn = core.new_jaxpr_eqn([], [], core.primitives.sin_p, {}, set())
     assert eqn.primitive.name == "sin"

@@ -14,6 +14,7 @@ from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import called_with
 from fungrad.core.glossary import COMMON
+from fungrad.core.nodes import register_node
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
@@ -43,6 +44,16 @@ class CustomVJPPrimal:
 
     value: Any
     perturbed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """A truth value among residuals: part of their structure, so that the backward pass can ask for it."""
+
+    value: bool
+
+
+register_node(Flag, lambda flag: ((), flag.value), lambda value, _: value)
 
 
 class _Rule(NamedTuple):
@@ -196,7 +207,7 @@ class custom_vjp(CustomDerivative):
         ----------
         fwd
             Takes what the function takes; returns the pair of its result and the residuals: whatever `bwd`
-            needs, a pytree of arrays.
+            needs, a pytree of arrays. Of these ``True`` and ``False`` stay Python's own.
         bwd
             ``bwd(residuals, cotangent)``, after the arguments in `nondiff_argnums`. The cotangent has the
             structure of the result; those of integers and booleans have dtype `float0`. It returns a tuple
@@ -276,7 +287,7 @@ class custom_vjp(CustomDerivative):
                         f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
                         "nondiff_argnums."
                     )
-        return out, residual_tree
+        return out, tree.map(lambda x: Flag(x) if type(x) is bool else x, residual_tree)
 
     def backward(
         self,
