@@ -38,6 +38,12 @@ def passed_over(branch: Recorder) -> bool:
     return evaluated < branch.level < since
 
 
+def is_evaluated(trace: Recorder) -> bool:
+    """Whether what is run now is called by an evaluation that began after a trace was opened: it is no part of that."""
+    evaluated, since = _evaluating.get()
+    return evaluated < sys.maxsize and trace.level < since
+
+
 def trace_of(operands: Sequence[Any]) -> Recorder | None:
     """Return the trace in which an operation on `operands` is recorded; None for arrays.
 

@@ -238,11 +238,11 @@ class Tracer:
 
     @property
     def _has_derivative(self) -> bool:
-        """Whether a derivative may be lost with it: not that of a constant that a branch computes."""
-        trace = self.owner
-        if trace.values is None and trace.staged and not trace.moves(self.variable):
-            return False
-        return self.type.inexact
+        """Whether a derivative may be lost with it: not that of a constant, whose value is known."""
+        trace, variable = self.owner, self.variable
+        if not self.type.inexact or trace.moves(variable):
+            return self.type.inexact
+        return trace.values is None and not trace.staged and trace.constant(variable) is None
 
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
@@ -338,3 +338,8 @@ def known_value(x: Any) -> Any:
     """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
     value = resolve(x)
     return None if type(value) is Tracer else value
+
+
+def constant_of(x: Any) -> Any:
+    """Return the array that a tracer is, if nothing a transform may differentiate by went into it and its value is known; else None."""
+    return None if x._has_derivative else known_value(x)

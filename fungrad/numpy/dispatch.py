@@ -31,10 +31,10 @@ from fungrad.numpy.rules import (
     describe_failure,
     documented,
     full_name,
-    no_rule,
     ready,
     rule_of,
     traced_functions,
+    without_rule,
 )
 from fungrad.numpy.staging import in_trace, on_stage
 from fungrad.numpy.storing import store, writable_out
@@ -202,7 +202,7 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
     try:
         rule = traced_functions.get(function) if function in ready else rule_of(function)
         if rule is None:
-            no_rule(full_name(function))
+            return without_rule(function, args, kwargs, full_name(function))
         return rule(*args, **kwargs)
     except Exception as error:
         describe_failure(error, function, args, kwargs)

@@ -32,7 +32,7 @@ from fungrad.numpy.rules import (
     describe_failure,
     documented,
     full_name,
-    no_rule,
+    without_rule,
     ready,
     rule_of,
     traced_functions,
@@ -266,7 +266,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
         if function in ufunc_methods.get(method, ()):
             return _run_method(function, method, inputs, kwargs)
         name = full_name(function) + ("" if method == "__call__" else f".{method}")
-        no_rule(name, [f.__name__ for f in ufunc_methods.get(method, ())])
+        others = [f.__name__ for f in ufunc_methods.get(method, ())]
+        return without_rule(getattr(function, method), inputs, kwargs, name, others)
     except Exception as error:
         describe_failure(error, function, inputs, {})
         raise

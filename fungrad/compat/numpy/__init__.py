@@ -1,0 +1,97 @@
+"""NumPy's own functions make arrays of what is traced: ``np.array([t, 1.0])``, ``z = np.zeros(3); z[0] = t``.
+
+Programs that create and convert arrays with `numpy` are differentiated as they are, and so are functions of SciPy written in
+Python. Nothing of it is on unless asked for: for a block, by `tracing`, or for the process, by `install`.
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> from fungrad.compat.numpy import tracing
+>>> def f(x):
+...     z = np.zeros(3)
+...     z[1:] = np.array([x, 2.0]) ** 2
+...     return z.sum()
+>>> with tracing():
+...     print(fg.grad(f)(3.0))
+6.0
+
+While it is on, names of `numpy`, and what other modules have imported of them, stand for functions that ask whether a trace
+is open in this thread; if none is, NumPy's is called. docs/numpy.md says what is replaced and what that changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from fungrad.compat.numpy.replacing import Replacement
+from fungrad.compat.numpy.scipys import AfterImport
+
+__all__ = ["install", "tracing", "uninstall"]
+
+_replacement = Replacement()
+
+
+def install() -> None:
+    """Let NumPy's functions take what is traced, from now on and in all threads.
+
+    It may be called several times; as many calls of `uninstall` put NumPy's functions back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.compat.numpy import install, uninstall
+    >>> install()
+    >>> print(fg.grad(lambda x: np.array([x, x * x]).sum())(3.0))
+    7.0
+    >>> uninstall()
+    """
+    from fungrad.compat.numpy import scipys, stand_ins
+
+    def imported(name: str) -> None:
+        _replacement.add(scipys.stand_ins(name))
+
+    if _replacement.on(stand_ins.stand_ins):
+        sys.meta_path.insert(0, AfterImport(imported))
+        for name in scipys.MODULES:
+            if f"scipy.{name}" in sys.modules:
+                imported(name)
+
+
+def uninstall() -> None:
+    """Put NumPy's functions back, if no other `install` or `tracing` is in force.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing is installed.
+    """
+    was_last = _replacement.off()
+    if was_last:
+        sys.meta_path[:] = [x for x in sys.meta_path if type(x) is not AfterImport]
+    elif was_last is None:
+        raise RuntimeError("fungrad.compat.numpy is not installed: call install() first")
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[None]:
+    """Let NumPy's functions take what is traced, inside the block.
+
+    Entering and leaving looks through all modules, which takes some milliseconds: put it around a program, not around a
+    call in a loop. Blocks may be nested. Other threads see it too; where no trace is open, functions are NumPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.compat.numpy import tracing
+    >>> with tracing():
+    ...     print(fg.grad(lambda x: np.full(3, x).prod())(2.0))
+    12.0
+    """
+    install()
+    try:
+        yield
+    finally:
+        uninstall()

@@ -1,0 +1,78 @@
+"""Putting stand-ins in the places of functions, and these back: in their own module, and where others have imported them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
+from typing import Any
+
+__all__ = ["Replacement"]
+
+Place = tuple[Any, str, Any]
+
+_MISSING: Any = object()  # a method that a class inherits
+
+
+class Replacement:
+    """Functions that stand for others, while it is on. It may be switched on several times, by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._times = 0
+        self._places: list[tuple[Any, str, Any, Any]] = []  # owner, name, original, stand-in
+
+    def on(self, made: Callable[[], Iterable[Place]]) -> bool:
+        """Replace what `made` yields: an owner, a name, and what is to stand there. Return whether it was off."""
+        with self._lock:
+            self._times += 1
+            if self._times == 1:
+                self.add(made())
+            return self._times == 1
+
+    def add(self, made: Iterable[Place]) -> None:
+        """Replace more, while it is on."""
+        with self._lock:
+            if self._times:
+                places = [(*place[:2], vars(place[0]).get(place[1], _MISSING), place[2]) for place in made]
+                self._places += places
+                for owner, name, _, new in places:
+                    setattr(owner, name, new)
+                self._exchange({id(old): new for _, _, old, new in places})
+
+    def off(self) -> bool | None:
+        """Put everything back if this is the last to switch it off, and return whether it was; None if it was not on."""
+        with self._lock:
+            if not self._times:
+                return None
+            self._times -= 1
+            if self._times:
+                return False
+            for owner, name, old, _ in self._places:
+                if old is _MISSING:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, old)
+            self._exchange({id(new): old for _, _, old, new in self._places})
+            self._places.clear()
+            return True
+
+    def _exchange(self, instead: dict[int, Any]) -> None:
+        """Exchange functions in the modules that have imported them by name."""
+        for module in list(sys.modules.values()):
+            if not isinstance(module, ModuleType) or not _takes_stand_ins(module):
+                continue
+            names = vars(module)
+            for name, value in list(names.items()):
+                new = instead.get(id(value))
+                if new is not None and names.get(name) is value:
+                    names[name] = new
+
+
+def _takes_stand_ins(module: ModuleType) -> bool:
+    """Whether functions that a module has imported are exchanged: not of NumPy and fungrad, nor in compiled code."""
+    package = module.__name__.partition(".")[0]
+    file = getattr(module, "__file__", None) or ""
+    return package not in ("numpy", "fungrad") and not file.endswith(tuple(EXTENSION_SUFFIXES))
