@@ -21,6 +21,7 @@ from fungrad.core.frames import (
     asks_for_number,
     compares,
     is_internal,
+    package_of,
 )
 from fungrad.core.recorder import Recorder
 from fungrad.core.scipys import instead_of_scipy
@@ -222,7 +223,8 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        if self._has_derivative and not is_internal(caller) and not asks_for_number(caller):
+        meant = is_internal(caller) or (package_of(caller) != "scipy" and asks_for_number(caller))
+        if not meant and self._has_derivative:
             refusals.check_no_method(self.type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "

@@ -121,10 +121,10 @@ def place(arr: Tracer, mask: Any, vals: Any) -> Any:
     if keep.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     keep = np.not_equal(keep, False).ravel()
+    known = known_value(keep) if type(keep) is Tracer else keep
+    if known is not None and not np.any(known):
+        return arr  # what is placed nowhere may have no derivative
     if not values.size:
-        known = known_value(keep) if type(keep) is Tracer else keep
-        if known is not None and not np.any(known):
-            return arr
         raise ValueError("Cannot insert from an empty array!")
     taken = getitem(as_tracer(values.ravel()), (np.cumsum(keep) - 1) % values.size)
     placed = np.where(keep, taken.astype(arr.dtype), reshaped(arr, (arr.size,)))

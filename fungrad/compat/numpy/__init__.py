@@ -54,7 +54,7 @@ def install() -> None:
 
     if _replacement.on(stand_ins.stand_ins):
         sys.meta_path.insert(0, AfterImport(imported))
-        for name in scipys.MODULES:
+        for name in scipys.WATCHED:
             if f"scipy.{name}" in sys.modules:
                 imported(name)
 

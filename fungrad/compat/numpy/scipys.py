@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
@@ -16,9 +17,15 @@ from typing import Any
 
 import numpy as np
 
+import fungrad.numpy as fnp
+
 from fungrad.compat.numpy.callers import FUNGRAD, vars_of, whose
 from fungrad.core.tracer import Tracer, current_trace
+from fungrad.custom_derivatives import custom_jvp
 from fungrad.numpy.promotion import has_tracer
+from fungrad.numpy.views import is_scalar
+from fungrad.scipy import special
+from fungrad.transforms.autodiff import jvp
 
 Function = Callable[..., Any]
 
@@ -28,10 +35,23 @@ MODULES = (
 )
 """The modules of SciPy of which fungrad has a mirror."""
 
+_HELPERS = "_lib.array_api_compat.common._helpers"
+WATCHED = (*MODULES, _HELPERS)
+"""The modules in which something is replaced, once they are imported."""
+
 
 def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
     """Yield what is replaced of a module of SciPy that is imported: an owner, a name, and what stands there instead."""
+    if name == _HELPERS:
+        helpers = sys.modules[f"scipy.{name}"]
+        yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)  # type: ignore[attr-defined]
+        return
     theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
+    if name == "stats":
+        for kind in (theirs.rv_continuous,):
+            for method in ("ppf", "isf"):
+                yield kind, method, _quantile(getattr(kind, method))
+    yield from _numbers()
     for key in ours.__all__:
         original, traced = getattr(theirs, key, None), getattr(ours, key)
         if original is None or original is traced or isinstance(original, np.ufunc):
@@ -46,6 +66,61 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
             yield theirs, key, _switch(original, traced)
 
 
+def _numbers() -> Iterator[tuple[Any, str, Any]]:
+    """Yield the functions of `math`, which take no tracers, where SciPy's Python has them."""
+    ours = vars(_math())
+    instead = {id(old): ours[name] for name, old in vars(math).items() if ours[name] is not old}
+    instead[id(math)] = _math()
+    for key, module in list(sys.modules.items()):
+        if key.startswith("scipy.") and type(module) is ModuleType:
+            for name, value in list(vars(module).items()):
+                if id(value) in instead:
+                    yield module, name, instead[id(value)]
+
+
+@functools.cache
+def _math() -> ModuleType:
+    """Return a module as `math`, whose functions take what is traced."""
+    made = ModuleType("math")
+    vars(made).update(vars(math))
+    for name in _MATH:
+        setattr(made, name, _of_number(getattr(math, name), getattr(fnp, name)))
+    for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):
+        setattr(made, name, _of_number(getattr(math, name), getattr(special, ours)))
+    made.log = _of_number(math.log, _log)  # type: ignore[attr-defined]
+    return made
+
+
+_MATH = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos"),
+    *("cosh", "degrees", "exp", "exp2", "expm1", "fabs", "fmod", "hypot", "isfinite", "isinf"),
+    *("isnan", "log10", "log1p", "log2", "pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+"""The functions of `math` that mean the same as NumPy's."""
+
+
+def _log(x: Any, *base: Any) -> Any:
+    return fnp.log(x) / fnp.log(*base) if base else fnp.log(x)
+
+
+def _of_number(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def function(*args: Any) -> Any:
+        return ours(*args) if any(type(x) is Tracer for x in args) else original(*args)
+
+    return function
+
+
+def _writeable(original: Function) -> Function:
+    """Return what tells whether elements of an array can be assigned: not of a traced scalar."""
+
+    @functools.wraps(original)
+    def is_writeable_array(x: Any) -> bool:
+        return not is_scalar(x) if type(x) is Tracer else original(x)
+
+    return is_writeable_array
+
+
 def _switch(original: Function, traced: Function) -> Function:
     """Return the function that hands what is traced to fungrad's."""
 
@@ -53,22 +128,65 @@ def _switch(original: Function, traced: Function) -> Function:
     def function(*args: Any, **kwargs: Any) -> Any:
         if current_trace.get() is not None and _reach(args, kwargs):
             if whose(sys._getframe(1)) != FUNGRAD:
-                return traced(*args, **kwargs)
+                return _first(traced, original, args, kwargs)
         return original(*args, **kwargs)
 
     return function
 
 
+def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call fungrad's function; where it takes fewer arguments than SciPy's, that may do, if it is written in Python."""
+    try:
+        return traced(*args, **kwargs)
+    except (TypeError, ValueError) as refusal:
+        try:
+            return original(*args, **kwargs)
+        except Exception:
+            raise refusal from None
+
+
 def _method(original: Function, distribution: Any) -> Function:
     """Return the method of a distribution that hands what is traced to fungrad's distribution."""
-    name = original.__name__
+    name, of = original.__name__, distribution.name
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if current_trace.get() is not None and _reach(args, kwargs):
-            if whose(sys._getframe(1)) != FUNGRAD:
-                return getattr(distribution, name)(*args, **kwargs)
+            # Others, such as vonmises_line, have the methods of the class on another support.
+            if getattr(self, "name", of) == of and whose(sys._getframe(1)) != FUNGRAD:
+                theirs = functools.partial(original, self)
+                return _first(getattr(distribution, name), theirs, args, kwargs)
         return original(self, *args, **kwargs)
+
+    return method
+
+
+def _quantile(original: Function) -> Function:
+    """Return the method for quantiles, whose derivative follows from that of the distribution function.
+
+    By the implicit function theorem: where ``F(x; shapes) = q``, ``f dx + dF = dq``.
+    """
+    name = original.__name__
+    inverted, sign = ("cdf", 1) if name == "ppf" else ("sf", -1)
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if current_trace.get() is None or not has_tracer((*args, *kwargs.values())):
+            return original(self, *args, **kwargs)
+        shapes, loc, scale = self._parse_args(*args[1:], **kwargs)
+
+        @custom_jvp
+        def quantile(q: Any, *rest: Any) -> Any:
+            return original(self, q, *rest)
+
+        @quantile.defjvp
+        def of_tangents(primals: Any, tangents: Any) -> Any:
+            x = quantile(*primals)
+            of_shapes = functools.partial(getattr(self, inverted), x)
+            _, moved = jvp(of_shapes, primals[1:], tangents[1:])
+            return x, sign * (tangents[0] - moved) / self.pdf(x, *primals[1:])
+
+        return quantile(*[fnp.asarray(x) * 1.0 for x in (args[0], *shapes, loc, scale)])
 
     return method
 
@@ -113,7 +231,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 class AfterImport:
-    """A finder that calls a function with the name of each of `MODULES` after it has been imported."""
+    """A finder that calls a function with the name of each of `WATCHED` after it has been imported."""
 
     def __init__(self, imported: Callable[[str], None]) -> None:
         self._imported = imported
@@ -121,7 +239,7 @@ class AfterImport:
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Find what the path has, if it is one of the modules."""
         package, _, name = fullname.partition(".")
-        if package != "scipy" or name not in MODULES:
+        if package != "scipy" or name not in WATCHED:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         loader: Any = None if spec is None else spec.loader
