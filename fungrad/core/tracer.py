@@ -199,7 +199,7 @@ class Tracer:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
-        if not self._has_derivative:
+        if not self.has_derivative:
             if self.type.dtype.kind == "b" and 0 in self.type.shape:
                 refusals.check_no_empty_mask(self.type)
             value = self._number("NumPy (to index an array, say)", refusals.TAKE)
@@ -224,7 +224,7 @@ class Tracer:
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         meant = is_internal(caller) or (package_of(caller) != "scipy" and asks_for_number(caller))
-        if not meant and self._has_derivative:
+        if not meant and self.has_derivative:
             refusals.check_no_method(self.type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
@@ -239,7 +239,7 @@ class Tracer:
         return self._number(f"{name}(...)", refusals.CONVERT, True)
 
     @property
-    def _has_derivative(self) -> bool:
+    def has_derivative(self) -> bool:
         """Whether a derivative may be lost with it: not that of a constant, whose value is known."""
         trace, variable = self.owner, self.variable
         if not self.type.inexact or trace.moves(variable):
@@ -248,7 +248,7 @@ class Tracer:
 
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
-        if self._has_derivative:
+        if self.has_derivative:
             refusals.check_not_assigned(self.type)
         value = resolve(self)
         if constant and settings.get().conversions_checked and type(value) is not Tracer:
@@ -340,8 +340,3 @@ def known_value(x: Any) -> Any:
     """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
     value = resolve(x)
     return None if type(value) is Tracer else value
-
-
-def constant_of(x: Any) -> Any:
-    """Return the array that a tracer is, if nothing a transform may differentiate by went into it and its value is known; else None."""
-    return None if x._has_derivative else known_value(x)

@@ -34,7 +34,6 @@ from fungrad.numpy.rules import (
     ready,
     rule_of,
     traced_functions,
-    without_rule,
 )
 from fungrad.numpy.staging import in_trace, on_stage
 from fungrad.numpy.storing import store, writable_out
@@ -202,6 +201,8 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
     try:
         rule = traced_functions.get(function) if function in ready else rule_of(function)
         if rule is None:
+            from fungrad.numpy.unruled import without_rule  # few programs need it
+
             return without_rule(function, args, kwargs, full_name(function))
         return rule(*args, **kwargs)
     except Exception as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import FungradError, here, hide_internals, raised_inside
-from fungrad.core.tracer import Tracer, constant_of
+from fungrad.core.errors import FungradError, hide_internals, raised_inside
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 
 Function = Callable[..., Any]
@@ -132,58 +132,3 @@ REFUSALS = (ValueError, IndexError, TypeError)
 
 def _is_operand(x: Any) -> bool:
     return type(x) in (Tracer, np.ndarray) and (type(x) is Tracer or kind_of(x.dtype) in "biufc")
-
-
-def of_constants(arguments: Any) -> Any:
-    """Return arguments of a function, or what lists and tuples hold, with constants in place of tracers.
-
-    Raises `NotConstant` if some tracer is none: it has no value, or may have a derivative.
-    """
-    if type(arguments) is Tracer:
-        value = constant_of(arguments)
-        if value is None:
-            raise NotConstant
-        return value.copy()  # never the trace's own
-    if type(arguments) in (list, tuple):
-        return type(arguments)([of_constants(x) for x in arguments])
-    if type(arguments) is dict:
-        return {key: of_constants(x) for key, x in arguments.items()}
-    return arguments
-
-
-_OF_MEMORY = frozenset(["as_strided", "may_share_memory", "shares_memory"])
-"""Functions that ask where arrays lie, which copies of constants would answer wrongly."""
-
-
-class NotConstant(Exception):
-    """Some argument is a traced array that is no constant."""
-
-
-def without_rule(function: Any, args: Any, kwargs: Any, name: str, others: Sequence[str] = ()) -> Any:
-    """Run a function that no rule is declared for, if its arguments are constants."""
-    try:
-        if kwargs.get("out") is None and _name_of(function) not in _OF_MEMORY:
-            args, kwargs = of_constants(args), of_constants(kwargs)
-            return function(*args, **kwargs)
-    except NotConstant:
-        pass
-    no_rule(name, others)
-
-
-def no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
-    """Raise for a function, or a method of a ufunc that `others` have, that no rule is declared for."""
-    instead = f" That method works for {', '.join(sorted(others))}." if others else ""
-    home = "fungrad.numpy"
-    if name.startswith("scipy."):
-        home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
-        known = [full_name(f) for f in traced_functions]
-        import difflib
-
-        near = difflib.get_close_matches(
-            name, [k for k in known if k.startswith("scipy.")], 1, 0.85
-        )
-        instead += f" There is one for {near[0]}." if near else ""
-    raise TypeError(
-        f"at {here()}\n{name} has no rule for traced arrays.{instead} Write it with functions of {home}, "
-        "or keep it outside of the transformed function."
-    )

@@ -32,7 +32,6 @@ from fungrad.numpy.rules import (
     describe_failure,
     documented,
     full_name,
-    without_rule,
     ready,
     rule_of,
     traced_functions,
@@ -267,6 +266,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             return _run_method(function, method, inputs, kwargs)
         name = full_name(function) + ("" if method == "__call__" else f".{method}")
         others = [f.__name__ for f in ufunc_methods.get(method, ())]
+        from fungrad.numpy.unruled import without_rule  # few programs need it
+
         return without_rule(getattr(function, method), inputs, kwargs, name, others)
     except Exception as error:
         describe_failure(error, function, inputs, {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import importlib
 import inspect
 import signal
@@ -72,7 +73,9 @@ def _sparse(kind: str) -> Callable[..., Any]:
 def _of(path: str, call: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """Return a function of an array that looks up what it calls when it is called, as a user's does."""
     module, _, name = path.rpartition(".")
-    return lambda x: call(getattr(importlib.import_module(f"scipy.{module}"), name), x)
+    return lambda x: call(
+        getattr(importlib.import_module(f"scipy.{module}"), name), copy.copy(x)
+    )
 
 
 # Functions that take functions, make objects, or need special arguments: the call as a function of `x`, and `x`.
@@ -229,7 +232,8 @@ def _is_float(x: Any) -> bool:
 
 
 def _at(args: tuple[Any, ...], place: int) -> Callable[[Any, Any], Any]:
-    return lambda f, x: f(*args[:place], x, *args[place + 1 :])
+    """Return a call with `x` at a place; some functions of SciPy write into what they are given."""
+    return lambda f, x: f(*copy.deepcopy(args[:place]), x, *copy.deepcopy(args[place + 1 :]))
 
 
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "pmf", "logpmf")
@@ -275,7 +279,7 @@ def total(result: Any) -> Any:
         elif hasattr(part, "__array__") and not isinstance(part, type):
             found.append(total(fnp.asarray(part)))
         elif dataclass_like(part):
-            found.append(total([v for v in vars(part).values()]))
+            found.append(total(list(vars(part).values())))
     if not found:
         raise TypeError("no numbers")
     return sum(found[1:], found[0])
@@ -372,7 +376,10 @@ def walk(modules: tuple[str, ...]) -> list[Row]:
 
 def table(rows: list[Row]) -> str:
     """Return how many functions of each module have a derivative."""
-    lines = ["| module | functions tried | differentiated by themselves | with compat |", "|---|--:|--:|--:|"]
+    lines = [
+        "| module | functions tried | differentiated by themselves | with compat |",
+        "|---|--:|--:|--:|",
+    ]
     modules = dict.fromkeys([row.case.module for row in rows])
     for module in [*modules, "all"]:
         own = [row for row in rows if module in (row.case.module, "all")]

@@ -49,14 +49,15 @@ def install() -> None:
     """
     from fungrad.compat.numpy import scipys, stand_ins
 
-    def imported(name: str) -> None:
-        _replacement.add(scipys.stand_ins(name))
+    def imported(*names: str) -> None:
+        for name in names:
+            _replacement.add(scipys.stand_ins(name))
+        _replacement.add(scipys.numbers(), everywhere=False)
 
     if _replacement.on(stand_ins.stand_ins):
         sys.meta_path.insert(0, AfterImport(imported))
-        for name in scipys.WATCHED:
-            if f"scipy.{name}" in sys.modules:
-                imported(name)
+        if "scipy" in sys.modules:
+            imported(*[name for name in scipys.WATCHED if f"scipy.{name}" in sys.modules])
 
 
 def uninstall() -> None:

@@ -32,15 +32,16 @@ class Replacement:
                 self.add(made())
             return self._times == 1
 
-    def add(self, made: Iterable[Place]) -> None:
-        """Replace more, while it is on."""
+    def add(self, made: Iterable[Place], everywhere: bool = True) -> None:
+        """Replace more, while it is on; `everywhere`: also where others have imported it by name."""
         with self._lock:
             if self._times:
-                places = [(*place[:2], vars(place[0]).get(place[1], _MISSING), place[2]) for place in made]
+                places = [(x, name, vars(x).get(name, _MISSING), new) for x, name, new in made]
                 self._places += places
                 for owner, name, _, new in places:
                     setattr(owner, name, new)
-                self._exchange({id(old): new for _, _, old, new in places})
+                if everywhere:
+                    self._exchange({id(old): new for _, _, old, new in places})
 
     def off(self) -> bool | None:
         """Put everything back if this is the last to switch it off, and return whether it was; None if it was not on."""

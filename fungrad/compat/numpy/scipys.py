@@ -10,7 +10,7 @@ import functools
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-
+from fungrad.compat.numpy import signatures
 from fungrad.compat.numpy.callers import FUNGRAD, vars_of, whose
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.custom_derivatives import custom_jvp
 from fungrad.numpy.promotion import has_tracer
+from fungrad.numpy.unruled import NotConstant, of_constants
 from fungrad.numpy.views import is_scalar
 from fungrad.scipy import special
 from fungrad.transforms.autodiff import jvp
@@ -44,21 +45,21 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
     """Yield what is replaced of a module of SciPy that is imported: an owner, a name, and what stands there instead."""
     if name == _HELPERS:
         helpers = sys.modules[f"scipy.{name}"]
-        yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)  # type: ignore[attr-defined]
+        yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)
         return
     theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
     if name == "stats":
         for kind in (theirs.rv_continuous,):
             for method in ("ppf", "isf"):
                 yield kind, method, _quantile(getattr(kind, method))
-    yield from _numbers()
-    for key in ours.__all__:
-        original, traced = getattr(theirs, key, None), getattr(ours, key)
+    for key in (*ours.__all__, *signatures.MORE.get(name, ())):
+        original = getattr(theirs, key, None)
+        traced = signatures.OF_SCIPY.get(key) or getattr(ours, key)
         if original is None or original is traced or isinstance(original, np.ufunc):
             continue
         if isinstance(original, type):
             if not isinstance(traced, type) or not issubclass(traced, original):
-                yield original, "__new__", _maker(original, traced)
+                yield original, "__init__", _initializer(original, traced)
         elif hasattr(traced, "methods"):  # a distribution
             for method in traced.methods:
                 yield type(original), method, _method(getattr(type(original), method), traced)
@@ -66,7 +67,7 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
             yield theirs, key, _switch(original, traced)
 
 
-def _numbers() -> Iterator[tuple[Any, str, Any]]:
+def numbers() -> Iterator[tuple[Any, str, Any]]:
     """Yield the functions of `math`, which take no tracers, where SciPy's Python has them."""
     ours = vars(_math())
     instead = {id(old): ours[name] for name, old in vars(math).items() if ours[name] is not old}
@@ -126,16 +127,20 @@ def _switch(original: Function, traced: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if current_trace.get() is not None and _reach(args, kwargs):
-            if whose(sys._getframe(1)) != FUNGRAD:
-                return _first(traced, original, args, kwargs)
+        if _is_ours(args, kwargs):
+            return _first(traced, original, args, kwargs)
         return original(*args, **kwargs)
 
     return function
 
 
 def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call fungrad's function; where it takes fewer arguments than SciPy's, that may do, if it is written in Python."""
+    """Call fungrad's function; where it takes fewer arguments than SciPy's, that may do, if it is written in Python.
+
+    Arguments that are constants are handed on as plain arrays.
+    """
+    args = tuple([_plain(x) for x in args])
+    kwargs = {name: _plain(x) for name, x in kwargs.items()}
     try:
         return traced(*args, **kwargs)
     except (TypeError, ValueError) as refusal:
@@ -145,17 +150,23 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
             raise refusal from None
 
 
+def _plain(x: Any) -> Any:
+    try:
+        return of_constants(x)
+    except NotConstant:
+        return x
+
+
 def _method(original: Function, distribution: Any) -> Function:
     """Return the method of a distribution that hands what is traced to fungrad's distribution."""
     name, of = original.__name__, distribution.name
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if current_trace.get() is not None and _reach(args, kwargs):
-            # Others, such as vonmises_line, have the methods of the class on another support.
-            if getattr(self, "name", of) == of and whose(sys._getframe(1)) != FUNGRAD:
-                theirs = functools.partial(original, self)
-                return _first(getattr(distribution, name), theirs, args, kwargs)
+        # Others, such as vonmises_line, have the methods of the class on another support.
+        if _is_ours(args, kwargs) and getattr(self, "name", of) == of:
+            theirs = functools.partial(original, self)
+            return _first(getattr(distribution, name), theirs, args, kwargs)
         return original(self, *args, **kwargs)
 
     return method
@@ -191,16 +202,36 @@ def _quantile(original: Function) -> Function:
     return method
 
 
-def _maker(kind: Any, traced: Function) -> Function:
-    """Return what makes an object of a class, or fungrad's in place of one that holds something traced."""
+def _initializer(kind: Any, traced: Function) -> Function:
+    """Return what makes an object of a class; of what is traced, fungrad's object does all it is asked for."""
+    original = kind.__init__
 
-    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        if cls is kind and current_trace.get() is not None and _reach(args, kwargs):
-            if whose(sys._getframe(1)) != FUNGRAD:
-                return traced(*args, **kwargs)
-        return object.__new__(cls)
+    class Handed(kind):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            return getattr(object.__getattribute__(self, "_traced"), name)
 
-    return __new__
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return object.__getattribute__(self, "_traced")(*args, **kwargs)
+
+    Handed.__name__, Handed.__qualname__ = kind.__name__, kind.__qualname__
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if type(self) is kind and _is_ours(args, kwargs):
+            made = _first(traced, lambda *a, **k: None, args, kwargs)
+            if made is not None:
+                self._traced, self.__class__ = made, Handed
+                return
+        original(self, *args, **kwargs)
+
+    return __init__
+
+
+def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is one for fungrad's function: of something traced, and not from fungrad itself."""
+    if current_trace.get() is None or not _reach(args, kwargs):
+        return False
+    return whose(sys._getframe(2)) != FUNGRAD
 
 
 def _reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -215,12 +246,17 @@ def _holds(function: Any) -> bool:
     if isinstance(function, functools.partial):
         return _reach(function.args, function.keywords) or _holds(function.func)
     if type(function) is MethodType:
-        return has_tracer(vars_of(function.__self__).values()) or _holds(function.__func__)
+        return _holds(function.__func__) or _any_holds(vars_of(function.__self__).values())
     if type(function) is not FunctionType:
         return has_tracer(vars_of(function).values())
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     held = [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return has_tracer(held) or any(_holds(x) for x in held if type(x) is FunctionType and x is not function)
+    return _any_holds(x for x in held if x is not function)
+
+
+def _any_holds(values: Iterable[Any]) -> bool:
+    values = list(values)
+    return has_tracer(values) or any(_holds(x) for x in values if type(x) is FunctionType)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -31,9 +31,10 @@ from fungrad.compat.numpy.callers import (
 )
 from fungrad.core.nesting import is_evaluated
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace, known_value
+from fungrad.numpy.index_tricks import Joining
 from fungrad.numpy.promotion import has_tracer
-from fungrad.numpy.rules import NotConstant, of_constants
 from fungrad.numpy.staging import in_trace
+from fungrad.numpy.unruled import NotConstant, of_constants
 
 Function = Callable[..., Any]
 
@@ -123,7 +124,9 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> An
     items = list(iter)
     if 0 <= count != len(items):
         if len(items) < count:
-            raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+            raise ValueError(
+                f"iterator too short: Expected {count} but iterator had only {len(items)} items."
+            )
         items = items[:count]
     return fnp.array(items, dtype) if has_tracer(items) else np.array(items, dtype)
 
@@ -168,7 +171,7 @@ def stand_ins() -> Iterator[tuple[Any, str, Any]]:
     yield np, "fromiter", fromiter(np.fromiter)
     yield np, "require", stand_in(np.require, _require, False)
     yield np.vectorize, "__call__", _method(np.vectorize.__call__, _vectorized)
-    joins = type(np.r_).__mro__[1]
+    joins: Any = type(np.r_).__mro__[1]
     yield joins, "__getitem__", _method(joins.__getitem__, _joined)
 
 
@@ -196,5 +199,5 @@ def _joined(original: Function, self: Any, args: Any, kwargs: dict[str, Any]) ->
     items = key if isinstance(key, tuple) else (key,)
     bounds = [b for s in items if isinstance(s, slice) for b in (s.start, s.stop, s.step)]
     if has_tracer(items) or has_tracer(bounds):
-        return type(fnp.r_)(self, self.axis, self.ndmin, self.trans1d)[key]
+        return Joining(self, self.axis, self.ndmin, self.trans1d)[key]
     return original(self, key)

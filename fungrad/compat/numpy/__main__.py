@@ -1,0 +1,7 @@
+"""Run a program whose NumPy takes what is traced: ``python -m fungrad.compat.numpy program.py [arguments]``."""
+
+from fungrad.compat.numpy import install
+from fungrad.compat.standing_in import run
+
+if __name__ == "__main__":
+    run("fungrad.compat.numpy", install)
