@@ -73,9 +73,7 @@ def _sparse(kind: str) -> Callable[..., Any]:
 def _of(path: str, call: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """Return a function of an array that looks up what it calls when it is called, as a user's does."""
     module, _, name = path.rpartition(".")
-    return lambda x: call(
-        getattr(importlib.import_module(f"scipy.{module}"), name), copy.copy(x)
-    )
+    return lambda x: call(getattr(importlib.import_module(f"scipy.{module}"), name), copy.copy(x))
 
 
 # Functions that take functions, make objects, or need special arguments: the call as a function of `x`, and `x`.
