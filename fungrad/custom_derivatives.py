@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fungrad.core import tree
+from fungrad.core.tree import map as tree_map
 from fungrad.programs.rules.closures import closure_convert, custom_gradient
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.custom_vjp import CustomVJPPrimal, custom_vjp
@@ -45,15 +45,15 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     >>> zero_from_primal(np.ones(2))
     array([0., 0.])
     """
-    return tree.map(lambda x: zero_like(x, symbolic_zeros), val)
+    return tree_map(lambda x: zero_like(x, symbolic_zeros), val)
 
 
-def custom_vjp_primal_tree_values(tree_of_primals: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """Return a tree of `CustomVJPPrimal` as the tree of their values.
 
     Parameters
     ----------
-    tree_of_primals
+    tree
         What forward rules with ``symbolic_zeros=True`` get.
 
     Returns
@@ -66,4 +66,4 @@ def custom_vjp_primal_tree_values(tree_of_primals: Any) -> Any:
     >>> custom_vjp_primal_tree_values({"w": CustomVJPPrimal(1.0, True)})
     {'w': 1.0}
     """
-    return tree.map(lambda x: x.value, tree_of_primals)
+    return tree_map(lambda x: x.value, tree)

@@ -197,7 +197,9 @@ def default_device(device: Any) -> AbstractContextManager[None]:
 
 
 @api_boundary
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False) -> Any:
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
     """Return a pytree with its arrays on a device: those of NumPy on the CPU, those of CuPy on a GPU.
 
     Parameters
@@ -209,7 +211,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
         and numbers go to the default device.
     src
         Must be None or left out.
-    donate
+    donate, may_alias
         Accepted for JAX's sake.
 
     Returns

@@ -26,6 +26,7 @@ from fungrad.transforms.call import (
     as_operand,
     check_callable,
     name_of,
+    no_reduce_axes,
     output_variables,
     rewrite,
     run_on_values,
@@ -152,7 +153,9 @@ def jvp(
 
 
 @api_boundary
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
+) -> Any:
     """Evaluate `fun` and return its pullback (reverse mode).
 
     Parameters
@@ -163,6 +166,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         Its arguments.
     has_aux
         Whether `fun` returns a pair of the result and auxiliary data.
+    reduce_axes
+        Accepted for JAX's sake; must be empty.
 
     Returns
     -------
@@ -179,6 +184,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     [4.0, 3.0]
     """
     check_callable(fun, "vjp")
+    if reduce_axes:
+        raise no_reduce_axes("vjp")
     label = f"vjp({name_of(fun)})"
     with Trace(label, known=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
@@ -253,7 +260,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 @api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function.
 
     Parameters
@@ -263,6 +272,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         primitives declare.
     *primals
         Arguments, or anything with their `shape` and `dtype` (`ShapeDtypeStruct`); values are not used.
+    reduce_axes
+        Accepted for JAX's sake; must be empty.
 
     Returns
     -------
@@ -278,6 +289,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     (array([3., 6.]),)
     """
     check_callable(fun, "linear_transpose")
+    if reduce_axes:
+        raise no_reduce_axes("linear_transpose")
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
     types = argument_types(leaves, primals, {}, label)

@@ -105,7 +105,7 @@ def aval_of(type_: ArrayType) -> ShapedArray:
     return ShapedArray(type_.shape, type_.dtype, type_.weak)
 
 
-def typeof(x: Any, /) -> ShapedArray:
+def typeof(x: Any) -> ShapedArray:
     """Return the type of an array: its shape and dtype, and whether that is weak.
 
     Parameters

@@ -93,6 +93,13 @@ def check_callable(fun: Any, transform: str) -> None:
         raise TypeError(f"{transform} takes a function, not {fun!r} of type {type(fun).__name__}")
 
 
+def no_reduce_axes(transform: str) -> NotImplementedError:
+    """Return the error for an argument that JAX had once."""
+    return NotImplementedError(
+        f"{transform}: reduce_axes must be empty, as in JAX; sum with fungrad.lax.psum in the function"
+    )
+
+
 def name_of(function: Any) -> str:
     """Return how to speak of `function` in messages."""
     return getattr(function, "__name__", None) or type(function).__name__

@@ -26,6 +26,7 @@ from fungrad.transforms.call import (
     as_operand,
     check_callable,
     name_of,
+    no_reduce_axes,
     output_variables,
     remembered,
     run_on_values,
@@ -40,6 +41,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """Return the function that computes the gradient of `fun`.
 
@@ -58,6 +60,8 @@ def grad(
         number.
     allow_int
         Whether integer arguments are allowed; their gradients are arrays of dtype ``float0``.
+    reduce_axes
+        Accepted for JAX's sake; must be empty.
 
     Returns
     -------
@@ -83,6 +87,8 @@ def grad(
     >>> float(fg.grad(fg.grad(lambda x: x ** 3))(2.0))
     12.0
     """
+    if reduce_axes:
+        raise no_reduce_axes("grad")
     return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=False)
 
 
@@ -93,6 +99,7 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """Return the function that computes both `fun` and its gradient.
 
@@ -110,6 +117,8 @@ def value_and_grad(
     >>> print(value, gradient)
     9.0 6.0
     """
+    if reduce_axes:
+        raise no_reduce_axes("value_and_grad")
     return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=True)
 
 

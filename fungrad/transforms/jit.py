@@ -75,23 +75,15 @@ class Jitted(Portable):
         self._fun = fun
         self.name = name_of(fun)
         self._label = f"jit({self.name})"
-        self._static_argnums = static_argnums
-        self._static_argnames = static_argnames
-        self._donate_argnums = donate_argnums
-        self._donate_argnames = donate_argnames
+        self._static_argnums, self._static_argnames = static = static_argnums, static_argnames
+        self._donate_argnums, self._donate_argnames = donated = donate_argnums, donate_argnames
         self._inline = inline
+        self._options = (*static, *donated, inline)
         self._plain = not (static_argnums or static_argnames or donate_argnums or donate_argnames)
         self._entries: LRUCache[Entry] = LRUCache(CACHE_SIZE)
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        options = (
-            self._static_argnums,
-            self._static_argnames,
-            self._donate_argnums,
-            self._donate_argnames,
-            self._inline,
-        )
-        return type(self), (self._fun, *options)
+        return type(self), (self._fun, *self._options)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, so that methods can be jitted."""
@@ -289,6 +281,12 @@ class Jitted(Portable):
         entry, _ = self._entry(args, kwargs)
         return Lowered(self, entry)
 
+    trace = lower
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the shapes and dtypes of the results for such arguments, without running."""
+        return self.lower(*args, **kwargs).out_info
+
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of the program compiled for such arguments."""
         return self.lower(*args, **kwargs).source
@@ -308,14 +306,17 @@ class Jitted(Portable):
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     static_argnums: int | Iterable[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Iterable[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
-    inline: bool = False,
     keep_unused: bool = False,
     device: Any = None,
     backend: Any = None,
+    inline: bool = False,
+    compiler_options: Any = None,
 ) -> Any:
     """Return `fun` compiled for the structure, shapes and dtypes of its arguments.
 
@@ -340,13 +341,14 @@ def jit(
         function that is being traced.
     inline
         Whether a call under another transform records the equations of `fun` instead of one call.
-    keep_unused, device, backend
-        Accepted for JAX's sake. Unused arguments cost nothing here; programs run where their arrays are.
+    in_shardings, out_shardings, keep_unused, device, backend, compiler_options
+        Accepted for JAX's sake: they change no result. Unused arguments cost nothing here, and programs run where
+        their arrays are.
 
     Returns
     -------
     Jitted
-        A callable with ``.lower(*args)``, ``.source(*args)``, ``.cache_info()`` and ``.clear_cache()``.
+        A callable with the methods `lower` (or `trace`), `source`, `eval_shape`, `cache_info` and `clear_cache`.
 
     Raises
     ------
@@ -380,14 +382,9 @@ def jit(
     (array([0.9, 0.9, 0.9]), True)
     """
     if fun is None:
-        return functools.partial(
-            jit,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            inline=inline,
-        )
+        given: Any = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        given |= {"donate_argnums": donate_argnums, "donate_argnames": donate_argnames}
+        return functools.partial(jit, **given, inline=inline)
     check_callable(fun, "jit")
     static = chosen_arguments("jit", fun, static_argnums, static_argnames, "static_argnums")
     donate = chosen_arguments("jit", fun, donate_argnums, donate_argnames, "donate_argnums")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fungrad.compile.lower import Program, readable
+from fungrad.compile.peak import peak
 from fungrad.compile.simplify import after_each_pass
 from fungrad.compile.steps import Schedule
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
 from fungrad.transforms.argnums import strongly, with_static
 from fungrad.transforms.call import argument_types, as_operand
 from fungrad.transforms.entry import Entry
@@ -29,7 +33,61 @@ class OfAllTypes(Protocol):
         """Run it, compiled for the types of these arguments."""
 
 
-class Lowered:
+class _OfOneType:
+    """A jitted function and what was traced for one type of arguments."""
+
+    def __init__(self, jitted: OfAllTypes, entry: Entry) -> None:
+        self._jitted = jitted
+        self._entry = entry
+        self._static = strongly(entry.signature.static)
+        self.in_types = entry.in_types
+        self.in_tree, self.out_tree = entry.in_structure, entry.structure
+
+    @property
+    def _program(self) -> Program:
+        return self._entry.donating or self._entry.program
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments that are not static: a pair of positional ones and those by keyword."""
+        return tree.unflatten(self.in_tree, [_struct(t) for t in self.in_types])
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the results, each a `fungrad.ShapeDtypeStruct`."""
+        return tree.unflatten(self.out_tree, [_struct(t) for t in self._entry.traced.output_types])
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Return estimates of the numbers of operations, "flops", and of bytes read and written, "bytes accessed".
+
+        They are those of the equations as they stand, one by one; what a loop or a solver does is not counted.
+
+        Examples
+        --------
+        >>> import fungrad as fg, numpy as np
+        >>> fg.jit(lambda x: x @ x).lower(np.ones((10, 10))).cost_analysis()
+        {'flops': 2000.0, 'bytes accessed': 2400.0}
+        """
+        types, flops, moved = self._program.expr.types, 0, 0
+        for primitive, inputs, outputs in self._program.expr.equations:
+            sizes = [types[v].size for v in (*inputs, *outputs)]
+            moved += sum(types[v].nbytes for v in (*inputs, *outputs))
+            if isinstance(primitive, DotGeneral):
+                shape = types[inputs[0]].shape
+                summed = math.prod(shape[a] for a in primitive.contracting[0])
+                flops += 2 * types[outputs[0]].size * summed
+            elif not (primitive.view or primitive.rearranges):
+                flops += max(sizes, default=0)
+        return {"flops": float(flops), "bytes accessed": float(moved)}
+
+
+def _struct(type_: ArrayType) -> Any:
+    from fungrad.transforms.abstract import ShapeDtypeStruct
+
+    return ShapeDtypeStruct(type_.shape, type_.dtype, weak_type=type_.weak)
+
+
+class Lowered(_OfOneType):
     """A function traced for one type of arguments, in each stage from there on. Made by ``jit(f).lower(*args)``.
 
     Examples
@@ -55,12 +113,6 @@ class Lowered:
         del c
         return [d[()]]
     """
-
-    def __init__(self, jitted: OfAllTypes, entry: Entry) -> None:
-        self._jitted = jitted
-        self._entry = entry
-        self._static = strongly(entry.signature.static)
-        self.in_types = entry.in_types
 
     @property
     def expr(self) -> Expr:
@@ -107,27 +159,59 @@ class Lowered:
         return tuple([fused.kernel for fused in kernels])
 
     @property
-    def _program(self) -> Program:
-        return self._entry.donating or self._entry.program
+    def jaxpr(self) -> Any:
+        """What was traced, with the attributes of JAX's ``ClosedJaxpr``."""
+        from fungrad.transforms.jaxprs import ClosedJaxpr
 
-    def as_text(self) -> str:
-        """Return the traced program as text."""
+        return ClosedJaxpr.of(self.expr, self._entry.captured)
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """Return the traced program as text, whatever the dialect and the notes that are asked for."""
         return str(self.expr)
 
-    def compile(self) -> Compiled:
+    def lower(self) -> Lowered:
+        """Return this: what ``jit(f).trace(*args)`` gives has been lowered."""
+        return self
+
+    def compile(self, compiler_options: Any = None) -> Compiled:
         """Compile now, kernels too; return a function that takes only arguments of these types."""
         self._program.compile_kernels()
         return Compiled(self._jitted, self._entry)
 
 
-class Compiled:
+class MemoryAnalysis(NamedTuple):
+    """Bytes that a compiled program takes, as far as types tell."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    temp_size_in_bytes: int
+    peak_memory_in_bytes: int
+    alias_size_in_bytes: int = 0
+    generated_code_size_in_bytes: int = 0
+
+
+class Compiled(_OfOneType):
     """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
 
-    def __init__(self, jitted: OfAllTypes, entry: Entry) -> None:
-        self._jitted = jitted
-        self._entry = entry
-        self._static = strongly(entry.signature.static)
-        self.in_types = entry.in_types
+    def as_text(self) -> str:
+        """Return the NumPy source that is run."""
+        return readable(self._program.source)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Return the bytes of arguments and results, of what is made on the way, and of all at the peak.
+
+        Examples
+        --------
+        >>> import fungrad as fg, numpy as np
+        >>> compiled = fg.jit(lambda x: (2 * x) @ x).lower(np.ones(1000)).compile()
+        >>> compiled.memory_analysis().temp_size_in_bytes
+        8000
+        """
+        expr = self._entry.traced
+        given, made = [sum(t.nbytes for t in ts) for ts in (expr.input_types, expr.output_types)]
+        most = peak(self._program.schedule)
+        kept = sum(t.nbytes for t in expr.output_types if t.shape)  # in it
+        return MemoryAnalysis(given, made, max(most - kept, 0), given + max(most, made))
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -42,6 +42,7 @@ def vmap(
     axis_name: Hashable = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
+    sum_match: bool = False,
 ) -> Callable[..., Any]:
     """Return the function that maps `fun` over an axis of its arguments, in one vectorised call.
 
@@ -61,8 +62,8 @@ def vmap(
         axis_name)``, work across the calls that it is mapped to.
     axis_size
         Length of the mapped axis; needed only if no argument is mapped.
-    spmd_axis_name
-        Accepted for JAX's sake; must be None.
+    spmd_axis_name, sum_match
+        Accepted for JAX's sake; must be None and False.
 
     Raises
     ------
@@ -84,6 +85,8 @@ def vmap(
     check_callable(fun, "vmap")
     if spmd_axis_name is not None:
         raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
+    if sum_match:
+        raise ValueError("vmap: sum_match must be False: sum the results over the mapped axis")
     if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
         raise TypeError(
             f"vmap: axis_name must be one name, a string or another hashable object, but no tuple; got "

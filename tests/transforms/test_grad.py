@@ -529,3 +529,18 @@ def test_a_float32_and_a_float64_scalar_are_different_constants(order):
         assert fg.grad(lambda x: fnp.sum(c * x))(x).dtype == np.float32  # noqa: B023
         value = fg.value_and_grad(lambda x: fnp.sum(np.float64(c) * x))(x)[0]  # noqa: B023
         assert value.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda axes: fg.grad(np.sin, reduce_axes=axes)(1.0),
+        lambda axes: fg.value_and_grad(np.sin, reduce_axes=axes)(1.0)[1],
+        lambda axes: fg.vjp(np.sin, 1.0, reduce_axes=axes)[1](1.0)[0],
+        lambda axes: fg.linear_transpose(lambda x: x * np.cos(1.0), 1.0, reduce_axes=axes)(1.0)[0],
+    ],
+)
+def test_reduce_axes_is_empty(call):
+    assert call(()) == np.cos(1.0)
+    with pytest.raises(NotImplementedError, match="reduce_axes must be empty, as in JAX"):
+        call(("i",))

@@ -13,6 +13,7 @@ import fungrad.numpy as fnp
 from fungrad.core.expr import Calling
 from fungrad.transforms import call
 from fungrad.transforms import jit as jit_module
+from fungrad.transforms.jaxprs import jaxpr_as_fun
 
 
 class Counted:
@@ -818,3 +819,50 @@ def test_an_error_that_is_caught_in_a_call_leaves_no_half_done_work():
 
 def test_jitted_functions_can_be_pickled():
     assert pickle.loads(pickle.dumps(fg.jit(np.sin)))(1.0) == np.sin(1.0)
+
+
+# As JAX's
+
+
+def test_options_that_change_no_result():
+    options = {"in_shardings": None, "out_shardings": None, "keep_unused": True}
+    options |= {"device": None, "backend": "cpu", "compiler_options": {"xla": 1}}
+    f = fg.jit(lambda x, n: x**n, static_argnums=1, **options)
+    assert f(3.0, 2) == fg.jit(**options)(lambda x: x * x)(3.0) == 9
+
+
+def test_stages():
+    f = fg.jit(lambda x, n, *, k: {"y": fnp.sin(x) @ x, "k": k * n}, static_argnums=1)
+    x = np.ones(100)
+    shapes = {"y": fg.ShapeDtypeStruct((), float), "k": fg.ShapeDtypeStruct.like(2.0)}
+    assert f.eval_shape(x, 3, k=2.0) == shapes
+    traced = f.trace(x, 3, k=2.0)
+    assert traced.lower().out_info == traced.out_info == shapes
+    assert traced.in_avals[0] == (fg.ShapeDtypeStruct((100,), float),)
+    assert traced.jaxpr.eqns[0].primitive.name == "sin"
+    assert traced.out_tree == fg.tree.structure(shapes)
+    assert "sin" in traced.as_text(dialect="hlo")
+    compiled = traced.lower().compile()
+    assert compiled(x, k=2.0)["y"] == np.sin(x) @ x
+    assert "np.sin" in compiled.as_text()
+    cost = compiled.cost_analysis()
+    assert cost["flops"] == 100 + 200 + 1
+    assert cost["bytes accessed"] == 8 * (200 + 201 + 3)
+    memory = compiled.memory_analysis()
+    assert memory.argument_size_in_bytes == 808
+    assert memory.output_size_in_bytes == 16
+    assert memory.temp_size_in_bytes == 800
+    assert memory.peak_memory_in_bytes == 808 + 800
+    assert f.cache_info().misses == 1
+    f.clear_cache()
+    f.lower(x, 3, k=2.0)
+    assert f.cache_info().currsize == 1
+
+
+def test_a_lowered_function_within_another():
+    def f(x):
+        traced = fg.jit(lambda y: x * y).trace(2.0)
+        assert len(traced.jaxpr.consts) == 1
+        return jaxpr_as_fun(traced.jaxpr)(3.0)[0]
+
+    assert fg.grad(f)(5.0) == 3

@@ -382,3 +382,8 @@ def test_a_choice_for_each_call_has_a_batch():
     f = lambda x: lax.cond(x > 0, lambda x: (x, 1.0), lambda x: (x, 2.0), x)
     with pytest.raises(ValueError, match="out_axes is None for a result that differs"):
         fg.vmap(f, out_axes=(0, None))(np.array([1.0, -1.0]))
+
+
+def test_sum_match_is_false():
+    with pytest.raises(ValueError, match="sum the results over the mapped axis"):
+        fg.vmap(fnp.sin, sum_match=True)
