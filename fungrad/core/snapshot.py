@@ -38,7 +38,7 @@ def copied(array: Any) -> Any:
         axes = zip(array.strides, array.shape, strict=True)
         once = tuple([slice(0, 1) if step == 0 and n > 1 else slice(None) for step, n in axes])
         if slice(0, 1) in once:
-            return np.broadcast_to(array[once].copy(), array.shape)
+            return np.broadcast_to(np.array(np.asarray(array)[once]), array.shape)
     return np.array(array)
 
 

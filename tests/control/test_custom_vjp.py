@@ -695,3 +695,28 @@ def test_truth_values_among_residuals_stay_pythons_own():
         fg.grad(lambda x: fg.vmap(f, (0, None))(x, 2.0).sum())(xs), [7, 7]
     )
     assert fg.grad(lambda x: f(x, x))(3.0) == 3
+
+
+def test_the_function_within_its_rule_may_look_at_values():
+    """Also where it returns arrays that are made while a function is traced, as zeros are."""
+
+    @fg.custom_vjp
+    def f(x):
+        sign = fnp.where(x > 0, fnp.ones(()), -1.0)
+        if sign == 0:
+            raise ValueError
+        return sign * x, fnp.zeros(2)
+
+    f.defvjp(lambda x: (f(x), x), lambda res, ct: (7 * ct[0],))
+    assert fg.value_and_grad(lambda x: f(x)[0])(-2.0) == (2.0, 7.0)
+    assert fg.grad(fg.grad(lambda x: f(x)[0] * x))(-2.0) == 14
+
+
+def test_a_derivative_by_what_is_closed_over_is_an_error_still():
+    def g(y):
+        f = fg.custom_vjp(lambda x: x * y)
+        f.defvjp(lambda x: (f(x), None), lambda res, ct: (ct,))
+        return f(2.0)
+
+    with pytest.raises(TypeError, match="closes over"):
+        fg.grad(g)(3.0)

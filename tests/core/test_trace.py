@@ -539,3 +539,18 @@ def test_what_broadcast_arrays_gives_is_captured_without_a_warning(transform):
     weights, _ = np.broadcast_arrays(np.arange(3.0)[:, None], np.zeros(2))
     f = lambda x: fg.numpy.sum(x[i, j] * weights)
     np.testing.assert_array_equal(transform(f)(np.ones((3, 2))), weights)
+
+
+def test_arrays_of_other_classes_are_copied_as_numpys_own():
+    """Whatever their methods do: the class is that of a library."""
+
+    class Odd(np.ndarray):
+        def __getitem__(self, key):
+            raise AssertionError
+
+        copy = None
+
+    x = np.broadcast_to(np.ones(()), (3,)).view(Odd)
+    for found in (snapshot.copied(x), snapshot.snapshot(x)):
+        assert type(found) is np.ndarray
+        assert found.tolist() == [1, 1, 1]

@@ -26,7 +26,7 @@ from fungrad.core.moving import may_move
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.recorder import Recorder
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
 from fungrad.programs.closing import OfPrograms, Values, record, shared
 from fungrad.programs.pushing import Pushed
@@ -62,7 +62,7 @@ class CustomDerivative(CustomFunction):
         trace = top_trace([x for i, x in enumerate(args) if i not in self.nondiff_argnums])
         if trace is None:
             result = self.fun(*args)
-            enclosing = top_trace([result])
+            enclosing = top_trace([x for x in tree.leaves(result) if may_move(x)])
             # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
             return result if enclosing is None else self._as_program(enclosing, args)
         moving = trace.values is not None and any(map(_moved_by(trace), tree.leaves(args)))
@@ -103,6 +103,7 @@ class CustomDerivative(CustomFunction):
         values = _values_below(trace, operands)
         with running_rule(self, trace):
             rule, outs, consts, structure = self.run_rule(site, values)
+        outs, consts = ([_value_for(trace, x) for x in xs] for xs in (outs, consts))
         # What closes over tracers of a trace within this one belongs there.
         tracers = [x for x in (*outs, *consts) if type(x) is Tracer]
         above = trace_of([x for x in tracers if x.owner.level > trace.level])
@@ -138,6 +139,14 @@ class CustomDerivative(CustomFunction):
 def _moved_by(trace: Recorder) -> Any:
     """Return the test for what `trace` itself may differentiate by."""
     return lambda x: type(x) is Tracer and x.owner is trace and trace.moves(x.variable, True)
+
+
+def _value_for(trace: Recorder, x: Any) -> Any:
+    """Return `x`; the array that it is if it was made in a trace within `trace`, of what has no tangent."""
+    if type(x) is not Tracer or x.owner.level <= trace.level or may_move(x):
+        return x
+    value = known_value(x)
+    return x if value is None else value
 
 
 def _values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
