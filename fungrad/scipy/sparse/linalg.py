@@ -28,6 +28,7 @@ from fungrad.programs.solvers.solver import HostSolver
 from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.glossary import public, public_like
 from fungrad.scipy.sparse import products
+from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 
@@ -103,7 +104,7 @@ class Krylov(HostSolver):
 
 def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
     """Return what multiplies with `A`: a function, a matrix, or what SciPy takes for one."""
-    if scipy.sparse.issparse(A):
+    if is_sparse(A):
         return lambda x: products.times(A, x)
     if isinstance(A, scipy.sparse.linalg.LinearOperator):
         return products.OperatorProduct(A)
@@ -291,7 +292,7 @@ def spsolve(A: Any, b: Any) -> Any:
     Parameters
     ----------
     A
-        A square sparse matrix of SciPy. It is a constant.
+        A square sparse matrix, SciPy's or one of traced data.
     b
         A vector or, as columns, a matrix; it may be traced. Sparse right-hand sides are passed to SciPy.
 
@@ -307,11 +308,15 @@ def spsolve(A: Any, b: Any) -> Any:
     >>> fg.grad(lambda b: linalg.spsolve(A, b).sum())(np.ones(3))
     array([1.  , 0.5 , 0.25])
     """
-    if type(b) is not Tracer:
+    if type(b) is not Tracer and not isinstance(A, SparseArray):
         return scipy.sparse.linalg.spsolve(A, b)
-    if not scipy.sparse.issparse(A):
+    if not is_sparse(A):
         raise TypeError(
             f"spsolve takes a sparse matrix of SciPy, not {type(A).__name__}; for arrays there is "
             "fungrad.numpy.linalg.solve"
         )
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"matrix must be square (has shape {A.shape})")
+    if is_sparse(b):
+        raise TypeError("spsolve: with a traced matrix, b must be an array; use b.toarray()")
     return products.solution(A, operand(b))

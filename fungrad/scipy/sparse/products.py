@@ -1,7 +1,6 @@
-"""Products with sparse matrices and solutions of sparse systems, as linear primitives.
+"""Products with sparse matrices and solutions of sparse systems.
 
-The matrix is given by the arrays of its compressed format. It is a constant: a sparse matrix of SciPy
-holds numbers, not traced arrays.
+The matrix is given by the arrays of its compressed format, of which the numbers may be traced.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numpy as np
 from fungrad.core.backend import target_of, to_device
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.elementwise import Cast, neg
 from fungrad.primitives.joins import Stack
-from fungrad.primitives.shaping import Permute
+from fungrad.primitives.shaping import Permute, expand
 
 
 def module_of(xp: Any) -> Any:
@@ -31,8 +30,6 @@ def linalg_of(xp: Any) -> Any:
 @family
 class _WithMatrix(Primitive):
     """What is computed of a matrix (data, indices, indptr) and of columns, in which it is linear."""
-
-    linear = (3,)
 
     shape: tuple[int, int]
     is_transposed: bool = False
@@ -65,32 +62,107 @@ class _WithMatrix(Primitive):
         matrix = self.compressed(xp, tuple(arrays))
         return self.columns(xp, matrix.T if self.is_transposed else matrix, x)
 
-    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        if not isinstance(operands[3], Linear):
-            raise self.missing("transpose")
-        other = type(self)(self.shape, not self.is_transposed)
-        return None, None, None, other(*operands[:3], ct)
+    def of_transposed(self, *operands: Any) -> Any:
+        """Return what this is with the transposed matrix."""
+        return type(self)(self.shape, not self.is_transposed)(*operands)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         *matrix, x = operands
         if any(batched[:3]):
-            raise self.missing("batch")
+            return self._along_diagonal(size, batched, *operands)
         if len(x.shape) == 2:  # the batch becomes the columns
             return Permute((1, 0))(self(*matrix, Permute((1, 0))(x)))
         rows, columns = self.sizes
         x = Permute((1, 0, 2))(x).reshape((columns, -1))
         return Permute((1, 0, 2))(self(*matrix, x).reshape((rows, size, -1)))
 
+    def _along_diagonal(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        """Return the result for several matrices, as one with these along its diagonal."""
+        operands = tuple([expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+        matrix = along_diagonal(size, self.minor, *operands[:3])
+        x = operands[3]
+        whole = type(self)((size * self.shape[0], size * self.shape[1]), self.is_transposed)
+        result = whole(*matrix, x.reshape((-1, *x.shape[2:])))
+        return result.reshape((size, -1, *result.shape[1:]))
+
+    @property
+    def minor(self) -> int:
+        """The number of columns of compressed rows, or rows of compressed columns."""
+        return self.shape[1]
+
+
+def along_diagonal(size: int, minor: int, data: Any, indices: Any, ends: Any) -> tuple[Any, ...]:
+    """Return the compressed matrix that has those of a batch along its diagonal."""
+    steps = np.arange(size, dtype=indices.dtype)[:, None]
+    count = indices.shape[1]
+    inner = (ends[:, 1:] + steps * count).reshape((-1,))
+    ends = np.concatenate([np.zeros(1, ends.dtype), inner])
+    return (
+        data if data is None else data.reshape((-1,)),
+        (indices + steps * minor).reshape((-1,)),
+        ends,
+    )
+
 
 @primitive
 class SparseProduct(_WithMatrix):
     """Multiply a sparse matrix of `shape`, in compressed rows, or its transpose, with columns."""
+
+    multilinear = True
 
     def compressed(self, xp: Any, arrays: tuple[Any, ...]) -> Any:
         return module_of(xp).csr_matrix(arrays, self.shape)
 
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:
         return matrix @ x
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        data, indices, ends, x = operands
+        if isinstance(x, Linear):
+            return None, None, None, self.of_transposed(data, indices, ends, ct)
+        pair = (x, ct) if self.is_transposed else (ct, x)
+        return SampledProduct(self.shape)(indices, ends, *pair), None, None, None
+
+
+@primitive
+class SampledProduct(Primitive):
+    """The products of row i of one array and row j of another, for each place (i, j) of a matrix in compressed rows.
+
+    It is the derivative of a product with a sparse matrix by the entries of that.
+    """
+
+    shape: tuple[int, int]
+
+    multilinear = True
+
+    def abstract_eval(
+        self, indices: ArrayType, ends: ArrayType, left: ArrayType, right: ArrayType
+    ) -> ArrayType:
+        if (left.shape[0], right.shape[0]) != self.shape or left.shape[1:] != right.shape[1:]:
+            raise ValueError(f"{self.name}: a matrix of shape {self.shape} meets {left}, {right}")
+        if left.dtype != right.dtype:
+            raise TypeError(f"{self.name}: {left} and {right} have different dtypes")
+        return left.update(shape=indices.shape, weak=False)
+
+    def impl(self, xp: Any, indices: Any, ends: Any, left: Any, right: Any) -> Any:
+        rows = xp.searchsorted(ends, xp.arange(indices.size), side="right") - 1
+        products = left[rows] * right[indices]
+        return products if products.ndim == 1 else products.sum(1)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        indices, ends, left, right = operands
+        if isinstance(left, Linear):
+            return None, None, SparseProduct(self.shape)(ct, indices, ends, right), None
+        return None, None, None, SparseProduct(self.shape, True)(ct, indices, ends, left)
+
+    def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
+        indices, ends, left, right = [
+            expand(size, x, b) for x, b in zip(operands, batched, strict=True)
+        ]
+        matrix = along_diagonal(size, self.shape[1], None, indices, ends)
+        pair = [x.reshape((-1, *x.shape[2:])) for x in (left, right)]
+        whole = SampledProduct((size * self.shape[0], size * self.shape[1]))
+        return whole(*matrix[1:], *pair).reshape((size, -1))
 
 
 @primitive
@@ -103,6 +175,21 @@ class SparseSolve(_WithMatrix):
     def columns(self, xp: Any, matrix: Any, x: Any) -> Any:
         return linalg_of(xp).splu(matrix.tocsc()).solve(x)
 
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        moving, _, _, moved = tangents
+        if (
+            moving is not None
+        ):  # compressed columns are the compressed rows of the transposed matrix
+            product = SparseProduct(self.shape, not self.is_transposed)
+            term = neg(product(moving, *operands[1:3], out))
+            moved = term if moved is None else moved + term
+        return self(*operands[:3], moved)
+
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        if isinstance(operands[0], Linear):
+            raise self.missing("transpose")
+        return None, None, None, self.of_transposed(*operands[:3], ct)
+
 
 def as_promoted(matrix: Any, x: Any) -> tuple[Any, Any]:
     """Return a sparse matrix and an array or tracer in the dtype they have in common, inexact."""
@@ -112,14 +199,15 @@ def as_promoted(matrix: Any, x: Any) -> tuple[Any, Any]:
     return matrix, x if x.dtype == dtype else Cast(dtype)(x)
 
 
-def times(matrix: Any, x: Any) -> Any:
-    """Return the product of a sparse matrix of SciPy with a vector or columns."""
+def times(matrix: Any, x: Any, is_transposed: bool = False) -> Any:
+    """Return the product of a sparse matrix of SciPy's or ours, or of its transpose, with a vector or columns."""
     matrix, x = as_promoted(matrix.tocsr(), x)
-    return SparseProduct(matrix.shape)(matrix.data, matrix.indices, matrix.indptr, x)
+    product = SparseProduct(matrix.shape, is_transposed)
+    return product(matrix.data, matrix.indices, matrix.indptr, x)
 
 
 def solution(matrix: Any, b: Any) -> Any:
-    """Return the solution of a system with a square sparse matrix of SciPy."""
+    """Return the solution of a system with a square sparse matrix of SciPy's or ours."""
     matrix, b = as_promoted(matrix.tocsc(), b)
     return SparseSolve(matrix.shape)(matrix.data, matrix.indices, matrix.indptr, b)
 
