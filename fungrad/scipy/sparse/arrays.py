@@ -175,14 +175,6 @@ class SparseArray:
     def __getitem__(self, key: Any) -> Any:
         return self._moved(lambda numbers: numbers[key])
 
-    def getrow(self, i: int) -> Any:
-        """Return row `i`, a matrix of one row."""
-        return self._moved(lambda numbers: numbers[[i], :])
-
-    def getcol(self, j: int) -> Any:
-        """Return column `j`, a matrix of one column."""
-        return self._moved(lambda numbers: numbers[:, [j]])
-
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         """Return the matrix in another shape of two axes."""
         wanted = shape[0] if len(shape) == 1 else shape
