@@ -14,17 +14,14 @@ and sparse matrices, and `linalg.spsolve`. Of plain data each function makes Sci
 array([-0.4444, -0.2222, -0.2222, -0.1111])
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fungrad.scipy.sparse import construct
+from fungrad.scipy.sparse import linalg as linalg
 from fungrad.scipy.sparse.arrays import SparseArray as SparseArray
 from fungrad.scipy.sparse.construct import *
 
-if TYPE_CHECKING:
-    from fungrad.scipy.sparse import linalg as linalg
-
-__all__ = [*construct.__all__, "linalg"]
+__all__ = [*construct.__all__, "SparseArray", "linalg"]
 
 
 def __dir__() -> list[str]:
@@ -32,8 +29,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "linalg":
-        return importlib.import_module("fungrad.scipy.sparse.linalg")
     raise AttributeError(
         f"module 'fungrad.scipy.sparse' has no attribute {name!r}; scipy.sparse.{name}, if there is one, makes matrices of "
         "plain data"
