@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from fungrad.core.config import convention
+from fungrad.core.config import convention, setting
 
 
 def promotion(rules: str = "jax") -> AbstractContextManager[None]:
@@ -42,3 +42,22 @@ def promotion(rules: str = "jax") -> AbstractContextManager[None]:
     float64 float64
     """
     return convention("promotion", rules)
+
+
+def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which there are numbers of 64 bits, as by default, or none.
+
+    Without them, what functions of fungrad make of Python numbers, of arrays of 64 bits or without a dtype, is of 32: float32, int32,
+    uint32 or complex64, as in JAX, and so are the arguments of transformed functions. A dtype of 64 bits that is asked for is
+    taken for the one of 32. Integers that do not fit are taken modulo 2**32. Plain arrays that no function of fungrad's has made stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> with enable_x64(False):
+    ...     print(fnp.zeros(3).dtype, fnp.arange(3).dtype, fg.grad(lambda x: x * x)(3.0).dtype)
+    float32 int32 float32
+    """
+    return setting(enable_x64=bool(new_val))

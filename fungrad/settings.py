@@ -2,7 +2,7 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
-FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE, set to 0,
+FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0,
 and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 from importlib import metadata
 from typing import Any
 
+from fungrad.conventions import enable_x64 as enable_x64
 from fungrad.conventions import promotion as promotion
 from fungrad.core.config import (
     CONVENTIONS,
@@ -47,6 +48,7 @@ _FIELDS = {
     "threefry_partitionable": "threefry_partitionable",
     "inexact_algebra": "inexact_algebra",
     "promotion": "promotion",
+    "enable_x64": "enable_x64",
     "default_device": "default_device",
 }
 
@@ -85,13 +87,6 @@ class Config:
         RuntimeError
             If there is no such device here.
         """
-        if self._plain(name) == "enable_x64":
-            if not value:
-                raise AttributeError(
-                    "fungrad.config: float64 cannot be switched off, as arrays have the dtypes that NumPy gives them; "
-                    "make float32 arrays for single precision"
-                )
-            return
         field = self._field(name)
         if field == "default_device":
             value = None if value is None else find_device(value, "fungrad.config: default_device")
@@ -115,8 +110,6 @@ class Config:
         raise AttributeError(f"fungrad.config has no {name!r}; it has {', '.join(_FIELDS)}")
 
     def __getattr__(self, name: str) -> Any:
-        if self._plain(name) == "enable_x64":
-            return True
         return getattr(settings.get(), self._field(name))
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes."""
+"""Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes, 32 bits."""
 
 import concurrent.futures
 
@@ -8,10 +8,10 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad import lax
+from fungrad import lax, nn, random
 from fungrad.core.config import process_settings
 from fungrad.core.types import ArrayType, type_of
-from fungrad.settings import config, promotion
+from fungrad.settings import config, enable_x64, promotion
 
 N, X = np.arange(1, 4, dtype=np.int32), np.ones(3, np.float32)
 B = np.ones(3, ml_dtypes.bfloat16)
@@ -128,6 +128,106 @@ def test_what_has_no_common_dtype():
         pytest.raises(TypeError, match="no dtype is above all of bfloat16, float8_e4m3fn"),
     ):
         fg.jit(lambda x, y: x + y)(eighth, B)
+
+
+# 32 bits
+
+F, I = np.array([1.0, 2.0, 3.0]), np.arange(3)
+
+NARROW = {
+    "zeros": lambda x: fnp.zeros(3),
+    "arange": lambda x: fnp.arange(3),
+    "linspace": lambda x: fnp.linspace(0, 1, 3),
+    "eye": lambda x: fnp.eye(3),
+    "a number": lambda x: fnp.asarray(2.0),
+    "a list": lambda x: fnp.array([1, 2]),
+    "an array": lambda x: fnp.asarray(F),
+    "a dtype that is asked for": lambda x: fnp.zeros(3, float),
+    "another, by name": lambda x: fnp.asarray(x, dtype="float64"),
+    "astype": lambda x: fnp.astype(x, np.int64),
+    "a sum": lambda x: fnp.sum(x > 0),
+    "a sum in another dtype": lambda x: fnp.sum(x, dtype=np.float64),
+    "argmax": fnp.argmax,
+    "argsort": fnp.argsort,
+    "nonzero": lambda x: fnp.nonzero(x, size=3)[0],
+    "fft": fnp.fft.fft,
+    "constants": lambda x: fnp.add(x, F),
+    "a product with a constant": lambda x: fnp.dot(x, F),
+    "quotients": lambda x: fnp.divide(I, 2),
+    "iota": lambda x: lax.iota(int, 3),
+    "a function of lax": lambda x: lax.add(x, np.float64(1)),
+    "a function of nn": lambda x: nn.softmax(x),
+    "random numbers": lambda x: random.normal(random.key(0), (3,)),
+    "random integers": lambda x: random.randint(random.key(0), (3,), 0, 9),
+    "a special function": lambda x: fg.scipy.special.i0(x),
+    "choices": lambda x: fnp.where(x > 0, x, 0.0),
+}
+
+
+def of_32_bits(x):
+    return np.asarray(x).dtype.name in ("float32", "int32", "complex64", "uint32")
+
+
+@pytest.mark.parametrize("rules", ["numpy", "jax"])
+@pytest.mark.parametrize("name", NARROW)
+def test_nothing_is_of_64_bits(name, rules):
+    f = NARROW[name]
+    with promotion(rules):
+        expected = f(F)
+        with enable_x64(False):
+            results = [
+                f(F),
+                fg.jit(f)(F),
+                fg.vmap(lambda x, i: f(x))(np.stack([F, F]), np.arange(2))[0],
+            ]
+            if np.asarray(expected).dtype.kind == "f":
+                total = lambda x: fnp.sum(f(x))
+                results += [fg.value_and_grad(total)(F)[1], fg.jit(fg.grad(total))(F)]
+    assert all(map(of_32_bits, results))
+    if "random" not in name:
+        np.testing.assert_allclose(results[1], expected, 1e-5)
+
+
+def test_arguments_and_results_of_transforms():
+    f = lambda x, n: (x * n, x @ x, 1.0)
+    with enable_x64(False):
+        assert all(map(of_32_bits, fg.jit(f)(F, 3)))
+        assert all(map(of_32_bits, fg.jvp(lambda x: f(x, 2), (F,), (F,))[1]))
+        _, pull = fg.vjp(lambda x: x * F, F)
+        assert of_32_bits(pull(F)[0])
+        assert of_32_bits(fg.jacrev(fnp.sin)(F))
+        assert of_32_bits(fg.hessian(lambda x: fnp.sum(x**3))(F))
+        assert all(map(of_32_bits, lax.scan(lambda c, x: (c + x, c * x), 0.0, F)))
+        assert of_32_bits(lax.fori_loop(0, 3, lambda i, c: c + i, 0))
+        assert of_32_bits(lax.while_loop(lambda c: c < 9, lambda c: c * 2, 1.0))
+        assert of_32_bits(lax.cond(True, lambda x: x, lambda x: -x, 2.0))
+    assert fg.jit(f)(F, 3)[0].dtype == "float64"
+
+
+def test_integers_that_do_not_fit_are_taken_modulo():
+    with enable_x64(False):
+        assert fnp.asarray(np.array([2**32 + 5, -1])).tolist() == [5, -1]
+
+
+def test_a_function_has_programs_with_and_without_64_bits():
+    f = fg.jit(lambda x: x * 2)
+    for bits in (True, False, True):
+        with enable_x64(bits):
+            assert f(F).dtype == ("float64" if bits else "float32")
+            assert f(2.0).dtype == ("float64" if bits else "float32")
+    assert f.cache_info().misses == 4
+
+
+def test_64_bits_of_the_process():
+    try:
+        config.update("jax_enable_x64", False)
+        assert not config.enable_x64
+        assert fnp.zeros(3).dtype == "float32"
+        with enable_x64():
+            assert fnp.zeros(3).dtype == "float64"
+    finally:
+        config.update("jax_enable_x64", True)
+    assert fnp.zeros(3).dtype == "float64"
 
 
 # The settings themselves

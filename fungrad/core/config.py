@@ -7,6 +7,7 @@ import os
 from contextlib import AbstractContextManager
 from typing import Any
 
+from fungrad.core.cached import cached_property
 from fungrad.core.state import chosen, state_variable
 
 check_exprs = state_variable("check_exprs", False)
@@ -81,6 +82,9 @@ class Settings:
     promotion: str = "numpy"
     """Whose rules say what dtype operands of several dtypes take: "numpy" or "jax"."""
 
+    enable_x64: bool = True
+    """Whether there are numbers of 64 bits; else what would be one is of 32."""
+
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
@@ -89,7 +93,8 @@ class Settings:
         """Whether programs run equation by equation, each result being checked."""
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
-        self.dtypes = () if self.promotion == "numpy" else (self.promotion,)
+        self.jax_types, self.narrow = self.promotion == "jax", not self.enable_x64
+        self.dtypes = (self.jax_types, self.narrow) if self.jax_types or self.narrow else ()
         """What the dtypes of results depend on, beside those of operands; () as a rule."""
         unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
         self.programs = (*unusual, *self.dtypes) if any((*unusual, self.dtypes)) else ()
@@ -97,8 +102,20 @@ class Settings:
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""
 
+    @cached_property
+    def wide(self) -> Settings:
+        """The same settings with 64 bits, for what public functions are made of."""
+        return dataclasses.replace(self, enable_x64=True)
+
+    @cached_property
+    def of_numpy(self) -> Settings:
+        """The same settings with NumPy's dtypes, for programs that count on them."""
+        return dataclasses.replace(self, enable_x64=True, promotion="numpy")
+
     def set(self, name: str, value: Any) -> None:
         """Change one setting in place."""
+        for kept in ("wide", "of_numpy"):
+            self.__dict__.pop(kept, None)
         setattr(self, name, value)
         self.__post_init__()
 
@@ -114,6 +131,7 @@ process_settings = Settings(
     key_reuse_checked=_environment("DEBUG_KEY_REUSE"),
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
     inexact_algebra=_environment("INEXACT_ALGEBRA"),
+    enable_x64=_environment("ENABLE_X64", True),
     default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )
 """The settings outside of all `with` blocks: the one thing here that threads share and change."""

@@ -31,14 +31,16 @@ class Glossary:
     """The error that a wrong argument leads to, where the docstring does not mention that kind of error."""
     imports: Mapping[str, str] = field(default_factory=dict)
     """How the modules that examples use are imported."""
+    boundary: Callable[[Any], Any] = api_boundary
+    """What public functions are decorated by."""
 
     def public(self, function: F) -> F:
         """Return a public function with its documentation completed, as an `api_boundary`."""
-        return api_boundary(self.documented(function))
+        return self.boundary(self.documented(function))  # type: ignore[no-any-return]
 
     def public_like(self, other: Callable[..., Any]) -> Callable[[F], F]:
         """Return `public` for functions of which all that they do not describe themselves is as of `other`."""
-        return lambda function: api_boundary(self.documented(function, other.__doc__ or ""))
+        return lambda function: self.boundary(self.documented(function, other.__doc__ or ""))
 
     def documented(self, function: F, like: str = "") -> F:
         """Return a function with its documentation completed."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.types import ArrayType, is_added, kind_of
+from fungrad.core.types import ArrayType, is_added, kind_of, type_of
 
 DType = np.dtype[Any]
 
@@ -95,6 +95,43 @@ def _dtype(node: str, dtypes: Iterable[DType]) -> DType:
     """Return the dtype of a node, which may be one that a package added to NumPy."""
     given = [d for d in dtypes if d.name == node]
     return given[0] if given else np.dtype(_STRONG.get(node, node))
+
+
+_NARROW = {
+    np.dtype(w): np.dtype(n) for w, n in (("i8", "i4"), ("u8", "u4"), ("f8", "f4"), ("c16", "c8"))
+}
+
+
+def narrow(dtype: DType) -> DType:
+    """Return the dtype that stands for one of 64 bits where there are none."""
+    return _NARROW.get(dtype, dtype)
+
+
+def narrow_type(type_: ArrayType) -> ArrayType:
+    """Return a type with such a dtype."""
+    return type_.update(dtype=narrow(type_.dtype)) if type_.dtype in _NARROW else type_
+
+
+def is_wide(type_: ArrayType) -> bool:
+    """Whether an array is of 64 bits; where there are none, only what a function computes inside is."""
+    return type_.dtype in _NARROW and not type_.weak
+
+
+def narrow_array(x: Any) -> Any:
+    """Return an array or a number of 64 bits as one of 32; of Python's, NumPy's."""
+    given = type_of(x)
+    if given.dtype not in _NARROW:
+        return x
+    found = (
+        np.asarray(x, narrow(given.dtype)) if type(x) is float else _wrapped(x, narrow(given.dtype))
+    )
+    return weak_array(found) if given.weak else found[()] if not given.shape else found
+
+
+def _wrapped(x: Any, dtype: DType) -> Any:
+    """Return integers modulo 2**32, and other numbers rounded, without a warning."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(x).astype(dtype)
 
 
 class WeakArray(np.ndarray[Any, DType]):
@@ -182,7 +219,9 @@ def operands_of(
         dtype = inexact(dtype)
     elif kind == "b" and _kind_of_loop(ufunc, "?") in ("i", "u"):
         dtype = np.dtype(np.int32)
-    elif not is_added(dtype):
+    else:
         dtypes = ufunc.resolve_dtypes((*[dtype] * len(types), *[None] * ufunc.nout))[: ufunc.nin]
-        return dtypes, weak
+        if not is_added(dtype):
+            return dtypes, weak
+        dtype = dtype if dtypes[0] == dtype else np.dtype(np.float32)
     return (dtype,) * len(types), weak

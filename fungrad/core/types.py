@@ -269,7 +269,7 @@ def how_to_register(value: Any) -> str:
 
 def _weak(dtype: np.dtype[Any]) -> bool:
     """Whether an array that says that it is weak is so: by JAX's rules alone."""
-    return bool(settings.get().dtypes) and dtype.kind != "b"
+    return settings.get().jax_types and dtype.kind != "b"
 
 
 _EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fungrad.core.glossary import Glossary
+from fungrad.numpy.narrow import boundary
 
 PARAMETERS = {
     "accuracy": "Must be None: NumPy's functions are exact up to rounding.",
@@ -46,5 +47,5 @@ IMPORTS = {
 }
 """How the modules that examples use are imported."""
 
-_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS)
+_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS, boundary)
 public, public_like, completed = _GLOSSARY.public, _GLOSSARY.public_like, _GLOSSARY.completed

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.nesting import stage, trace_of
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, kind_of, type_of
@@ -113,18 +114,19 @@ def aligned(
     """
     types = tuple([array_type_of(function, n, x) for n, x in zip(names, arguments, strict=True)])
     dtype, shape = _plan(function, kinds, types, names)
-    return brought_to(arguments, [dtype] * len(types), shape)
+    weak = settings.get().jax_types and all(t.weak for t in types)
+    return brought_to(arguments, [dtype] * len(types), shape, weak)
 
 
 def brought_to(
-    arguments: Sequence[Any], dtypes: Sequence[np.dtype[Any]], shape: Shape
+    arguments: Sequence[Any], dtypes: Sequence[np.dtype[Any]], shape: Shape, weak: bool = False
 ) -> list[Any]:
     """Return arguments in these dtypes, as tracers of `shape` if one of them is a tracer."""
     trace = trace_of(arguments) or stage()
     pairs = zip(arguments, dtypes, strict=True)
     if trace is None:
         return [_as_scalar(x, dtype) for x, dtype in pairs]
-    return [promotion.brought_to(trace, x, dtype, shape) for x, dtype in pairs]
+    return [promotion.brought_to(trace, x, dtype, shape, weak) for x, dtype in pairs]
 
 
 def _as_scalar(x: Any, dtype: np.dtype[Any]) -> Any:

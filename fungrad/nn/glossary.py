@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fungrad.core.glossary import Glossary
+from fungrad.numpy.narrow import boundary
 
 PARAMETERS = {
     "alpha": "A number, or an array that broadcasts with `x`.",
@@ -43,5 +44,5 @@ IMPORTS = {
 }
 """How the modules that examples use are imported."""
 
-_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS)
+_GLOSSARY = Glossary(PARAMETERS, RAISES, IMPORTS, boundary)
 public, public_like, completed = _GLOSSARY.public, _GLOSSARY.public_like, _GLOSSARY.completed

@@ -58,8 +58,8 @@ def _uniform(numpy_function: Any, value: int) -> Any:
     @functools.wraps(numpy_function)
     def function(*args: Any, **kwargs: Any) -> Any:
         trace = innermost_trace()
-        if trace is None or trace.rewriting:
-            return numpy_function(*args, **kwargs)
+        if trace is None or trace.rewriting or settings.get().narrow:
+            return in_trace(numpy_function(*args, **kwargs), args)
         if type(kwargs.get("like")) is Tracer:
             del kwargs["like"]
         made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
@@ -205,7 +205,7 @@ def full_like(
     type_ = type_of(as_array(a))
     wanted = type_.shape if shape is None else shape
     filled = same_array(as_tracer(_full(wanted, fill_value, dtype or type_.dtype)))
-    if type_.weak and dtype is None and not has_axes(fill_value) and settings.get().dtypes:
+    if type_.weak and dtype is None and not has_axes(fill_value) and settings.get().jax_types:
         filled = cast(filled, type_.dtype, True)
     return copied(as_tracer(a), filled, order) if filled.ndim == type_.ndim else filled
 

@@ -76,7 +76,7 @@ ufuncs.ufunc_methods["reduce"][np.logaddexp] = _logaddexp_reduce
 def _cumulative(numpy_function: Any, ufunc: np.ufunc) -> Any:
     def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         x = as_tracer(a)
-        if dtype is None and x.dtype.kind in "iu" and settings.get().dtypes:
+        if dtype is None and x.dtype.kind in "iu" and settings.get().jax_types:
             dtype = x.dtype  # JAX's stays, NumPy's is no narrower than int64
         if axis is None or not x.ndim:
             x, axis = reshaped(x, (x.size,)), axis or 0

@@ -102,10 +102,10 @@ def implements(
                     return function(*lifted, **kwargs)
             if lenient and (len(args) > 1 or kwargs):
                 args = as_numpy_takes_them(lenient, args, kwargs)
-            if settings.get().dtypes and (promotes or type(args[0] if args else None) in _LISTS):
+            if settings.get().dtypes:
                 from fungrad.numpy import eager  # few programs need it
 
-                result = eager.call(numpy_function, traced, args, kwargs)
+                result = eager.call(numpy_function, traced, args, kwargs, promotes)
             else:
                 result = numpy_function(*args, **kwargs)
             return in_trace(result, args) if creates else result
@@ -136,6 +136,10 @@ def _of_tracers(
 
     @functools.wraps(rule)
     def traced(*args: Any, **kwargs: Any) -> Any:
+        if settings.get().narrow:
+            from fungrad.numpy.narrow import call  # few programs need it
+
+            return call(traced, args, kwargs)
         if kwargs or len(args) > 1:  # options, after the array
             if lenient:
                 args = as_numpy_takes_them(lenient, args, kwargs)

@@ -13,33 +13,57 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import lattice
+from fungrad.core.config import settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import kind_of, type_of
+from fungrad.numpy.narrow import argument, narrowed
 from fungrad.numpy.parameters import OF_FLOATS
+from fungrad.numpy.plans import Rules, ufunc_dtypes
 from fungrad.numpy.promotion import as_array
 
 _NUMBERS = frozenset([bool, int, float])
 _OF_NUMBERS = frozenset([np.linspace, np.array, np.asarray])
 """Functions that make arrays of Python numbers alone, which are not weak."""
 
-_FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
+_WEAK = frozenset([int, float, complex])
+_SHORT = frozenset(map(np.dtype, ("float16", "float32")))
+_FLOATS = _SHORT | {np.dtype(np.float64)}
+_CONVERT = frozenset([np.array, np.asarray, np.asanyarray])
 
 
 def ufunc(function: np.ufunc, rule: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Return what a ufunc is of operands; `rule` is what it does where one is a tracer."""
+    rules = _rules()
     dtypes: set[Any] = set()
-    if (_are_plain(args, dtypes) and len(dtypes) == 1) or function.nout > 1:
-        return function(*args)
+    if (_are_plain(args, dtypes, rules) and len(dtypes) == 1) or function.nout > 1:
+        return _finished(function(*args), rules)
     if function.__name__ == "float_power":
-        return _by(function, rule, args, {})
+        return _by(function, rule, args, {}, rules)
     operands = [as_array(x) for x in args]
-    wanted, weak = _operands_of(function, tuple([type_of(x).update(shape=()) for x in operands]))
-    result = function(*[np.asarray(x, d) for x, d in zip(operands, wanted, strict=True)])
-    return lattice.weak_array(result) if weak and result.dtype.kind != "b" else result
+    types = [type_of(x).update(shape=()) for x in operands]
+    if rules[1]:
+        types = [*map(lattice.narrow_type, types)]
+    wanted, weak = _operands_of(function, tuple(types), False, rules)
+    result = function(*map(_converted, operands, wanted))
+    result = lattice.weak_array(result) if weak and result.dtype.kind != "b" else result
+    return _finished(result, rules)
 
 
-_operands_of = functools.lru_cache(maxsize=1 << 12)(lattice.operands_of)
+_operands_of = functools.lru_cache(maxsize=1 << 12)(ufunc_dtypes)
+
+
+def _rules() -> tuple[bool, bool]:
+    chosen = settings.get()
+    return chosen.jax_types, chosen.narrow
+
+
+def _converted(x: Any, dtype: np.dtype[Any]) -> Any:
+    return np.asarray(x, dtype) if type(x) in _NUMBERS else np.asarray(x).astype(dtype, copy=False)
+
+
+def _finished(result: Any, rules: Rules) -> Any:
+    return narrowed(result) if rules[1] else result
 
 
 def call(
@@ -47,39 +71,57 @@ def call(
     rule: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    promotes: bool,
 ) -> Any:
-    """Return what a function of NumPy is of plain arguments; `rule` is what it does where one is a tracer."""
-    if kwargs.get("out") is not None:
+    """Return what a function of NumPy is of plain arguments; `rule` is what it does where one is a tracer.
+
+    Where it does not promote, it makes an array, or shows the elements of one.
+    """
+    rules = _rules()
+    first = args[0] if args else None
+    of_number = function in _CONVERT and type(first) in _WEAK and len(args) == 1
+    fills = function is np.full and len(args) == 2 and type(args[1]) in _WEAK
+    weak = (of_number or fills) and not kwargs
+    if not promotes and type(first) is not list and type(first) is not tuple:
+        result = function(*args, **kwargs)
+        result = lattice.weak_array(result) if weak and rules[0] else result
+    elif kwargs.get("out") is not None:
         return function(*args, **kwargs)
-    return _by(function, rule, args, kwargs)
+    else:
+        result = _by(function, rule, args, kwargs, rules)
+    return _finished(result, rules)
 
 
 def _by(
-    function: Any, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Any,
+    rule: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rules: Rules,
 ) -> Any:
     dtypes: set[Any] = set()
-    plain = _are_plain(args, dtypes) and _are_plain(kwargs.values(), dtypes)
+    plain = _are_plain(args, dtypes, rules) and _are_plain(kwargs.values(), dtypes, rules)
     if plain and (len(dtypes) == 1 or (not dtypes and function in _OF_NUMBERS)):
         result = function(*args, **kwargs)
         return _narrowed(result, *dtypes) if function.__name__ in OF_FLOATS else result
     with Trace(getattr(function, "__name__", "function"), known=True) as trace:
-        lifted = [_lifted(trace, x) for x in args]
-        options = {k: _lifted(trace, x) for k, x in kwargs.items()}
+        lifted = [_lifted(trace, x, rules[1]) for x in args]
+        options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}
         if all(type(x) in _NUMBERS for x in lifted):
             lifted[0] = trace.lift(lifted[0])
         return _values(rule(*lifted, **options))
 
 
-def _are_plain(arguments: Iterable[Any], dtypes: set[Any]) -> bool:
+def _are_plain(arguments: Iterable[Any], dtypes: set[Any], rules: Rules) -> bool:
     """Whether NumPy's result has the one dtype that is put into `dtypes`, if there is one."""
     for x in arguments:
         cls = type(x)
         if cls is np.ndarray or isinstance(x, (np.ndarray, np.generic)):
-            if x.dtype in _FLOATS and not getattr(x, "weak_type", False):
+            if x.dtype in (_SHORT if rules[1] else _FLOATS) and not getattr(x, "weak_type", False):
                 dtypes.add(x.dtype)
             elif x.dtype.kind != "b":
                 return False
-        elif (cls is list or cls is tuple) and not _are_plain(x, dtypes):
+        elif (cls is list or cls is tuple) and not _are_plain(x, dtypes, rules):
             return False
     return True
 
@@ -97,11 +139,12 @@ def _narrowed(result: Any, dtype: Any = None) -> Any:
     return result if wanted == result.dtype else result.astype(wanted)
 
 
-def _lifted(trace: Trace, x: Any) -> Any:
+def _lifted(trace: Trace, x: Any, narrow: bool) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
+        x = argument(x) if narrow else x
         return trace.lift(x) if kind_of(x.dtype) in "biufc" else x
     if type(x) is list or type(x) is tuple:
-        found = [_lifted(trace, y) for y in x]
+        found = [_lifted(trace, y, narrow) for y in x]
         return type(x)(found) if any(type(y) is Tracer for y in found) else x
     return x
 

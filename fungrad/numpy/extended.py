@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from fungrad.core.errors import api_boundary
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.narrow import boundary
 
 Function = Callable[..., Any]
 
@@ -23,7 +23,7 @@ def extended(numpys: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        public = api_boundary(function)
+        public: Function = boundary(function)
         public.__doc__ = f"{numpys.__doc__}\n{inspect.cleandoc(function.__doc__ or '')}\n"
         public.__name__ = public.__qualname__ = numpys.__name__
         return public
@@ -61,7 +61,7 @@ def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function]
             return numpys(*args, **{k: x for k, x in changed.items() if k not in own})
 
         public.__signature__, public.__doc__ = whole, numpys.__doc__  # type: ignore[attr-defined]
-        return api_boundary(public)
+        return boundary(public)  # type: ignore[no-any-return]
 
     return decorate
 

@@ -64,12 +64,12 @@ conjugate = conj = ufunc(e.conj)
 
 def _power(x: Any, y: Any) -> Any:
     result = operators.power(x, y)
-    weak = result.type.weak and bool(settings.get().dtypes)
+    weak = result.type.weak and settings.get().jax_types
     return cast(result, result.dtype, weak)  # not weak, as NumPy's functions give it
 
 
 def _float_power(x: Any, y: Any) -> Any:
-    if settings.get().dtypes:  # JAX's is of any precision
+    if settings.get().jax_types:  # JAX's is of any precision
         return e.power(*ufunc_operands(np.divide, (x, y)))
     return e.float_power(*ufunc_operands(np.float_power, (x, y)))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, here, hide_internals
 from fungrad.core.refusals import check_not_shuffled
 from fungrad.core.tracer import Tracer
@@ -118,6 +119,10 @@ class Methods:
     ) -> Any:
         """Return the array in another dtype; `subok` means nothing."""
         wanted = np.dtype(dtype)
+        if settings.get().narrow:
+            from fungrad.core.lattice import narrow  # few programs need it
+
+            wanted = narrow(wanted)
         if wanted == self.dtype and not copy:
             return in_order(self, order)
         warn_of_discarded_parts(self, wanted)

@@ -45,7 +45,7 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
 
     @functools.wraps(rule)
     def of_inexact(*args: Any, **kwargs: Any) -> Any:
-        if not settings.get().dtypes or kwargs.get("dtype") is not None:
+        if not settings.get().jax_types or kwargs.get("dtype") is not None:
             return rule(*args, **kwargs)
         found = {n: args[i] if i < len(args) else kwargs.get(n) for n, i in places.items()}
         given = {n: as_tracer(x) for n, x in found.items() if _is_number(x)}

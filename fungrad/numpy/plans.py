@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from fungrad.primitives.shaping import Broadcast, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
 
-Rules = tuple[Hashable, ...]
-"""By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's."""
+Rules = tuple[bool, ...]
+"""By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's, else whether by JAX's, and whether without 64 bits."""
 
 
 def result_type(types: tuple[ArrayType, ...], rules: Rules) -> tuple[np.dtype[Any], bool]:
@@ -29,8 +29,16 @@ def result_type(types: tuple[ArrayType, ...], rules: Rules) -> tuple[np.dtype[An
     if rules:
         from fungrad.core import lattice  # few programs need it
 
-        return lattice.promoted(types)
+        dtype, weak = lattice.promoted(types) if rules[0] else (numpys_dtype(types), False)
+        return (lattice.narrow(dtype) if _narrows(types, rules) else dtype), weak
     return numpys_dtype(types), False
+
+
+def _narrows(types: tuple[ArrayType, ...], rules: Rules) -> bool:
+    """Whether operands become none of 64 bits."""
+    from fungrad.core import lattice  # few programs need it
+
+    return rules[1] and not any(map(lattice.is_wide, types))
 
 
 def result_dtype(*types: ArrayType) -> np.dtype[Any]:
@@ -83,7 +91,10 @@ def ufunc_dtypes(
     if rules:
         from fungrad.core import lattice  # few programs need it
 
-        return lattice.operands_of(ufunc, types)
+        of_numpy = ufunc_dtypes(ufunc, types, keep_weak, ()) if not rules[0] else None
+        dtypes, weak = of_numpy or lattice.operands_of(ufunc, types)
+        narrows = _narrows(types, rules)
+        return (tuple(map(lattice.narrow, dtypes)) if narrows else dtypes), weak
     weak = all(t.weak for t in types)
     if ufunc is None:
         return (numpys_dtype(types),) * len(types), weak and keep_weak

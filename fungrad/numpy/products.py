@@ -43,7 +43,7 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
     if alike and not is_added(a.dtype):
         return [a, b]
     x, y = strong(a), strong(b)
-    numpys = isinstance(function, np.ufunc) and not settings.get().dtypes
+    numpys = isinstance(function, np.ufunc) and not settings.get().jax_types
     if numpys and (is_added(x.dtype) or is_added(y.dtype)):
         wide, _ = loop_dtypes(function, (type_of(x), type_of(y)))
         x, y = [z if z.dtype == wide else z.astype(wide) for z in (x, y)]

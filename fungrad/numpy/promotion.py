@@ -18,7 +18,7 @@ from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, kind_of, type_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import (
     Rules,
@@ -74,10 +74,10 @@ def strong(x: Any) -> Any:
     """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak, but by JAX's rules."""
     x = as_array(x)
     if type(x) is Tracer:
-        return cast(x, x.type.dtype) if x.type.weak and not settings.get().dtypes else x
+        return cast(x, x.type.dtype) if x.type.weak and not settings.get().jax_types else x
     if type(x) not in PYTHON_SCALARS:
         return x
-    if settings.get().dtypes and type(x) is not bool:
+    if settings.get().jax_types and type(x) is not bool:
         from fungrad.core.lattice import weak_array  # few programs need it
 
         return weak_array(x)
@@ -89,7 +89,7 @@ def as_tracer(x: Any) -> Tracer:
 
     For functions of which another argument may be the only tracer.
     """
-    x = as_array(x) if settings.get().dtypes else strong(x)
+    x = as_array(x) if settings.get().jax_types else strong(x)
     if type(x) is Tracer:
         return x
     trace = innermost_trace()
@@ -228,6 +228,17 @@ def _of_rule(operands: list[Any]) -> list[Any]:
     return [added[0].type(x) if added and type(x) is float else x for x in operands]
 
 
+def _types_of(operands: Sequence[Any], rules: Rules) -> tuple[ArrayType, ...]:
+    """Return the types of operands; without 64 bits, that of a plain array is narrow."""
+    types = tuple([type_of(x) for x in operands])
+    if not (rules and rules[1]):
+        return types
+    from fungrad.core.lattice import narrow_type  # few programs need it
+
+    pairs = zip(operands, types, strict=True)
+    return tuple([t if type(x) is Tracer else narrow_type(t) for x, t in pairs])
+
+
 def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
     """Apply an elementwise primitive to operands of which at least one is a tracer.
 
@@ -240,15 +251,28 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     assert trace is not None
     if trace.rewriting:
         operands = _of_rule(operands)
-    types = tuple([type_of(x) for x in operands])
-    plan = elementwise_plan(primitive, types, keep_weak, settings.get().dtypes)
+    rules = settings.get().dtypes
+    types = _types_of(operands, rules)
+    plan = elementwise_plan(primitive, types, keep_weak, rules)
+    if plan is None and rules and rules[1]:  # of the types that plain arrays are to have
+        plan = tuple([t.dtype for t in types]), types[0].shape, types[0].weak
     aligned = operands
     if plan is not None:
         dtypes, shape, weak = plan
         aligned = [
             brought_to(trace, x, d, shape, weak) for x, d in zip(operands, dtypes, strict=True)
         ]
-    return like(trace.record(primitive, aligned), operands)
+    result = trace.record(primitive, aligned)
+    if rules and rules[0]:
+        result = _halved(result, types)
+    return like(result, operands)
+
+
+def _halved(result: Any, types: tuple[ArrayType, ...]) -> Any:
+    """Return the result of operands of half precision in their dtype, where a function has no loop for that."""
+    dtype, _ = result_type(types, (True, False))
+    halves = dtype.itemsize < 4 and kind_of(dtype) == "f" and result.type.dtype == np.float32
+    return cast(result, dtype, result.type.weak) if halves else result
 
 
 def ufunc_operands(
@@ -259,8 +283,9 @@ def ufunc_operands(
     `dtype` and `casting` are the ufunc's own arguments. At least one operand is a tracer.
     """
     operands = [as_array(x) for x in operands]
-    types = tuple([type_of(x) for x in operands])
-    if dtype is None and (rules := settings.get().dtypes):
+    rules = settings.get().dtypes
+    types = _types_of(operands, rules)
+    if dtype is None and rules:
         dtypes, weak = ufunc_dtypes(ufunc, types, False, rules)
     else:
         dtypes, weak = loop_dtypes(ufunc, types, False, dtype, casting), False
@@ -276,7 +301,8 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
     They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not by NumPy's rules.
     """
     operands = [as_array(condition), as_array(x), as_array(y)]
-    dtypes, type_ = _where_plan(*[type_of(z) for z in operands], settings.get().dtypes)
+    rules = settings.get().dtypes
+    dtypes, type_ = _where_plan(*_types_of(operands, rules), rules)
     trace = trace_of(operands)
     assert trace is not None
     chosen = [_chosen(trace, z, d, type_) for z, d in zip(operands, dtypes, strict=True)]
@@ -310,7 +336,8 @@ def promote(*operands: Any) -> list[Tracer]:
         if all(type(x) is Tracer and x.type.dtype == given and not x.type.weak for x in operands):
             return list(operands)
     operands = tuple([as_array(x) for x in operands])
-    dtype, weak = result_type(tuple([type_of(x) for x in operands]), settings.get().dtypes)
+    rules = settings.get().dtypes
+    dtype, weak = result_type(_types_of(operands, rules), rules)
     trace = trace_of(operands)
     assert trace is not None
     return [convert(trace, x, dtype, weak) for x in operands]

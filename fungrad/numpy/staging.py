@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.nesting import stage
 from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import kind_of
@@ -38,6 +39,10 @@ def on_stage(
 
 def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
     """Return a new array as a tracer of the function that is being traced, if one is."""
+    if settings.get().narrow:
+        from fungrad.numpy.narrow import narrowed  # few programs need it
+
+        result = narrowed(result)
     trace = innermost_trace()
     if trace is None or trace.rewriting:
         return result

@@ -15,7 +15,7 @@ from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.lax.sorting import sort_key_val, top_k
 from fungrad.random import generators
 from fungrad.random.continuous import gumbels, mode_of
-from fungrad.random.dtypes import FLOAT, check_shape, dtype_of, not_here, shape_of
+from fungrad.random.dtypes import FLOAT, check_shape, dtype_of, in_force, not_here, shape_of
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
@@ -162,7 +162,7 @@ def choice(
         return taken.reshape((*x.shape[:axis], *found, *x.shape[axis + 1 :]))
     if p is None:
         bounds = (np.asarray(0), np.asarray(length))
-        places = run(integers, words, (*bounds,), found, _I64)
+        places = run(integers, words, (*bounds,), found, in_force(int))
     elif replace:
         places = run(_by_quantiles, words, (p,), found)
     else:

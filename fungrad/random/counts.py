@@ -19,6 +19,7 @@ from fungrad.random.dtypes import (
     check_shape,
     common_shape,
     dtype_of,
+    in_force,
     limits_of,
     not_here,
     parameter,
@@ -66,7 +67,7 @@ def geometric(
 
 def _inexact(name: str, x: Any) -> Any:
     dtype = type_of(x).dtype
-    return parameter(name, x, dtype if kind_of(dtype) == "f" else np.dtype(float))
+    return parameter(name, x, dtype if kind_of(dtype) == "f" else in_force(float))
 
 
 def _geometric(words: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:

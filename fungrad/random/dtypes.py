@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.core import lattice
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.types import Shape, kind_of, type_of
 
@@ -28,9 +30,15 @@ def unsigned(dtype: DType) -> DType:
     return np.dtype(f"u{dtype.itemsize}")
 
 
+def in_force(dtype: Any) -> DType:
+    """Return a dtype, that of 32 bits for one of 64 where there are none."""
+    found: DType = np.dtype(dtype)
+    return lattice.narrow(found) if settings.get().narrow else found
+
+
 def dtype_of(name: str, dtype: Any, default: Any, kinds: str) -> DType:
     """Return the dtype that is asked for, which has to be of one of some kinds."""
-    found: DType = np.dtype(default if dtype is None else dtype)
+    found = in_force(default if dtype is None else dtype)
     if kind_of(found) not in kinds:
         raise ValueError(f"random.{name}: dtype has to be one {_KINDS[kinds]}, not {found}")
     return found

@@ -24,10 +24,11 @@ _SPREAD = 10  # of the blocks of Philox, every tenth is a key
 
 
 class How(NamedTuple):
-    """Which generator draws, and which layout of counters threefry has."""
+    """Which generator draws, which layout of counters threefry has, and whether there are no numbers of 64 bits."""
 
     generator: str
     partitionable: bool
+    narrow: bool = False
 
 
 def seeded(seed: Any, how: How) -> Any:

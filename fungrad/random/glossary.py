@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fungrad.core.glossary import Glossary
+from fungrad.numpy.narrow import boundary_of_results
 
 PARAMETERS = {
     "key": "A key, from `key`, `split` or `fold_in`, or two words as from `PRNGKey`. For an array of keys: `fungrad.vmap`.",
@@ -29,6 +30,7 @@ GLOSSARY = Glossary(
         "fnp": "import fungrad.numpy as fnp",
         "random": "from fungrad import random",
     },
+    boundary_of_results,
 )
 public = GLOSSARY.public
 public_like = GLOSSARY.public_like

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fungrad.core.config import threefry_partitionable
+from fungrad.core.config import settings
+from fungrad.core.state import holding
 from fungrad.random.generators import How
 from fungrad.transforms.jit import Jitted, jit
 
@@ -35,5 +37,10 @@ def run(
     function: Callable[..., Any], words: Words, parameters: tuple[Any, ...], *static: Any
 ) -> Any:
     """Return ``function(words, *parameters, *static, how)``, compiled."""
-    how = How(words.generator, threefry_partitionable.get())
-    return _compiled(function, (*static, how))(words.array, *parameters)
+    chosen = settings.get()
+    how = How(words.generator, chosen.threefry_partitionable, chosen.narrow)
+    with holding(settings, chosen.of_numpy) if chosen.dtypes else _AS_IT_IS:
+        return _compiled(function, (*static, how))(words.array, *parameters)
+
+
+_AS_IT_IS = contextlib.nullcontext()

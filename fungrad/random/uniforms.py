@@ -18,6 +18,7 @@ from fungrad.random.dtypes import (
     check_shape,
     common_shape,
     dtype_of,
+    in_force,
     mantissa_of,
     not_here,
     parameter,
@@ -278,11 +279,12 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     """
     words = words_of("rademacher", key)
     not_here("rademacher", out_sharding)
-    chosen = np.dtype(int if dtype is None else dtype)
+    chosen = in_force(int if dtype is None else dtype)
     return run(heads_or_tails, words, (), shape_of("rademacher", shape), chosen)
 
 
 def heads_or_tails(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers that are 1 or -1."""
-    heads = _bernoulli(words, np.array(0.5), shape, "low", how)
+    half = np.array(0.5, np.float32 if how.narrow else np.float64)
+    heads = _bernoulli(words, half, shape, "low", how)
     return (2 * heads.astype(dtype) - 1).astype(dtype)

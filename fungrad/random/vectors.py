@@ -9,7 +9,16 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, kind_of, type_of
-from fungrad.random.dtypes import COMPLEX, FLOAT, DType, check_shape, dtype_of, not_here, shape_of
+from fungrad.random.dtypes import (
+    COMPLEX,
+    FLOAT,
+    DType,
+    check_shape,
+    dtype_of,
+    in_force,
+    not_here,
+    shape_of,
+)
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import words_of
@@ -61,7 +70,7 @@ def multivariate_normal(
     if method not in _METHODS:
         raise ValueError(f"random.{name}: method is one of {_METHODS}, not {method!r}")
     found = np.result_type(*[type_of(fnp.asarray(x)).dtype for x in (mean, cov)])
-    common = found if kind_of(found) == "f" else np.dtype(float)
+    common = found if kind_of(found) == "f" else in_force(float)
     chosen = dtype_of(name, dtype, common, FLOAT)
     mean, cov = fnp.asarray(mean).astype(common), fnp.asarray(cov).astype(common)
     if not mean.ndim or cov.ndim < 2 or cov.shape[-2:] != mean.shape[-1:] * 2:

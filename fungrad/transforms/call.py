@@ -21,7 +21,7 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
-from fungrad.core.config import check_exprs
+from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
@@ -169,6 +169,10 @@ def _in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, 
 
 def as_operand(x: Any) -> Any:
     """Return a leaf as what programs run on: Python numbers become NumPy scalars, arrays of a subclass NumPy's own."""
+    if settings.get().narrow and type(x) is not Tracer:
+        from fungrad.core.lattice import narrow_array  # few programs need it
+
+        x = narrow_array(x)
     if type(x) not in PYTHON_SCALARS:
         return np.asarray(x) if isinstance(x, np.ndarray) else x
     try:
@@ -185,7 +189,7 @@ _OPERANDS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, n
 
 def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
     """Return leaves as what programs run on."""
-    if _OPERANDS.issuperset(map(type, leaves)):
+    if _OPERANDS.issuperset(map(type, leaves)) and not settings.get().narrow:
         return leaves
     return [as_operand(x) for x in leaves]
 
@@ -193,9 +197,10 @@ def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
 def argument_type(x: Any, label: str) -> ArrayType:
     """Return the type of `x`, or raise a TypeError that starts with `label`."""
     try:
-        return type_of(x)
+        found = type_of(x)
     except TypeError as error:
         raise TypeError(f"{label}: {error}") from None
+    return narrowed_types([found], [x])[0] if settings.get().narrow else found
 
 
 def argument_types(
@@ -211,9 +216,10 @@ def argument_types(
     the user's call, if `args` are not all of it.
     """
     try:
-        return [
+        found = [
             array_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
         ]
+        return narrowed_types(found, leaves) if settings.get().narrow else found
     except TypeError:
         pass
     places = range(len(args)) if positions is None else positions
@@ -226,6 +232,14 @@ def argument_types(
                 static = _static_advice(name, path) if label[:3] == "jit" else ""
                 raise TypeError(f"{label}: argument {name!r}{path}: {error}{static}") from None
     raise TypeError(f"{label}: an argument has no type")
+
+
+def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[ArrayType]:
+    """Return the types that leaves have where there are no numbers of 64 bits."""
+    from fungrad.core.lattice import narrow_type  # few programs need it
+
+    pairs = zip(types, leaves, strict=True)
+    return [t if type(x) is Tracer else narrow_type(t) for t, x in pairs]
 
 
 def argument_place(
@@ -268,7 +282,7 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
                 f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
                 f"results is {x!r} of type {type(x).__name__}. {advice}"
             )
-        variables.append(trace.lift(x).variable)
+        variables.append(trace.lift(as_operand(x) if settings.get().narrow else x).variable)
     return variables
 
 

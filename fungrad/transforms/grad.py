@@ -145,11 +145,13 @@ def _transformed(
         all_moving = all(map(_inexact, types)) and not holomorphic
         if not all_moving:
             moving = differentiable(types, chosen, positions, label, holomorphic, allow_int)
+        in_force = settings.get()
         with Trace(label, known=True, runs_all=True) as trace:
             traced = list(leaves)
             for i, x in enumerate(leaves):
                 if all_moving or moving[i]:
-                    operand = x if type(x) is np.ndarray else as_operand(x)
+                    as_it_is = type(x) is np.ndarray and not in_force.narrow
+                    operand = x if as_it_is else as_operand(x)
                     traced[i] = trace.new_input(types[i], operand)
             rebuilt = tree.unflatten(structure, traced)
             value = fun(*which.replaced(args, positions, rebuilt), **kwargs)
@@ -161,7 +163,6 @@ def _transformed(
             if type(value) is not Tracer or value.type not in _REAL_SCALARS:
                 check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
-            in_force = settings.get()
             if in_force.dependence_checked:
                 _check_dependence(trace, outputs[0], types, chosen, positions, label)
             # Where NaN is looked for, that of the value is found too.

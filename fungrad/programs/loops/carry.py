@@ -18,7 +18,7 @@ from fungrad.core.tracer import ARGUMENT, Tracer, new_tracer, resolve
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import Closure, NotTraced, try_to_close
-from fungrad.transforms.call import argument_type, as_operand
+from fungrad.transforms.call import argument_type, as_operand, narrowed_types
 
 TypedTree: TypeAlias = tuple[tree.TreeDef, Sequence[ArrayType]]
 """The structure of a pytree and the types of its leaves."""
@@ -40,7 +40,9 @@ def leaves_of(x: Any, label: str) -> Leaves:
     """Take `x` apart; raise a TypeError that starts with `label`, and says which it is, if a leaf is no array or number."""
     leaves, structure = tree.flatten(x)
     try:
-        return Leaves(leaves, structure, [type_of(leaf) for leaf in leaves])
+        types = [type_of(leaf) for leaf in leaves]
+        narrow = settings.get().narrow
+        return Leaves(leaves, structure, narrowed_types(types, leaves) if narrow else types)
     except TypeError:
         for path, leaf in tree.leaves_with_paths(x):
             argument_type(leaf, label + path)
@@ -106,7 +108,7 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     """
     if not takes.weak or takes.shape != returns.shape:
         return takes
-    if settings.get().dtypes:
+    if settings.get().jax_types:
         from fungrad.core import lattice  # few programs need it
 
         dtype, weak = lattice.promoted((takes, returns))

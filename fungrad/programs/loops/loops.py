@@ -32,7 +32,7 @@ from fungrad.programs.loops.carry import (
 )
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import while_loop
-from fungrad.transforms.call import argument_type, check_callable, name_of
+from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.vmap import vmap
 
 
@@ -233,7 +233,7 @@ def fori_loop(
             lambda state: (state[0] + 1, state[1], body_fun(state[0], state[2])),
             (*_of_one_dtype(start, stop), init_val),
         )[2]
-    counted = np.arange(start, stop, dtype=np.result_type(start, stop))
+    counted = as_operand(np.arange(start, stop, dtype=np.result_type(start, stop)))
     # A Python number takes the dtype of what it meets, so that it does not widen float32.
     number = Cast(counted.dtype, type(start) in PYTHON_SCALARS and type(stop) in PYTHON_SCALARS)
 

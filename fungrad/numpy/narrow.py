@@ -1,0 +1,98 @@
+"""Public functions where there are no numbers of 64 bits: what they are given and what they return is narrowed.
+
+What they are made of may compute with 64 bits all the same: it runs under settings that have them.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fungrad.core import lattice
+from fungrad.core.config import settings
+from fungrad.core.errors import put_in_order
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.promotion import cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NUMBERS = (int, float, complex)
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return a function of narrowed arguments, narrowed."""
+    args = tuple(map(argument, args))
+    options = {k: _dtype(x) if k.endswith("dtype") else argument(x) for k, x in kwargs.items()}
+    with holding(settings, settings.get().wide):
+        result = function(*args, **options)
+    return narrowed(result)
+
+
+def argument(x: Any) -> Any:
+    """Return an argument with arrays and dtypes of 32 bits in place of those of 64."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return lattice.narrow_array(x) if x.dtype.kind in "iufc" else x
+    if isinstance(x, np.dtype) or (
+        isinstance(x, type) and (issubclass(x, np.generic) or x in _NUMBERS)
+    ):
+        return _dtype(x)
+    return _items(argument, x)
+
+
+def narrowed(x: Any) -> Any:
+    """Return a result with arrays and tracers of 32 bits in place of those of 64."""
+    if type(x) is Tracer:
+        dtype = lattice.narrow(x.dtype)
+        return x if dtype == x.dtype else cast(x, dtype, x.type.weak)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return lattice.narrow_array(x) if x.dtype.kind in "iufc" else x
+    return lattice.narrow(x) if isinstance(x, np.dtype) else _items(narrowed, x)
+
+
+def _dtype(x: Any) -> Any:
+    if x is None or x is np._NoValue:
+        return x
+    try:
+        return lattice.narrow(np.dtype(x))
+    except TypeError:
+        return x
+
+
+def _items(function: Callable[[Any], Any], x: Any) -> Any:
+    """Return a list, tuple or dict with a function applied to its items."""
+    if type(x) is list:
+        return [*map(function, x)]
+    if isinstance(x, tuple):
+        return type(x)(*map(function, x)) if hasattr(x, "_fields") else tuple(map(function, x))
+    return {k: function(v) for k, v in x.items()} if type(x) is dict else x
+
+
+def _boundary(narrow: Callable[..., Any], function: F) -> F:
+    """Decorate a public function as `api_boundary` does; `narrow` calls it where there are no numbers of 64 bits."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        before = contextvars.copy_context()
+        try:
+            if settings.get().narrow:
+                return narrow(function, args, kwargs)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            if (cause := put_in_order(before, error)) is not None:
+                raise cause from None
+            raise
+
+    return wrapper  # type: ignore[return-value]
+
+
+boundary: Callable[[Any], Any] = functools.partial(_boundary, call)
+"""Decorate a public function of numbers."""
+boundary_of_results: Callable[[Any], Any] = functools.partial(
+    _boundary, lambda function, args, kwargs: narrowed(function(*args, **kwargs))
+)
+"""Decorate one that finds dtypes itself."""
