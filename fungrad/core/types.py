@@ -241,45 +241,16 @@ def type_of(value: Any) -> ArrayType:
         )
     if isinstance(dtype, np.dtype) and isinstance(shape, tuple):
         return array_type(shape, dtype, getattr(value, "weak_type", False) is True and _weak(dtype))
+    from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
+
     raise TypeError(
-        f"{value!r} of type {cls.__name__} is not an array or a number. {how_to_register(value) or _EVERYTHING}"
+        f"{value!r} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
     )
-
-
-def how_to_register(value: Any) -> str:
-    """Return what to write so that an object can be an argument or a result; "" if it cannot be."""
-    cls = type(value)
-    name = cls.__name__
-    if dataclasses.is_dataclass(cls):
-        fields = [f for f in dataclasses.fields(cls) if f.init]
-        static = [f.name for f in fields if f.metadata.get("static")]
-        held = {f.name: getattr(value, f.name, None) for f in fields}
-        other = [n for n, x in held.items() if isinstance(x, _NO_ARRAYS) or _is_function(x)]
-        meta = [n for n in held if n in static or n in other]
-        data = [n for n in held if n not in meta]
-        which = f", data_fields={data}, meta_fields={meta}" if meta != static else ""
-        return (
-            f"It is a dataclass that is not registered as a pytree: write fungrad.tree_util.register_dataclass({name}{which}) "
-            f"once, below the class{'' if which else ', or @fungrad.tree_util.register_dataclass above it'}."
-        )
-    if hasattr(value, "__dict__") and cls.__module__ != "builtins" and not _is_function(value):
-        return f"{_EVERYTHING} An object that holds arrays is one once fungrad.tree_util.register_pytree_node knows {name}."
-    return ""
 
 
 def _weak(dtype: np.dtype[Any]) -> bool:
     """Whether an array that says that it is weak is so: by JAX's rules alone."""
     return settings.get().jax_types and dtype.kind != "b"
-
-
-_EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
-
-
-_NO_ARRAYS = (str, bytes, type, np.dtype)
-
-
-def _is_function(x: Any) -> bool:
-    return callable(x) and not dataclasses.is_dataclass(x) and not isinstance(x, np.generic)
 
 
 def is_array(value: Any) -> bool:

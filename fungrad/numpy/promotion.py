@@ -119,12 +119,18 @@ def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[An
         raise
 
 
+def rules_in(trace: Recorder) -> Rules:
+    """Return the rules of promotion in a trace: where derivatives are made, NumPy's, which those are written for."""
+    rules = settings.get().dtypes
+    return () if rules and trace.rewriting else rules
+
+
 def combined(
     primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool, given: tuple[Any, Any]
 ) -> Tracer:
     """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
     trace = x.owner
-    (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak, settings.get().dtypes)
+    (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak, rules_in(trace))
     u, v = x.variable, y.variable
     for step, between in of_x:
         u = trace.extend(step, (u,), between, None, 3).variable
@@ -251,7 +257,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     assert trace is not None
     if trace.rewriting:
         operands = _of_rule(operands)
-    rules = settings.get().dtypes
+    rules = rules_in(trace)
     types = _types_of(operands, rules)
     plan = elementwise_plan(primitive, types, keep_weak, rules)
     if plan is None and rules and rules[1]:  # of the types that plain arrays are to have

@@ -20,6 +20,7 @@ from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core import tree
 from fungrad.core.axes import name_in_batch
 from fungrad.core.cached import cached_property
+from fungrad.core.config import settings
 from fungrad.core.errors import (
     ConcretizationError,
     InDerivative,
@@ -36,12 +37,12 @@ from fungrad.core.nesting import stage, trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
+from fungrad.core.types import ArrayType, is_array, tangent_type
 from fungrad.primitives.elementwise import Cast
 from fungrad.rewrite.batch import batch_expr
 from fungrad.rewrite.linearize import jvp_expr
 from fungrad.rewrite.transpose import transpose_expr
-from fungrad.transforms.call import as_operand, output_variables, programs, rewrite
+from fungrad.transforms.call import argument_type, as_operand, output_variables, programs, rewrite
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -196,7 +197,7 @@ def fitting(x: Any, type_: ArrayType, cast: bool = False) -> Any:
     """
     if not is_array(x):
         return None
-    given = type_of(x)
+    given = argument_type(x, "an operand")
     if given.shape != type_.shape:
         return None
     if given.dtype == type_.dtype:
@@ -234,7 +235,7 @@ def try_to_close(
     all that it computes; else what depends on captured tracers alone is computed outside.
     """
     leaves, structure = tree.flatten(arguments)
-    types = [type_of(x) for x in leaves]
+    types = [argument_type(x, label) for x in leaves]
     with Trace(label, branch=branch) as trace:
         tracers = [
             trace.new_input(t if weak else tangent_type(t), layout=layout_of(x))
@@ -303,6 +304,8 @@ def memoized(make: F) -> F:
 
 
 def _remembered(key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    if in_force := settings.get().programs:
+        key = (*key, in_force)
     try:
         hash(key)
     except TypeError:  # a user's function that has no hash

@@ -7,8 +7,8 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.errors import here
+from fungrad.core.registering import how_to_register
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import how_to_register
 
 
 class Auxiliary:

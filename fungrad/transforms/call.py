@@ -26,6 +26,7 @@ from fungrad.core.errors import Source, here, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.primitive import primitive
+from fungrad.core.registering import how_to_register
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -33,7 +34,6 @@ from fungrad.core.types import (
     PYTHON_SCALARS,
     ArrayType,
     array_type,
-    how_to_register,
     is_array,
     type_of,
 )
@@ -346,6 +346,7 @@ def key_of(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:
     key = (
         kind,
         check_exprs.get(),
+        settings.get().programs,
         tuple(trace.equations),
         len(trace.captures),
         leading,

@@ -10,6 +10,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.config import settings
 from fungrad.core.errors import called_with
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import record_expr
@@ -20,7 +21,14 @@ from fungrad.primitives.shaping import full
 from fungrad.programs.analysis import widened
 from fungrad.programs.closing import Closure, close, memoized, shared
 from fungrad.programs.loops.branches import Cond
-from fungrad.programs.loops.carry import as_type, check_same, leaves_of, needs_tracing, protected
+from fungrad.programs.loops.carry import (
+    any_tracer,
+    as_type,
+    check_same,
+    leaves_of,
+    needs_tracing,
+    protected,
+)
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 
 _NO_OPERAND = object()
@@ -168,13 +176,17 @@ def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> 
     """Call the function that is chosen; traced, if it uses what only traced arrays have."""
     if any(type(x) is bool for x in tree.leaves(operands)):
         operands = tree.map(lambda x: protected(x) if type(x) is bool else x, operands)
+    # Operators of plain arrays have NumPy's dtypes; others are those of traced ones.
+    plain = settings.get().dtypes and not any_tracer(operands)
     try:
         with called_with(function, len(operands), _how(label)):
-            return function(*operands)
+            if not plain:
+                return function(*operands)
     except (AttributeError, ZeroDivisionError) as error:
         if not needs_tracing(error):
             raise
-    return close(f"{label}: {name_of(function)}", function, *operands)(*operands)
+    closed = close(f"{label}: {name_of(function)}", function, *operands, weak=bool(plain))
+    return closed(*operands)
 
 
 def _choose(

@@ -15,9 +15,10 @@ from fungrad.core.annotations import signature
 from fungrad.core.errors import api_boundary
 from fungrad.core.nesting import trace_of
 from fungrad.core.recorder import Recorder
+from fungrad.core.registering import how_to_register
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, how_to_register, is_array, tangent_type, type_of
+from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
 from fungrad.programs.closing import Closure, close
 from fungrad.transforms.argnums import exactly, names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of

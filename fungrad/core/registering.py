@@ -1,0 +1,38 @@
+"""What to write so that an object can be an argument or a result of a transformed function: for messages."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
+
+
+_NO_ARRAYS = (str, bytes, type, np.dtype)
+
+
+def _is_function(x: Any) -> bool:
+    return callable(x) and not dataclasses.is_dataclass(x) and not isinstance(x, np.generic)
+
+
+def how_to_register(value: Any) -> str:
+    """Return what to write so that an object can be an argument or a result; "" if it cannot be."""
+    cls = type(value)
+    name = cls.__name__
+    if dataclasses.is_dataclass(cls):
+        fields = [f for f in dataclasses.fields(cls) if f.init]
+        static = [f.name for f in fields if f.metadata.get("static")]
+        held = {f.name: getattr(value, f.name, None) for f in fields}
+        other = [n for n, x in held.items() if isinstance(x, _NO_ARRAYS) or _is_function(x)]
+        meta = [n for n in held if n in static or n in other]
+        data = [n for n in held if n not in meta]
+        which = f", data_fields={data}, meta_fields={meta}" if meta != static else ""
+        return (
+            f"It is a dataclass that is not registered as a pytree: write fungrad.tree_util.register_dataclass({name}{which}) "
+            f"once, below the class{'' if which else ', or @fungrad.tree_util.register_dataclass above it'}."
+        )
+    if hasattr(value, "__dict__") and cls.__module__ != "builtins" and not _is_function(value):
+        return f"{EVERYTHING} An object that holds arrays is one once fungrad.tree_util.register_pytree_node knows {name}."
+    return ""
