@@ -5,18 +5,80 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_XLA = "it is part of XLA, and programs here become NumPy's calls"
-_ONE = "there is one process with one device; map with jax.vmap"
+_TABLE: dict[str, dict[str, str]] = {
+    "it is part of XLA, and programs here become NumPy's calls": {
+        "jax": "export ffi memory live_arrays",
+        "jax.extend": "mlir lowering xla",
+        "jax.extend.backend": """
+            backend_xla_version get_compile_options register_backend_cache register_backend_factory
+        """,
+        "jax.extend.sharding": "",
+        "jax.experimental": "serialize_executable custom_partitioning xla_metadata",
+        "jax.interpreters.mlir": "",
+        "jax.interpreters.pxla": "create_compile_options",
+        "jax.interpreters.xla": "Backend",
+        "jax.lax": """
+            AccuracyMode DotAlgorithm DotAlgorithmPreset RandomAlgorithm Tolerance composite dce_sink
+            rng_bit_generator rng_uniform scaled_dot stage
+        """,
+        "jax.lax.linalg": "EigImplementation EighImplementation SvdAlgorithm",
+        "jax.nn": "get_scaled_dot_general_config scaled_dot_general scaled_matmul",
+        "jax.ad_checkpoint": "Offloadable Recompute Saveable",
+        "jax.profiler": "ProfileData ProfileEvent ProfileOptions ProfilePlane device_memory_profile",
+    },
+    "there is one process with one device; map with jax.vmap": {
+        "jax": "make_array_from_process_local_data make_array_from_single_device_arrays smap",
+        "jax.experimental.mesh_utils": "create_hybrid_device_mesh",
+        "jax.experimental.multihost_utils": "",
+        "jax.lax": "precv psend ragged_all_to_all",
+        "jax.sharding": "AbstractDevice ManualAxisType auto_axes explicit_axes",
+    },
+    "its kernels are written for GPUs and TPUs": {
+        "jax.experimental": "pallas mosaic rnn",
+        "jax.lax.linalg": "qdwh",
+    },
+    "references that programs write to would need JAX's hijax types; carry arrays through the loop": {
+        "jax": "Ref empty_ref free_ref freeze new_ref ref",
+        "jax.experimental": "hijax EArray cur_qdd primal_tangent_dtype",
+    },
+    "programs are differentiated and mapped by fungrad's own traces and rules": {
+        "jax": "ad fwd_and_bwd make_user_context",
+        "jax.core": "eval_context",
+        "jax.debug": "DebugEffect OrderedDebugEffect",
+        "jax.extend.core": "DebugInfo InconclusiveDimensionOperation call_impl",
+        "jax.extend.source_info_util": "NameStack",
+        "jax.interpreters.ad": "JVPTrace",
+        "jax.interpreters.batching": "register_vmappable unregister_vmappable",
+        "jax.interpreters.partial_eval": """
+            dce_jaxpr dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_jaxpr_consts
+        """,
+        "jax.stages": "ArgInfo",
+    },
+    "fungrad.random has its own generators; new ones cannot be declared": {
+        "jax.extend.random": "",
+        "jax.experimental": "random",
+    },
+    "it is not written yet": {
+        "jax": "image ds",
+        "jax.experimental.ode": "",
+        "jax.lax": "RaggedDotDimensionNumbers ragged_dot_general",
+        "jax.numpy": "frompyfunc ufunc",
+        "jax.scipy.cluster": "vq",
+        "jax.scipy.spatial": "transform",
+        "jax.scipy.linalg": "fiedler_companion qr_multiply rsf2csf",
+        "jax.scipy.special": "bessel_jn",
+    },
+    "NumPy and ml_dtypes have no such dtype here": {
+        "jax.numpy": "float6_e2m3fn float6_e3m2fn int1 uint1"
+    },
+    "there is no TensorFlow here": {"jax.experimental": "jax2tf"},
+}
 
 ABSENT: Mapping[str, str] = MappingProxyType(
     {
-        "jax.export": _XLA,
-        "jax.ffi": _XLA,
-        "jax.extend.mlir": _XLA,
-        "jax.experimental.pallas": "its kernels are written for GPUs and TPUs",
-        "jax.experimental.mosaic": "its kernels are written for GPUs and TPUs",
-        "jax.experimental.jax2tf": "there is no TensorFlow here",
-        "jax.experimental.multihost_utils": _ONE,
-        "jax.experimental.serialize_executable": _XLA,
+        f"{module}.{name}" if name else module: reason
+        for reason, modules in _TABLE.items()
+        for module, names in modules.items()
+        for name in names.split() or [""]
     }
 )

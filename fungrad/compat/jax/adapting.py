@@ -11,11 +11,23 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from fungrad.compat.jax.absent import ABSENT
-from fungrad.compat.jax.crossing import Crossed, dtype_of, enter, leave, leave_tree, receiving
+from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.crossing import (
+    dtype_of,
+    elementwise,
+    enter,
+    leave,
+    quick_dtypes,
+    received_tree,
+    receiving,
+)
+from fungrad.compat.jax.inert import inert_names, itself
 from fungrad.compat.jax.names import names_of
 from fungrad.compat.standing_in import lacks
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, current_trace
 
 _INERT_NAMES = """
 accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline
@@ -36,12 +48,6 @@ FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
 
 
-def _handed(name: str) -> str:
-    if name in FUNCTIONS:
-        return f"receives({name})"
-    return f"dtype_of({name})" if name in DTYPES else f"enter({name})"
-
-
 def refuse(function: str, parameter: str) -> None:
     """Raise the error for a parameter that has no meaning here."""
     raise NotImplementedError(
@@ -57,8 +63,10 @@ def receives(x: Any) -> Any:
 class _Writer:
     """Writes the function `name` with JAX's parameters that calls `target`."""
 
-    def __init__(self, name: str, parameters: str, target: Callable[..., Any]) -> None:
-        self.name, self.target = name, target
+    def __init__(
+        self, name: str, parameters: str, target: Callable[..., Any], raw: bool = False
+    ) -> None:
+        self.name, self.target, self.raw = name, target, raw
         self.given = _parsed(parameters)
         try:
             self.known = {**inspect.signature(target).parameters}
@@ -69,6 +77,13 @@ class _Writer:
         self.takes_more = inspect.Parameter.VAR_POSITIONAL in kinds or not self.known
         self.names: dict[str, Any] = {}
 
+    def _handed(self, name: str) -> str:
+        if self.raw:
+            return name
+        if name in FUNCTIONS:
+            return f"receives({name})"
+        return f"dtype_of({name})" if name in DTYPES else f"enter({name})"
+
     def lines(self, shown: str) -> list[str]:
         """Return the source."""
         positional, optional, body = [], [], []
@@ -76,39 +91,78 @@ class _Writer:
         others = {p.name for p in self.given}
         for i, p in enumerate(self.given):
             if p.kind is p.VAR_POSITIONAL:
-                positional.append(f"*map(enter, {p.name})")
+                positional.append(f"*{p.name}" if self.raw else f"*map(enter, {p.name})")
             elif p.kind is p.VAR_KEYWORD:
-                body += [f"    for k in {p.name}: options[k] = enter({p.name}[k])"]
+                body += [
+                    f"    for k in {p.name}: options[k] = {p.name}[k]"
+                    if self.raw
+                    else f"    for k in {p.name}: options[k] = enter({p.name}[k])"
+                ]
             elif p.default is p.empty and p.kind is not p.KEYWORD_ONLY:
                 # By its place, unless another one of JAX's parameters has that place in fungrad.
                 elsewhere = i >= len(in_order) or in_order[i].name in others - {p.name}
                 if elsewhere and p.name in self.known:
-                    body += [f"    options[{p.name!r}] = {_handed(p.name)}"]
+                    body += [f"    options[{p.name!r}] = {self._handed(p.name)}"]
                 else:
-                    positional.append(_handed(p.name))
+                    positional.append(self._handed(p.name))
             elif p.kind is p.POSITIONAL_ONLY and (self.takes_more or i < len(in_order)):
                 optional.append(p.name)
             else:
                 body += self._option(p)
         if optional:
             tests = " or ".join(f"{x} is not _{x}" for x in optional)
-            more = ", ".join(map(_handed, optional))
+            more = ", ".join(map(self._handed, optional))
             positional.append(f"*(({more},) if {tests} else ())")
-        lines = [f"def {self.name}({shown}):"]
+        lines = [f"def {self.name}({shown}):", *self._quickly()]
         if body:
             lines += ["    options = {}", *body]
             positional.append("**options")
         return [
             *lines,
             f"    result = target({', '.join(positional)})",
-            "    return result if type(result) is Tracer else leave(result)",
+            *self._cast(),
+            "    return result if class_of(result) is Tracer else finish(result)",
         ]
+
+    def _quickly(self) -> list[str]:
+        """Return the lines that call NumPy's ufunc where that is all there is to do."""
+        ufunc: Any = getattr(np, self.name, None)
+        count = getattr(self.target, "nin", 0)
+        if count not in (1, 2) or not isinstance(ufunc, np.ufunc) or ufunc.nout > 1:
+            return []
+        self.names.update(ufunc=ufunc, quick=quick_dtypes(ufunc), elementwise=elementwise)
+        options = [p.name for p in self.given if p.default is None]
+        plain = "".join(f" and {name} is None" for name in options)
+        test = f"x.dtype in quick and trace() is None{plain}"
+        if count == 1:
+            name = self.given[0].name
+            return [
+                f"    x = {name}",
+                f"    if class_of(x) is Array and {test}: return elementwise(ufunc(view(x, ndarray)))",
+            ]
+        variadic = self.given[0].kind is inspect.Parameter.VAR_POSITIONAL
+        operands = (
+            "args if len(args) == 2 else (None, None)"
+            if variadic
+            else f"{self.given[0].name}, {self.given[1].name}"
+        )
+        return [
+            f"    x, y = {operands}",
+            f"    if class_of(x) is class_of(y) is Array and x.dtype is y.dtype and {test}:",
+            "        return elementwise(ufunc(view(x, ndarray), view(y, ndarray)))",
+        ]
+
+    def _cast(self) -> list[str]:
+        name = "preferred_element_type"
+        if name in self.known or name not in {p.name for p in self.given}:
+            return []
+        return [f"    if {name} is not None: result = result.astype(dtype_of({name}))"]
 
     def _option(self, p: inspect.Parameter) -> list[str]:
         name = p.name
         own = self.known.get(name)
         if own is not None or (self.takes_any and name not in INERT):
-            hand = f"options[{name!r}] = {_handed(name)}"
+            hand = f"options[{name!r}] = {self._handed(name)}"
             # What JAX takes by default is said where the default here is another.
             differs = own is not None and p.default is not Ellipsis and own.default != p.default
             if p.default is p.empty or (differs and p.default is not None):
@@ -126,23 +180,43 @@ def _parsed(parameters: str) -> list[inspect.Parameter]:
     return [*inspect.signature(namespace["f"]).parameters.values()]
 
 
-_PLACES = {
+_PLACES: dict[str, Any] = {
     "__name__": "fungrad.compat.jax.adapting",
-    "enter": enter,
-    "leave": leave,
+    "Array": Array,
     "Tracer": Tracer,
+    "ndarray": np.ndarray,
+    "trace": current_trace.get,
+    "view": np.ndarray.view,
+    "class_of": type,
+    "dtype_of": dtype_of,
+    "enter": enter,
+    "receives": receives,
+    "refuse": refuse,
 }
-_PLACES |= {"dtype_of": dtype_of, "refuse": refuse, "receives": receives}
 
 
-def adapted(module: str, name: str, parameters: str, target: Callable[..., Any]) -> Any:
-    """Return a function of fungrad with JAX's parameters, for arrays as JAX's."""
-    writer = _Writer(name, parameters, target)
-    namespace = {**_PLACES, "target": target}
+def adapted(
+    module: str,
+    name: str,
+    parameters: str,
+    target: Callable[..., Any],
+    finish: Callable[[Any], Any] | None = None,
+    raw: bool = False,
+) -> Any:
+    """Return a function of fungrad with JAX's parameters, for arrays as JAX's.
+
+    Its result is what `finish` makes of that of the target; with `raw`, arguments go in as they are.
+    """
+    writer = _Writer(name, parameters, target, raw)
+    if finish is None:
+        calls = any(p.name in FUNCTIONS for p in writer.given)
+        finish = received_tree if calls and not raw else leave
+    namespace = {**_PLACES, "target": target, "finish": finish}
     for p in writer.given:
         if p.default is not p.empty:
             namespace[f"_{p.name}"] = p.default
     lines = writer.lines(parameters)
+    namespace.update(writer.names)
     exec(compile("\n".join(lines), f"<fungrad, for {module}.{name}>", "exec"), namespace)
     made = namespace[name]
     made.__module__ = module
@@ -164,24 +238,6 @@ def plainly(target: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def transforming(target: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a transform so that what it returns gives arrays as JAX's."""
-
-    def transform(*args: Any, **kwargs: Any) -> Any:
-        return Crossed(target(*args, **kwargs))
-
-    return transform
-
-
-def returning(target: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose results, any pytree, are arrays as JAX's; its arguments are as they are."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return leave_tree(target(*args, **kwargs))
-
-    return function
-
-
 _NOTHING = object()
 
 
@@ -191,7 +247,7 @@ def namespace(
     sources: Sequence[Any],
     modules: str = "",
     as_it_is: str = "",
-    aliases: Mapping[str, str] | None = None,
+    finish: Mapping[str, Callable[[Any], Any]] | None = None,
 ) -> Callable[[str], Any]:
     """Return ``__getattr__`` for the module that stands for one of JAX's.
 
@@ -208,23 +264,30 @@ def namespace(
         The names of the modules below it.
     as_it_is
         Names of the sources that need no adapting; "*" if none does.
-    aliases
-        The names in the sources where they differ.
+    finish
+        What is made of results, by the names of functions that are given their arguments as they are; that under "*" is for all.
     """
     table, unchanged, below = names_of(jax), frozenset(as_it_is.split()), frozenset(modules.split())
+
+    idle = inert_names(jax)
 
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{globals_['__name__']}.{name}")
-        found = _found(sources, (aliases or {}).get(name, name))
+        found = idle[name] if name in idle else _found(sources, name)
         private = name[:2] == "__" and name not in table
         if found is _NOTHING or private or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
         own = getattr(found, "__module__", None) or ""
-        adapt = callable(found) and not (isinstance(found, type) or name in unchanged)
-        adapt &= not own.startswith("fungrad.compat")
-        if adapt and "*" not in unchanged:
-            parameters = table.get(name, ":value")
+        parameters = table.get(name, ":value")
+        if name in idle and parameters[:1] != ":":
+            found = adapted(globals_["__name__"], name, parameters, found, itself, raw=True)
+        last = (finish or {}).get(name) or (finish or {}).get("*")
+        if not callable(found) or isinstance(found, type) or own.startswith("fungrad.compat"):
+            found = last(found) if last and not callable(found) else found
+        elif last is not None and parameters[:1] != ":":
+            found = adapted(globals_["__name__"], name, parameters, found, last, raw=True)
+        elif not {name, "*"} & unchanged:
             if parameters[:1] == ":":
                 found = plainly(found)
             else:

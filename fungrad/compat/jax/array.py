@@ -133,6 +133,13 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
 
 
+class Weak(Array):
+    """An array that Python's numbers have been made, alone: its dtype gives way to the one that it meets."""
+
+    __slots__ = ()
+    weak_type = True
+
+
 def plain(x: Any) -> Any:
     """Return an array of NumPy's own class; anything else as it is."""
     return _view(x, np.ndarray) if isinstance(x, np.ndarray) else x

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.array import Array, Weak
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import tree
+from fungrad.core.lattice import WeakArray
 from fungrad.core.tracer import Tracer
 
 _view = np.ndarray.view
@@ -90,6 +91,24 @@ def narrowed(x: Any) -> Any:
     return x if dtype is None or x64_enabled() else x.astype(dtype)
 
 
+QUICK = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
+"""Dtypes of which NumPy's functions of elements give what JAX's do, where operands are of one of them alone."""
+QUICK_INTEGERS = QUICK | {np.dtype(np.int32)}
+"""Likewise for sums, products and comparisons."""
+_NAMES = "add subtract multiply negative equal not_equal less less_equal greater greater_equal maximum minimum"
+_ON_INTEGERS = frozenset([getattr(np, name) for name in _NAMES.split()])
+
+
+def quick_dtypes(ufunc: np.ufunc) -> frozenset[np.dtype[Any]]:
+    """Return the dtypes of arrays that a ufunc of NumPy may be applied to as it is."""
+    return QUICK_INTEGERS if ufunc in _ON_INTEGERS else QUICK
+
+
+def elementwise(x: Any) -> Any:
+    """Return the result of a ufunc of NumPy as an array of JAX's class."""
+    return _view(x if type(x) is np.ndarray else np.asarray(x), Array)
+
+
 _AS_IT_IS: frozenset[type] = frozenset([Tracer, int, float, bool, complex, str, type(None), slice])
 
 
@@ -104,6 +123,8 @@ def enter(x: Any) -> Any:
         return narrowed(x)
     if cls is list or cls is tuple:
         return cls(map(enter, x))
+    if cls is Weak:
+        return _view(x, WeakArray)
     if cls is ScalarType:
         return dtype_of(x)
     if isinstance(x, _NUMBERS):
@@ -122,6 +143,8 @@ def leave(x: Any) -> Any:
         return _view(x, Array)
     if cls is Tracer or cls is Array:
         return x
+    if cls is WeakArray:
+        return _view(narrowed(x), Weak)
     if isinstance(x, np.generic):
         return leave(np.asarray(x))
     if cls is tuple or cls is list:
@@ -134,18 +157,44 @@ def leave(x: Any) -> Any:
 def leave_tree(x: Any) -> Any:
     """Return `leave` of all arrays in a pytree."""
     cls = type(x)
-    if cls is np.ndarray or cls is Tracer or cls is tuple or isinstance(x, _NUMBERS):
-        if cls is not tuple:
-            return leave(x)
-        return tuple([leave_tree(y) for y in x])
-    return tree.map(leave, x)
+    if cls is np.ndarray or cls is Tracer or cls is Array or isinstance(x, _NUMBERS):
+        return leave(x)
+    if cls is tuple or cls is list:
+        return cls(map(leave_tree, x))
+    if cls is dict:
+        return {k: leave_tree(v) for k, v in x.items()}
+    return None if x is None else tree.map(leave, x)
 
 
 def received(x: Any) -> Any:
     """Return a leaf of what a function of the user's is called with: always an array."""
-    if type(x) in (int, float, bool, complex):
-        x = np.asarray(x)
-    return leave(x)
+    cls = type(x)
+    if cls is int or cls is float or cls is complex:
+        return _view(narrowed(np.asarray(x)), Weak)
+    return leave(np.asarray(x) if cls is bool else x)
+
+
+def received_tree(x: Any) -> Any:
+    """Return `received` of all leaves of a pytree."""
+    return tree.map(received, x)
+
+
+def leave_functions(x: Any) -> Any:
+    """Return functions, or a tuple of them, so that what they give are arrays as JAX's."""
+    if type(x) is tuple or hasattr(type(x), "_fields"):
+        made = [leave_functions(y) for y in x]
+        return type(x)(*made) if hasattr(type(x), "_fields") else tuple(made)
+    return Crossed(x) if callable(x) and not isinstance(x, type) else leave(x)
+
+
+class Indexed:
+    """What makes arrays where it is indexed, as ``jnp.mgrid``."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getitem__(self, key: Any) -> Any:
+        return leave(self.inner[enter(key)])
 
 
 def receiving(function: Any, numbers: bool = True) -> Any:

@@ -226,3 +226,54 @@ def named_scope(name: str) -> Iterator[None]:
     if not isinstance(name, str):
         raise TypeError(f"named_scope takes a string, got {name!r}")
     yield
+
+
+_TABLE: dict[Any, dict[str, str]] = {
+    nothing: {
+        "jax": """
+            default_matmul_precision default_prng_impl numpy_rank_promotion numpy_dtype_promotion transfer_guard
+            transfer_guard_host_to_device transfer_guard_device_to_host transfer_guard_device_to_device
+            legacy_prng_key enable_custom_prng softmax_custom_jvp allow_f16_reductions enable_checks
+            check_tracer_leaks array_garbage_collection_guard auto_pcast no_execution no_tracing set_mesh
+            jax2tf_associative_scan_reductions remove_size_one_mesh_axis_from_type thread_guard use_mesh default_device
+            make_user_context
+        """,
+        "jax.profiler": "TraceAnnotation StepTraceAnnotation trace",
+        "jax.sharding": "set_mesh use_mesh use_abstract_mesh",
+        "jax.extend.source_info_util": """
+            user_context extend_name_stack set_name_stack reset_name_stack transform_name_stack
+        """,
+        "jax.core": "take_current_trace set_current_trace",
+        "jax.extend.core": "take_current_trace set_current_trace",
+    },
+    no_effect: {
+        "jax": "copy_to_host_async effects_barrier clear_caches",
+        "jax.profiler": """
+            start_trace stop_trace start_server stop_server save_device_memory_profile register_subprocess
+        """,
+        "jax.distributed": "initialize shutdown",
+        "jax.monitoring": """
+            clear_event_listeners record_event record_event_duration_secs record_event_time_span record_scalar
+            register_event_duration_secs_listener register_event_listener register_event_time_span_listener
+            register_scalar_listener unregister_event_duration_listener unregister_event_listener
+            unregister_event_time_span_listener unregister_scalar_listener
+        """,
+        "jax.extend.backend": "clear_backends clear_in_memory_compilation_cache",
+        "jax.extend.source_info_util": "register_exclusion",
+        "jax.experimental.multihost_utils": "sync_global_devices assert_equal",
+        "jax.debug": "inspect_array_sharding visualize_array_sharding visualize_sharding",
+        "jax.lax": "after_all create_token",
+    },
+    itself: {
+        "jax": "block_until_ready reshard",
+        "jax.sharding": "reshard",
+        "jax.lax": "optimization_barrier with_sharding_constraint pcast",
+        "jax.experimental.multihost_utils": "broadcast_one_to_all process_allgather",
+        "jax.experimental.layout": "with_layout_constraint",
+    },
+}
+
+
+def inert_names(module: str) -> dict[str, Any]:
+    """Return what does nothing in a module of JAX, by name."""
+    return {name: f for f, of in _TABLE.items() for name in of.get(module, "").split()}

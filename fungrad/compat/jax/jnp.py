@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
+import fungrad
 import fungrad.numpy as fnp
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import dtype_of, enter, leave
+from fungrad.compat.jax.crossing import ScalarType, enter, leave
+from fungrad.compat.jax.x64 import NARROW, x64_enabled
+from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import array_type, is_key, type_of
 
-__all__ = [
-    "array_equal",
-    "array_equiv",
-    "finfo",
-    "iinfo",
-    "isscalar",
-    "issubdtype",
-    "ndim",
-    "result_type",
-    "shape",
-    "size",
-]
+_MODES = {
+    None: "fill",
+    "raise": "fill",
+    "clip": "clip",
+    "wrap": "wrap",
+    "fill": "fill",
+    "fast": "clip",
+}
+_PYTHONS = (bool, int, float, complex)
 
 
 def _of_array(x: Any) -> Any:
@@ -40,22 +41,77 @@ def iinfo(int_type: Any) -> Any:
     return fnp.iinfo(np.dtype(_of_array(int_type)))
 
 
+class extended(np.generic):
+    """The kind of dtypes that JAX adds: those of keys of random numbers."""
+
+
+class prng_key(extended):
+    """The kind of the dtypes of keys of random numbers."""
+
+
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Return whether a dtype is of a kind."""
+    """Return whether a dtype is of a kind; those of keys of random numbers are of `prng_key`."""
 
     def plain(x: Any) -> Any:
-        return (
-            _of_array(x)
-            if not isinstance(x, type) or (hasattr(x, "dtype") and not issubclass(x, np.generic))
-            else x
-        )
+        given = isinstance(x, type) and issubclass(x, np.generic)
+        return x if given else _of_array(x)
 
-    return bool(np.issubdtype(plain(arg1), plain(arg2)))
+    arg1, arg2 = plain(arg1), plain(arg2)
+    key = isinstance(arg1, np.dtype) and is_key(arg1)
+    if key or arg2 in (extended, prng_key):
+        return (key or arg1 is prng_key) and arg2 in (extended, prng_key, np.generic)
+    return bool(np.issubdtype(arg1, arg2))
 
 
-def result_type(*args: Any) -> Any:
+def _type(x: Any) -> Any:
+    """Return the type of an operand without axes: a Python number, or its class, is weak."""
+    if x in _PYTHONS:
+        return type_of(x())
+    if isinstance(x, (np.dtype, str, ScalarType)) or (
+        isinstance(x, type) and issubclass(x, np.generic)
+    ):
+        return array_type((), np.dtype(getattr(x, "dtype", x)))
+    return type_of(enter(x)).update(shape=())
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """Return the dtype that operands are promoted to."""
-    return dtype_of(fnp.result_type(*map(enter, args)))
+    dtype, weak = lattice.promoted(tuple(map(_type, args)))
+    dtype = dtype if x64_enabled() else NARROW.get(dtype, dtype)
+    return (dtype, weak) if return_weak_type_flag else dtype
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """Return the dtype that arrays of two dtypes are promoted to."""
+    return result_type(a, b)
+
+
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Any:
+    """Return the elements at indices along an axis; NaN, or `fill_value`, where there are none."""
+    a, indices = enter(a), enter(indices)
+    if axis is None:
+        a, axis = fnp.ravel(a), 0
+    key = (slice(None),) * (axis % fnp.ndim(a)) + (fnp.asarray(indices),)
+    how = {"fill_value": fill_value} if _MODES.get(mode, mode) == "fill" else {}
+    return leave(fungrad.at(a)[key].get(mode=_MODES.get(mode, mode), **how))
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> Any:
+    """Return how many elements are in each bin, as floating-point numbers, and the edges of the bins."""
+    counts, edges = fnp.histogram(enter(a), enter(bins), range, density, enter(weights))
+    counts, edges = leave(counts), leave(edges)
+    return (counts if counts.dtype.kind == "f" else counts.astype(edges.dtype)), edges
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:

@@ -9,11 +9,12 @@ import numpy as np
 
 import fungrad
 from fungrad.compat.jax.array import Array, plain
-from fungrad.compat.jax.crossing import enter, leave
+from fungrad.compat.jax.crossing import elementwise, enter, leave, quick_dtypes
 from fungrad.compat.jax.modules import numpy as _numpy
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, current_trace
 
 jnp: Any = _numpy
+_view = np.ndarray.view
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, Tracer)
 
 _FUNCTIONS = """
@@ -83,7 +84,12 @@ class Methods:
         """Return the elements in one axis."""
         return jnp.ravel(self, order)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self: Any, key: Any) -> Any:
+        if not _traced(key):
+            try:
+                return leave(_view(self, np.ndarray)[enter(key)])
+            except IndexError:  # out of bounds, say
+                pass
         return Places(self)[key].get()
 
     def __iter__(self: Any) -> Iterator[Any]:
@@ -144,8 +150,26 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
+def _traced(key: Any) -> bool:
+    return type(key) is Tracer or (type(key) is tuple and any(type(x) is Tracer for x in key))
+
+
 def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
+    ufunc: Any = getattr(np, name)
+    dtypes = frozenset() if ufunc is np.matmul or ufunc.nout > 1 else quick_dtypes(ufunc)
+
     def operator(self: Any, other: Any) -> Any:
+        dtype, cls = self.dtype, type(other)
+        same = cls is Array and other.dtype is dtype
+        number = cls is int or (cls is float and dtype.kind != "i")
+        if (
+            type(self) is Array
+            and (same or number)
+            and dtype in dtypes
+            and current_trace.get() is None
+        ):
+            x, y = _view(self, np.ndarray), _view(other, np.ndarray) if same else other
+            return elementwise(ufunc(y, x) if reflected else ufunc(x, y))
         if not isinstance(other, _OPERANDS):
             if not hasattr(other, "__jax_array__"):
                 return NotImplemented

@@ -11,6 +11,8 @@ import numpy as np
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.inert import CPU, itself, no_effect
 from fungrad.core import tree
+from fungrad.core.axes import open_axes
+from fungrad.core.tracer import Tracer, innermost_trace
 
 ArrayImpl = Array
 Shape = Sequence[int]
@@ -153,3 +155,51 @@ class Handlers(dict[Any, Any]):
 
 pytype_aval_mappings, canonicalize_dtype_handlers = Handlers(), Handlers()
 shard_arg_handlers, global_result_handlers = Handlers(), Handlers()
+
+
+class Trace:
+    """The base of traces that libraries write for JAX; none is run by fungrad's."""
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        pass
+
+
+class TraceTag:
+    """What tells such traces apart."""
+
+
+def max_dim(d1: Any, d2: Any) -> Any:
+    """Return the greater one of two lengths."""
+    return max(d1, d2)
+
+
+def min_dim(d1: Any, d2: Any) -> Any:
+    """Return the lesser one of two lengths."""
+    return min(d1, d2)
+
+
+def find_top_trace(xs: Any) -> Any:
+    """Return the innermost of the traces that values belong to; None of arrays."""
+    traces = [x.owner for x in xs if type(x) is Tracer]
+    return max(traces, key=lambda trace: trace.level, default=None)
+
+
+def nonempty_axis_env_DO_NOT_USE() -> bool:
+    """Return whether an axis has a name here."""
+    return bool(open_axes())
+
+
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
+    """Return the names of axes here."""
+    return [*open_axes()]
+
+
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
+    """Return whether the function at hand is being traced without values."""
+    trace = innermost_trace()
+    return trace is not None and trace.values is None
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
+    """Return whether an axis is mapped here."""
+    return bool(open_axes())

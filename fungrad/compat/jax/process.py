@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import fungrad
 from fungrad.compat.jax import inert, methods, x64
 from fungrad.compat.jax.array import Array
@@ -17,6 +19,7 @@ SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
 def set_up() -> None:
     """Do it."""
     methods.install()
+    np.seterr(all="ignore")  # JAX does not warn
     for name, value in SETTINGS.items():
         if hasattr(process_settings, name):
             process_settings.set(name, value)

@@ -10,34 +10,26 @@ import numpy as np
 
 import fungrad
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import Crossed, leave_tree, narrowed, receiving
+from fungrad.compat.jax.crossing import (
+    Crossed,
+    leave,
+    leave_tree,
+    narrowed,
+    received_tree,
+    receiving,
+)
 
-_TRANSFORMS_NAMES = """
+_TRANSFORMS = """
 grad value_and_grad vmap jacfwd jacrev jacobian hessian checkpoint remat
 """
-TRANSFORMS = frozenset(_TRANSFORMS_NAMES.split())
+TRANSFORMS = frozenset(_TRANSFORMS.split())
 """Those that return a function."""
 
-CALLS = frozenset(["jvp", "device_put"])
-"""Those that return results."""
-
-_AS_IT_IS_NAMES = """
-make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get
+AS_IT_IS = """
+make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get typeof
 explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call
 ensure_compile_time_eval
 """
-AS_IT_IS = frozenset(_AS_IT_IS_NAMES.split())
-
-_OWN_NAMES = """
-vjp linearize linear_transpose custom_jvp custom_vjp custom_gradient pure_callback
-"""
-OWN = frozenset(_OWN_NAMES.split())
-
-
-def home(name: str) -> Any:
-    """Return a transform of fungrad's."""
-    return getattr(fungrad, name)
-
 
 _view = np.ndarray.view
 
@@ -168,9 +160,43 @@ def custom_gradient(fun: Any) -> Any:
     return Crossed(fungrad.custom_gradient(receiving(fun, False)))
 
 
-def pure_callback(callback: Any, result_shape_dtypes: Any, *args: Any, **kwargs: Any) -> Any:
+def pure_callback(
+    callback: Any,
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: Any = None,
+    **kwargs: Any,
+) -> Any:
     """Call a Python function when the program runs."""
-    kwargs.pop("sharding", None)
-    return leave_tree(
-        fungrad.pure_callback(receiving(callback), result_shape_dtypes, *args, **kwargs)
+    called = receiving(callback)
+    options = {**kwargs, "vmap_method": vmap_method}
+    return leave_tree(fungrad.pure_callback(called, result_shape_dtypes, *args, **options))
+
+
+def device_put(
+    x: Any,
+    device: Any = None,
+    *,
+    src: Any = None,
+    donate: Any = False,
+    may_alias: Any = None,
+) -> Any:
+    """Return a pytree with arrays of its leaves; there is one device, which they are on."""
+    return received_tree(x)
+
+
+def make_array_from_callback(
+    shape: Any, sharding: Any, data_callback: Any, dtype: Any = None
+) -> Any:
+    """Return the array that a function gives for the only part of it."""
+    return leave(np.asarray(data_callback((slice(None),) * len(shape)), dtype))
+
+
+def print_environment_info(return_string: bool = False) -> Any:
+    """Print what there is of fungrad and NumPy here."""
+    return (
+        f"fungrad {fungrad.__version__}, NumPy {np.__version__}"
+        if return_string
+        else fungrad.show_config()
     )

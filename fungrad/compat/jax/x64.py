@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from fungrad.core.state import chosen, state_variable
+from fungrad.core.config import process_settings, setting, settings
 
 NARROW: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(wide): np.dtype(narrow)
@@ -28,26 +27,18 @@ def in_environment() -> bool:
     raise ValueError(f"the environment variable JAX_ENABLE_X64 is {value!r}; it can be 0 or 1")
 
 
-class _Process:
-    """The setting of the process."""
-
-    enabled = in_environment()
-
-
-_here: contextvars.ContextVar[bool | None] = state_variable("jax_enable_x64", None)
-
-
 def x64_enabled() -> bool:
     """Return whether there are numbers of 64 bits here."""
-    enabled = _here.get()
-    return _Process.enabled if enabled is None else enabled
+    return settings.get().enable_x64
 
 
 def set_x64(enabled: bool) -> None:
     """Switch them on or off in the process."""
-    _Process.enabled = bool(enabled)
+    process_settings.set("enable_x64", bool(enabled))
+    if settings.get() is not process_settings:  # in a block, of which the rest stays
+        settings.get().set("enable_x64", bool(enabled))
 
 
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which there are numbers of 64 bits, or are not."""
-    return chosen(_here, lambda _: bool(new_val))
+    return setting(enable_x64=bool(new_val))

@@ -1,10 +1,11 @@
-"""`jax.distributed`: there is one process."""
+"""`jax.distributed`."""
 
-from fungrad.compat.jax.inert import no_effect
-
-initialize = shutdown = no_effect
+from fungrad.compat.jax.adapting import namespace as _namespace
 
 
 def is_initialized() -> bool:
     """Return False."""
     return False
+
+
+__getattr__ = _namespace("jax.distributed", globals(), [])

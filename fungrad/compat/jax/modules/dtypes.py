@@ -6,10 +6,9 @@ import numpy as np
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import dtype_of, scalar_type
-from fungrad.compat.jax.jnp import finfo, iinfo, result_type
-from fungrad.compat.jax.jnp import issubdtype as _issubdtype
+from fungrad.compat.jax.jnp import extended, finfo, iinfo, issubdtype, prng_key, result_type
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
-from fungrad.core.types import float0, is_key
+from fungrad.core.types import float0
 
 __all__ = [
     "canonicalize_dtype",
@@ -23,24 +22,8 @@ __all__ = [
 ]
 
 
-class extended(np.generic):
-    """The kind of dtypes that JAX adds: those of keys of random numbers."""
-
-
-class prng_key(extended):
-    """The kind of the dtypes of keys of random numbers."""
-
-
 class TypePromotionError(TypeError):
     """The name of JAX's error for dtypes that do not go together; here it is a TypeError."""
-
-
-def issubdtype(a: Any, b: Any) -> bool:
-    """Return whether a dtype is of a kind; those of keys of random numbers are of `prng_key`."""
-    key = isinstance(a, np.dtype) and is_key(a)
-    if key or b in (extended, prng_key):
-        return (key or a is prng_key) and b in (extended, prng_key, np.generic)
-    return _issubdtype(a, b)
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:

@@ -10,8 +10,6 @@ from fungrad.compat.jax.inert import (
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
-    itself,
-    nothing,
 )
 
 __all__ = [
@@ -26,7 +24,6 @@ __all__ = [
 
 AbstractMesh = Mesh
 PositionalSharding = GSPMDSharding = Sharding
-reshard, set_mesh, use_mesh, use_abstract_mesh = itself, nothing, nothing, nothing
 make_single_device_sharding = SingleDeviceSharding
 
 

@@ -1,6 +1,5 @@
-"""`jax.experimental.multihost_utils`: there is one process."""
+"""`jax.experimental.multihost_utils`."""
 
-from fungrad.compat.jax.inert import itself, no_effect
+from fungrad.compat.jax.adapting import namespace as _namespace
 
-sync_global_devices = assert_equal = no_effect
-broadcast_one_to_all = process_allgather = itself
+__getattr__ = _namespace("jax.experimental.multihost_utils", globals(), [])

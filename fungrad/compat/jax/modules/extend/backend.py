@@ -3,9 +3,7 @@
 from typing import Any
 
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.compat.jax.inert import CPU, no_effect
-
-clear_backends = clear_in_memory_compilation_cache = no_effect
+from fungrad.compat.jax.inert import CPU
 
 
 class Backend:

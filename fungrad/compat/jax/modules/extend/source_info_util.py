@@ -3,10 +3,6 @@
 from typing import Any, NamedTuple
 
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.compat.jax.inert import no_effect, nothing
-
-register_exclusion = no_effect
-user_context = extend_name_stack = set_name_stack = reset_name_stack = nothing
 
 
 class SourceInfo(NamedTuple):

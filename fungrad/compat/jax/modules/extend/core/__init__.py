@@ -2,4 +2,10 @@
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 
-__getattr__ = _namespace("jax.extend.core", globals(), ["fungrad.extend.core"], "primitives", "*")
+__getattr__ = _namespace(
+    "jax.extend.core",
+    globals(),
+    ["fungrad.extend.core", "fungrad.compat.jax.private"],
+    "primitives",
+    "*",
+)

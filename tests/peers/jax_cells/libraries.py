@@ -1,0 +1,368 @@
+"""Cells about jax.random, jax.nn, jax.scipy and the rest of the package."""
+
+import jax
+import jax.numpy as jnp
+from jax import random
+
+
+def keys():
+    key = random.key(42)
+    a, b = random.split(key)
+    return [
+        random.key_data(a),
+        random.key_data(b),
+        random.PRNGKey(0),
+        random.split(random.PRNGKey(1), 3),
+        random.key_data(random.fold_in(key, 7)),
+        key.shape,
+    ]
+
+
+def keys_of_bytes():
+    return [
+        random.PRNGKey(0).dtype == jnp.uint32,
+        jnp.issubdtype(random.key(0).dtype, jax.dtypes.prng_key),
+    ]
+
+
+def normals():
+    key = random.key(0)
+    return [
+        random.normal(key),
+        random.normal(key, (3,)),
+        random.normal(key, (2, 2)),
+        random.normal(random.PRNGKey(3), (2,)),
+    ]
+
+
+def uniforms():
+    key = random.key(1)
+    return [
+        random.uniform(key, (3,)),
+        random.uniform(key, (2,), minval=-1, maxval=1),
+        random.randint(key, (4,), 0, 10),
+        random.bits(key, (2,)),
+        random.bernoulli(key, 0.3, (5,)),
+    ]
+
+
+def distributions():
+    key = random.key(2)
+    return [
+        random.exponential(key, (2,)),
+        random.gumbel(key, (2,)),
+        random.laplace(key, (2,)),
+        random.categorical(key, jnp.zeros(4), shape=(3,)),
+        random.truncated_normal(key, -1, 1, (2,)),
+        random.cauchy(key, (2,)),
+        random.rademacher(key, (4,)),
+        random.logistic(key, (2,)),
+    ]
+
+
+def gammas():
+    key = random.key(3)
+    return [
+        random.gamma(key, 2.0, (2,)),
+        random.beta(key, 2.0, 3.0, (2,)),
+        random.poisson(key, 4.0, (3,)),
+        random.dirichlet(key, jnp.ones(3)),
+        random.t(key, 5.0, (2,)),
+    ]
+
+
+def choices():
+    key = random.key(4)
+    return [
+        random.permutation(key, 5),
+        random.permutation(key, jnp.arange(4.0)),
+        random.choice(key, jnp.arange(5), (3,)),
+        random.choice(key, 5, (2,), replace=False),
+        random.multivariate_normal(key, jnp.zeros(2), jnp.eye(2)),
+    ]
+
+
+def random_under_vmap_and_jit():
+    keys = random.split(random.key(0), 3)
+    return [
+        jax.vmap(lambda k: random.normal(k, (2,)))(keys),
+        jax.jit(lambda k: random.uniform(k, (2,)))(keys[0]),
+    ]
+
+
+def activations():
+    x = jnp.linspace(-2, 2, 5)
+    f = jax.nn
+    return [
+        f.relu(x),
+        f.sigmoid(x),
+        f.softplus(x),
+        f.gelu(x),
+        f.elu(x),
+        f.silu(x),
+        f.leaky_relu(x),
+        f.log_sigmoid(x),
+        f.softmax(x),
+        f.log_softmax(x),
+        f.hard_tanh(x),
+        f.selu(x),
+        f.celu(x),
+        f.relu6(x),
+        f.glu(jnp.ones(4)),
+        f.gelu(x, approximate=False),
+    ]
+
+
+def one_hot():
+    return [
+        jax.nn.one_hot(jnp.array([0, 2]), 3),
+        jax.nn.one_hot(1, 4, dtype=jnp.int32),
+        jax.nn.logsumexp(jnp.arange(3.0)),
+        jax.nn.standardize(jnp.arange(4.0)),
+        jax.nn.softmax(jnp.arange(4.0), where=jnp.array([True, True, False, True])),
+    ]
+
+
+def attention():
+    q = jnp.arange(24.0).reshape(1, 3, 2, 4) / 24
+    return jax.nn.dot_product_attention(q, q, q)
+
+
+def initializers():
+    i, key = jax.nn.initializers, random.key(0)
+    return [
+        i.glorot_uniform()(key, (2, 3)),
+        i.he_normal()(key, (2, 3), jnp.float32),
+        i.zeros(key, (2,)),
+        i.orthogonal()(key, (2, 2)),
+        i.variance_scaling(1.0, "fan_in", "normal")(key, (3, 2)),
+    ]
+
+
+def special_functions():
+    s = jax.scipy.special
+    x = jnp.array([0.5, 1.5, 2.5])
+    return [
+        s.gammaln(x),
+        s.digamma(x),
+        s.erf(x),
+        s.erfinv(x / 4),
+        s.logsumexp(x),
+        s.expit(x),
+        s.logit(x / 4),
+        s.xlogy(x, x),
+        s.betaln(x, 2.0),
+        s.i0(x),
+        s.entr(x),
+        s.ndtr(x),
+        s.gammainc(x, 1.0),
+        s.log_ndtr(x),
+        s.betainc(1.0, 2.0, x / 4),
+        s.polygamma(1, x),
+        s.zeta(x + 1, 1.0),
+        s.factorial(jnp.arange(3)),
+        s.logsumexp(x, return_sign=True),
+    ]
+
+
+def log_densities():
+    from jax.scipy import stats
+
+    x = jnp.array([0.2, 0.5])
+    return [
+        stats.norm.logpdf(x),
+        stats.norm.cdf(x, 0.1, 2.0),
+        stats.beta.logpdf(x, 2.0, 3.0),
+        stats.gamma.logpdf(x, 2.0),
+        stats.t.logpdf(x, 3.0),
+        stats.poisson.logpmf(jnp.array([1, 2]), 1.5),
+        stats.bernoulli.logpmf(1, 0.3),
+        stats.multivariate_normal.logpdf(x, jnp.zeros(2), jnp.eye(2)),
+        stats.uniform.pdf(x),
+        stats.laplace.cdf(x),
+        stats.truncnorm.logpdf(x, -1, 1),
+        stats.rankdata(x),
+    ]
+
+
+def solving():
+    from jax.scipy import linalg
+
+    a = jnp.array([[4.0, 1.0], [1.0, 3.0]])
+    c = linalg.cho_factor(a)
+    return [
+        linalg.cho_solve(c, jnp.ones(2)),
+        linalg.solve_triangular(jnp.tril(a), jnp.ones(2), lower=True),
+        linalg.expm(a),
+        linalg.lu(a)[2],
+        linalg.block_diag(a, 1.0),
+        linalg.eigh(a)[0],
+        linalg.toeplitz(jnp.arange(3)),
+        jax.scipy.sparse.linalg.cg(lambda x: a @ x, jnp.ones(2))[0],
+    ]
+
+
+def signals():
+    x = jnp.arange(8.0)
+    return [
+        jnp.fft.fft(x),
+        jnp.fft.rfft(x),
+        jnp.fft.irfft(jnp.fft.rfft(x)),
+        jnp.fft.fftfreq(4),
+        jax.scipy.signal.convolve(x, jnp.ones(2)),
+        jax.scipy.signal.detrend(x),
+        jnp.interp(2.5, x, x * 2),
+        jax.scipy.ndimage.map_coordinates(x, [jnp.array([1.5])], 1),
+    ]
+
+
+def minimizing():
+    from jax.scipy.optimize import minimize
+
+    found = minimize(
+        lambda x: jnp.sum((x - jnp.array([1.0, 2.0])) ** 2), jnp.zeros(2), method="BFGS"
+    )
+    return [jnp.round(found.x, 3), bool(found.success)]
+
+
+def segments():
+    x, i = jnp.arange(5.0), jnp.array([0, 0, 1, 3, 3])
+    return [
+        jax.ops.segment_sum(x, i),
+        jax.ops.segment_sum(x, i, num_segments=6),
+        jax.ops.segment_max(x, i, 4),
+        jnp.bincount(i),
+        jnp.bincount(i, length=3),
+        jax.ops.segment_prod(x, i, 4),
+    ]
+
+
+def polynomials():
+    return [
+        jnp.polyval(jnp.array([1.0, 2.0, 3.0]), 2.0),
+        jnp.polyfit(jnp.arange(4.0), jnp.arange(4.0) ** 2, 2).round(3),
+        jnp.roots(jnp.array([1.0, -3.0, 2.0])).real.sort(),
+        jnp.trapezoid(jnp.arange(4.0)),
+        jnp.gradient(jnp.arange(4.0) ** 2),
+        jnp.diff(jnp.arange(4) ** 2),
+        jnp.vander(jnp.arange(3), 2),
+    ]
+
+
+def sets_and_histograms():
+    x = jnp.array([1, 2, 2, 5])
+    return [
+        jnp.histogram(x, bins=3),
+        jnp.unique(x, return_counts=True),
+        jnp.isin(x, jnp.array([2])),
+        jnp.digitize(x, jnp.array([2, 3])),
+        jnp.intersect1d(x, jnp.array([5, 1])),
+        jnp.percentile(x, 50),
+        jnp.quantile(x, jnp.array([0.25])),
+        jnp.cov(jnp.arange(4.0)),
+        jnp.corrcoef(jnp.arange(4.0), jnp.arange(4.0) ** 2),
+        jnp.average(x, weights=x),
+        jnp.nanmean(jnp.array([1.0, jnp.nan])),
+    ]
+
+
+def vectorizing():
+    f = jnp.vectorize(lambda a, b: jnp.dot(a, b), signature="(n),(n)->()")
+    return [
+        f(jnp.ones((3, 2)), jnp.arange(2.0)),
+        jnp.apply_along_axis(jnp.sum, 1, jnp.ones((2, 3))),
+        jnp.piecewise(
+            jnp.arange(-1.0, 2.0), [jnp.arange(-1.0, 2.0) < 0], [lambda x: -x, lambda x: x * 2]
+        ),
+        jnp.meshgrid(jnp.arange(2), jnp.arange(3)),
+        jnp.mgrid[0:2],
+        jnp.r_[1, 2.5],
+        jnp.ogrid[0:3],
+        jnp.ix_(jnp.arange(2), jnp.arange(2)),
+        jnp.indices((2,)),
+        jnp.fromfunction(lambda i: i + 1, (3,)),
+    ]
+
+
+def devices():
+    x = jax.device_put(jnp.ones(2))
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    return [
+        x,
+        jax.device_put({"a": 1.0}, jax.devices()[0]),
+        jax.device_put(jnp.ones(2), sharding),
+        jax.device_get(x),
+        jax.default_backend(),
+        jax.process_index(),
+        jax.block_until_ready(x),
+        mesh.shape["x"],
+    ]
+
+
+def configuration():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    x = jnp.arange(2.0)
+    jax.config.update("jax_enable_x64", before)
+    return [before, x, jnp.arange(2.0), jax.config.jax_debug_nans]
+
+
+def stax_network():
+    from jax.example_libraries import optimizers, stax
+
+    init, apply = stax.serial(stax.Dense(4), stax.Relu, stax.Dense(1))
+    shape, params = init(random.key(0), (-1, 3))
+    opt_init, opt_update, get = optimizers.adam(0.1)
+    state = opt_init(params)
+    grads = jax.grad(lambda p: jnp.sum(apply(p, jnp.ones((2, 3))) ** 2))(params)
+    return [shape, apply(params, jnp.ones((2, 3))), get(opt_update(0, grads, state))]
+
+
+def checked():
+    from jax.experimental import checkify
+
+    def f(x):
+        checkify.check(x > 0, "x is {x}", x=x)
+        return jnp.log(x)
+
+    error, _ = checkify.checkify(f)(jnp.float32(-1))
+    return [
+        error.get() is not None,
+        checkify.checkify(f)(jnp.float32(1))[0].get(),
+    ]
+
+
+def training():
+    xs = jnp.linspace(-1, 1, 20)
+    ys = 3 * xs + 0.5
+
+    @jax.jit
+    def update(params, x, y):
+        loss, grads = jax.value_and_grad(lambda p: jnp.mean((p["w"] * x + p["b"] - y) ** 2))(params)
+        return jax.tree.map(lambda p, g: p - 0.3 * g, params, grads), loss
+
+    params = {"w": jnp.zeros(()), "b": jnp.zeros(())}
+    for _ in range(60):
+        params, loss = update(params, xs, ys)
+    return [params, loss]
+
+
+def multilayer_perceptron():
+    sizes = [3, 8, 2]
+    keys = random.split(random.key(1), len(sizes))
+    params = [
+        (random.normal(k, (n, m)) * 0.1, jnp.zeros(n))
+        for m, n, k in zip(sizes[:-1], sizes[1:], keys, strict=False)
+    ]
+
+    def predict(params, x):
+        for w, b in params[:-1]:
+            x = jax.nn.relu(w @ x + b)
+        w, b = params[-1]
+        return jax.nn.log_softmax(w @ x + b)
+
+    batch = jax.vmap(predict, (None, 0))
+    loss = lambda p, x, y: -jnp.mean(batch(p, x) * y)
+    x, y = random.normal(random.key(2), (5, 3)), jax.nn.one_hot(jnp.array([0, 1, 0, 1, 1]), 2)
+    return jax.jit(jax.value_and_grad(loss))(params, x, y)
