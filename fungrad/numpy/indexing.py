@@ -207,7 +207,7 @@ def _index_array(item: Any) -> Any:
     """Return the array of integers or booleans that an item of a key is."""
     if type(item) in (list, tuple):
         array = np.zeros(0, np.intp) if len(item) == 0 else as_array(item)
-    elif isinstance(item, bool) or hasattr(item, "dtype"):
+    elif isinstance(item, bool) or hasattr(item, "reshape"):  # an array, and no column of a table
         array = np.asarray(item) if isinstance(item, (bool, np.generic)) else item
     else:
         try:
@@ -392,6 +392,6 @@ def _static(item: Any) -> Any:
     if type(item) in (list, tuple) and has_tracer(item):
         return [_static(i) for i in item]
     value = known_value(item) if type(item) is Tracer and item.dtype.kind == "b" else item
-    if hasattr(item, "dtype") and not isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(item, "reshape") and not isinstance(value, (np.ndarray, np.generic)):
         return np.zeros(item.shape, item.dtype)
     return value

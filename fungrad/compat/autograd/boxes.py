@@ -15,6 +15,8 @@ from fungrad.core.types import type_of
 from fungrad.transforms.autodiff import vjp
 from fungrad.transforms.call import as_operand
 
+OUTSIDE = "new_box"
+
 
 def getval(x: Any) -> Any:
     """Return what `x` is if it is no box, and else the value that it stands for."""
@@ -36,7 +38,10 @@ def value_below(x: Tracer) -> Any:
         return x
     if x.variable not in trace.values:
         trace.evaluate()
-    return trace.values[x.variable]
+    value = trace.values[x.variable]
+    # Boxes made outside of transforms, as by `new_box`, are within none.
+    alone = type(value) is Tracer and value.owner.label == trace.label == OUTSIDE
+    return value_below(value) if alone else value
 
 
 @dataclasses.dataclass
@@ -51,6 +56,10 @@ class VJPNode:
         return cls()
 
 
+class JVPNode:
+    """Nothing is one: forward mode goes through programs too."""
+
+
 def node_of(x: Tracer) -> VJPNode:
     """Return the node of a box."""
     return VJPNode(x)
@@ -58,7 +67,7 @@ def node_of(x: Tracer) -> VJPNode:
 
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
     """Return a box for `value` that no transform opens or closes: `backward_pass` takes what was computed of it."""
-    box = Trace("new_box", known=True, ambient=False).new_input(type_of(value), as_operand(value))
+    box = Trace(OUTSIDE, known=True, ambient=False).new_input(type_of(value), as_operand(value))
     node.box = box
     return box
 

@@ -28,11 +28,11 @@ from fungrad.programs.rules.sites import top_trace
 class Call:
     """One call of a primitive: what rules are told besides the arguments, and what they hand on."""
 
-    def __init__(self, kwargs: dict[str, Any], boxed: tuple[int, ...]) -> None:
-        self.kwargs, self.boxed = kwargs, boxed
-        self.pull: Any = None
-        self.enclosed = False  # whether the values of the call are boxes of an enclosing derivative
-        self.saved: Any = None
+    def __init__(self, kwargs: dict[str, Any], boxed: tuple[int, ...], count: int) -> None:
+        self.kwargs, self.boxed, self.count = kwargs, boxed, count
+        self.pull: Any = None  # what the rule gave, where values are known
+        self.enclosed = False  # whether these are boxes of an enclosing derivative
+        self.others: Any = None  # what rules get besides arrays
 
 
 class Rules:
@@ -51,29 +51,30 @@ class Rules:
         """Call the primitive, of which some argument is a box."""
         trace: Any = top_trace(args)
         of_top = lambda x: type(x) is Tracer and x.owner is trace
-        boxed = tuple([i for i, x in enumerate(args) if any(map(of_top, tree.leaves(x)))])
+        leaves = [(x,) if type(x) is Tracer else tree.leaves(x) for x in args]
+        boxed = tuple([i for i, parts in enumerate(leaves) if any(map(of_top, parts))])
         pushes = trace.label.startswith("jvp(")
         if trace.values is not None and self.jvp is None and (pushes or self.vjp is None):
             raise self._missing("JVP" if pushes else "VJP", boxed)
         by = self.forward if self.jvp is not None and (pushes or self.vjp is None) else self.reverse
-        return by(Call(kwargs, boxed), args)
+        return by(Call(kwargs, boxed, len(args)), *args)
 
     def _missing(self, rule: str, argnums: Sequence[int]) -> NotImplementedError:
         return NotImplementedError(f"{rule} of {self.name} wrt argnums {argnums} not defined")
 
-    def _call(self, call: Call, args: tuple[Any, ...]) -> Any:
+    def _call(self, call: Call, *args: Any) -> Any:
         return self.function.fun(*args, **call.kwargs)  # type: ignore[attr-defined]
 
-    def _forward(self, call: Call, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _forward(self, call: Call, *args: Any) -> tuple[Any, Any]:
         ans = self.function(*args, **call.kwargs)
-        leaves, call.saved = tree.flatten((ans, args))
-        known = all(type(x) is not Tracer or x.owner.values is not None for x in leaves)
-        if known:
-            call.enclosed = Tracer in map(type, leaves)
+        leaves, structure = tree.flatten((ans, args))
+        boxes = [x for x in leaves if type(x) is Tracer]
+        if all(x.owner.values is not None for x in boxes):
+            call.enclosed = bool(boxes)
             call.pull = self._puller(call, ans, args)
             return ans, []
         kept = [x if is_array(x) else None for x in leaves]
-        call.saved = call.saved, [x if k is None else None for x, k in zip(leaves, kept)]
+        call.others = structure, [x if k is None else None for x, k in zip(leaves, kept)]
         return ans, kept
 
     def _puller(self, call: Call, ans: Any, args: tuple[Any, ...]) -> Any:
@@ -81,16 +82,13 @@ class Rules:
             raise self._missing("VJP", call.boxed)
         return self.vjp(call.boxed, ans, args, call.kwargs)
 
-    def _backward(self, call: Call, kept: list[Any], g: Any) -> tuple[Any]:
-        pull, n = call.pull, 0
-        if kept:
-            structure, others = call.saved
+    def _backward(self, call: Call, kept: list[Any], g: Any) -> tuple[Any, ...]:
+        pull = call.pull
+        if pull is None:
+            structure, others = call.others
             leaves = [o if k is None else k for k, o in zip(kept, others)]
-            ans, args = tree.unflatten(structure, leaves)
-            pull, n = self._puller(call, ans, args), len(args)
-        else:
-            n = len(tree.unflatten(call.saved, [0] * call.saved.num_leaves)[1])
-        cotangents: list[Any] = [None] * n
+            pull = self._puller(call, *tree.unflatten(structure, leaves))
+        cotangents: list[Any] = [None] * call.count
         try:
             for i, ct in zip(call.boxed, pull(g)):
                 cotangents[i] = ct
@@ -101,11 +99,10 @@ class Rules:
                 f"the VJP of {self.name} looks at the value of g, and so has no derivative itself: write it without, with "
                 "np.where say"
             ) from error
-        return (tuple(cotangents),)
+        return tuple(cotangents)
 
-    def _pushed(self, call: Call, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    def _pushed(self, call: Call, args: tuple[Any, ...], moved: Any) -> tuple[Any, Any]:
         assert self.jvp is not None
-        (args,), (moved,) = primals, tangents
         ans = self.function(*args, **call.kwargs)
         tangent = self.jvp(call.boxed, [moved[i] for i in call.boxed], ans, args, call.kwargs)
         fitted = lambda x, t: fnp.asarray(t, type_of(x).dtype)

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from fungrad.compat.autograd.absent import ABSENT
-from fungrad.compat.autograd.boxes import VJPNode, backward_pass, getval, isbox
+from fungrad.compat.autograd.boxes import JVPNode, VJPNode, backward_pass, getval, isbox
 from fungrad.compat.autograd.derivatives import make_jvp, make_vjp
 from fungrad.compat.autograd.modules.util import func, subval, toposort
 from fungrad.compat.autograd.modules.wrap_util import wraps
@@ -25,7 +25,7 @@ from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.compat.standing_in import attributes
 
 __all__ = [
-    "SparseObject", "VJPNode", "VSpace", "backward_pass", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
+    "JVPNode", "SparseObject", "VJPNode", "VSpace", "backward_pass", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
     "defvjp", "defvjp_argnum", "defvjp_argnums", "func", "getval", "identity_jvp", "identity_vjp", "isbox", "make_jvp",
     "make_vjp", "primitive", "primitive_with_deprecation_warnings", "subval", "sum_outgrads", "toposort", "vspace", "wraps",
 ]  # fmt: skip

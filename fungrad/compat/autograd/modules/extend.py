@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fungrad.compat.autograd.absent import ABSENT
 from fungrad.compat.autograd.modules.core import (
+    JVPNode,
     SparseObject,
     VJPNode,
     VSpace,
@@ -25,7 +26,7 @@ from fungrad.compat.autograd.modules.tracer import (
 from fungrad.compat.standing_in import attributes
 
 __all__ = [
-    "Box", "SparseObject", "VJPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",
+    "Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",
     "defvjp_argnum", "defvjp_argnums", "notrace_primitive", "primitive", "register_notrace", "vspace",
 ]  # fmt: skip
 
