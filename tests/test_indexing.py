@@ -765,3 +765,22 @@ def test_a_mask_without_elements_is_not_taken_for_integers():
     with pytest.raises(fg.ConcretizationError, match=r"fungrad\.at\(array\)\[mask\]\.get\(\)"):
         fg.grad(lambda x: (array[np.ones((0, 3)) * x > 0] * x).sum())(1.0)
     assert fg.vmap(lambda m: fg.at(array)[m].get())(np.stack([mask, mask])).shape == (2, 0)
+
+
+class Column:
+    """Converts to an array, and is none: such as a column of a table of pandas'."""
+
+    def __init__(self, values):
+        self.values = np.array(values)
+        self.dtype, self.shape, self.nbytes = self.values.dtype, self.values.shape, 1
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype or self.dtype)
+
+
+@pytest.mark.parametrize("key", [[True, False, True], [0, 2]])
+def test_columns_of_tables_are_indices(key):
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(x[Column(key)], [0, 2])
+    gradient = fg.grad(lambda x: (x[Column(key)] ** 2).sum())(x)
+    np.testing.assert_array_equal(gradient, [0, 0, 4])

@@ -16,10 +16,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "coming_from_autograd.md"
 START, END = "<!-- names: start -->\n", "<!-- names: end -->\n"
 GATHER = {"autograd", "autograd.extend", "autograd.misc", "autograd.scipy", "autograd.scipy.stats"}
 """Modules that offer what others define."""
-WRAP = {"autograd.numpy", *[f"autograd.numpy.{name}" for name in ("fft", "linalg", "random")]} | {
-    "autograd.scipy.linalg"
+WRAP = {
+    f"autograd.{name}": name
+    for name in ("numpy", "numpy.fft", "numpy.linalg", "numpy.random", "scipy.linalg")
 }
-"""Modules that offer all that NumPy's or SciPy's do."""
+"""Modules that offer all that one of NumPy's or SciPy's does, besides what they define themselves."""
 INERT = {
     "autograd.builtins": ["DictBox", "SequenceBox"],
     "autograd.extend": ["JVPNode"],
@@ -29,18 +30,16 @@ INERT = {
 """What is there and does nothing: types of which nothing is an instance, lists that nobody reads."""
 
 
-def bound(module):
-    """Return the names that the source of a module defines itself, and those that it imports by name."""
-    own, imported = set(), set()
+def defined(module):
+    """Return the names that the source of a module defines itself."""
+    own = set()
     for node in ast.parse(Path(module.__file__).read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             own.add(node.name)
         elif isinstance(node, ast.Assign):
             targets = [name for target in node.targets for name in ast.walk(target)]
             own |= {name.id for name in targets if isinstance(name, ast.Name)}
-        elif isinstance(node, ast.ImportFrom):
-            imported |= {alias.asname or alias.name for alias in node.names}
-    return own, imported
+    return own
 
 
 def names():
@@ -55,10 +54,8 @@ def names():
             for n, value in sorted(vars(module).items())
             if not n.startswith("_") and not isinstance(value, types.ModuleType)
         ]
-        own, imported = bound(module)
-        if name in WRAP:
-            public = [n for n in public if n not in imported]
-        elif name not in GATHER:
+        if name not in GATHER:
+            own = defined(module)
             public = [n for n in public if n in own]
         table[name] = public
     return table
@@ -69,13 +66,18 @@ def missing():
     table = {}
     for name, public in json.loads(LIST.read_text("utf-8")).items():
         module = importlib.import_module(name)
-        table[name] = [n for n in public if not hasattr(module, n)]
+        theirs = vars(importlib.import_module(WRAP[name])) if name in WRAP else {}
+        wrapped = [
+            n for n, x in theirs.items() if n[0] != "_" and not isinstance(x, types.ModuleType)
+        ]
+        table[name] = [n for n in [*public, *wrapped] if not hasattr(module, n)]
     return table
 
 
 def table():
     """Return the rows of the table, for such a process."""
     from fungrad.compat.autograd.absent import ABSENT
+    from fungrad.compat.standing_in import lacks
 
     listed, absent = json.loads(LIST.read_text("utf-8")), missing()
     rows = ["| module | names | there | inert | not there |", "|---|---|---|---|---|"]
@@ -83,9 +85,11 @@ def table():
         inert = [n for n in INERT.get(name, ()) if n in public]
         there = len(public) - len(absent[name]) - len(inert)
         shown = ", ".join(f"`{n}`" for n in absent[name])
-        reason = f": {ABSENT[name]}" if shown and name in ABSENT else ""
+        if shown:
+            shown += ":" + lacks(f"{name}.x", ABSENT).partition(":")[2]
+        more = f", and all of {WRAP[name]}" if name in WRAP else ""
         rows.append(
-            f"| `{name}` | {len(public)} | {there} | {', '.join(f'`{n}`' for n in inert)} | {shown}{reason} |"
+            f"| `{name}` | {len(public)} | {there}{more} | {', '.join(f'`{n}`' for n in inert)} | {shown} |"
         )
     counts = [sum(map(len, t.values())) for t in (listed, absent)]
     rows.append(f"\nOf {counts[0]} names, {counts[0] - counts[1]} are there.")

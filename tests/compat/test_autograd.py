@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat import autograd_names
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 EXPECTED = HERE / "autograd_results.json"
@@ -178,3 +180,12 @@ def test_the_rest_of_fungrad_knows_nothing_of_it():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert printed.stdout == "[]\n"
+
+
+def test_every_name_is_there_or_the_page_says_why_not():
+    """Run ``python -m fungrad.compat.autograd -m tests.compat.autograd_names`` to write the table anew."""
+    printed = run("-c", "from tests.compat.autograd_names import table; print(table(), end='')")
+    page = autograd_names.PAGE.read_text("utf-8")
+    assert autograd_names.written(page, printed) == page
+    rows = [row.split("|") for row in printed.splitlines() if "`autograd" in row]
+    assert [row for row in rows if row[5].strip() and ": " not in row[5]] == []

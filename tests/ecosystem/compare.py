@@ -19,15 +19,26 @@ LIBRARIES = {
 }  # fmt: skip
 """The files in programs/ and what has to be installed for them."""
 
-BY = {"jax": [], "fungrad": ["-m", "fungrad.compat.jax"]}
+OF_AUTOGRAD = {
+    name: name.replace("_", "-")
+    for name in ("autograd_gamma", "autoptim", "lifelines", "pymanopt", "pymoo")
+}
+"""Those in programs/of_autograd."""
+
+BY = {
+    "jax": [],
+    "fungrad": ["-m", "fungrad.compat.jax"],
+    "autograd": [],
+    "fungrad_for_autograd": ["-m", "fungrad.compat.autograd"],
+}
 
 
 def is_installed(name):
     try:
-        metadata.version(LIBRARIES[name])
+        metadata.version((LIBRARIES | OF_AUTOGRAD)[name])
     except metadata.PackageNotFoundError:
         return False
-    return util.find_spec("jax") is not None
+    return util.find_spec("jax" if name in LIBRARIES else "autograd") is not None
 
 
 @dataclasses.dataclass
@@ -42,7 +53,7 @@ class Outcome:
 
 
 def outcome(path, by, folder, bits=64):
-    """Run the programs of a file; `by` is "jax" or "fungrad"."""
+    """Run the programs of a file; `by` is one of `BY`."""
     results = Path(folder) / f"{path.stem}.{by}{bits}"
     command = [
         sys.executable,
@@ -54,7 +65,7 @@ def outcome(path, by, folder, bits=64):
         str(results),
     ]
     environment = os.environ | {
-        "JAX_ENABLE_X64": str(int(bits == 64)), "JAX_PLATFORMS": "cpu", "FUNGRAD_COMPILE": "auto",
+        "JAX_ENABLE_X64": str(int(bits == 64)), "JAX_PLATFORMS": "cpu", "FUNGRAD_COMPILE": "background",
         "PYTHONPATH": os.pathsep.join([str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")]),
     }  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

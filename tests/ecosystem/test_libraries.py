@@ -1,8 +1,8 @@
-"""Libraries built on JAX give the same numbers on fungrad: `make test-ecosystem`."""
+"""Libraries built on JAX, and on autograd, give the same numbers on fungrad: `make test-ecosystem`."""
 
 import pytest
 
-from tests.ecosystem.compare import HERE, LIBRARIES, differences, is_installed, outcome
+from tests.ecosystem.compare import HERE, LIBRARIES, OF_AUTOGRAD, differences, is_installed, outcome
 
 TOLERANCE = {64: 1e-9, 32: 1e-3}
 
@@ -17,3 +17,14 @@ def test_programs_agree(library, bits, tmp_path):
     assert [row for row in jax.report.values() if "error" in row] == []
     found = differences(fungrad, jax)
     assert {p: d for p, d in found.items() if isinstance(d, str) or d > TOLERANCE[bits]} == {}
+
+
+@pytest.mark.parametrize("library", OF_AUTOGRAD)
+def test_programs_of_autograd_agree(library, tmp_path):
+    if not is_installed(library):
+        pytest.skip(f"{OF_AUTOGRAD[library]} and autograd are not both installed")
+    path = HERE / "programs" / "of_autograd" / f"{library}.py"
+    autograd, fungrad = (outcome(path, by, tmp_path) for by in ("autograd", "fungrad_for_autograd"))
+    assert [row for row in autograd.report.values() if "error" in row] == []
+    found = differences(fungrad, autograd)
+    assert {p: d for p, d in found.items() if isinstance(d, str) or d > TOLERANCE[64]} == {}

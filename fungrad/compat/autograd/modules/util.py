@@ -10,6 +10,7 @@ from fungrad.compat.autograd.absent import ABSENT
 from fungrad.compat.standing_in import attributes
 
 __getattr__ = attributes("autograd.util", ABSENT)
+deprecation_msg = "quick_grad_check has become autograd.test_util.check_grads"
 
 
 def subvals(x: Iterable[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
