@@ -370,3 +370,61 @@ def test_wrapped_functions():
     assert "f for jit" in api_util.debug_info("jit", test_wrapped_functions, (), {}).replace(
         "test_wrapped_functions", "f"
     )
+
+
+def test_compiled_programs_see_what_lowered_primitives_do():
+    source = fg.jit(cube(True)).source(X)
+    assert "np." in source
+    assert "cube" not in source
+    assert "cube" in fg.jit(cube(False)).source(X)
+    f = cube(True)
+    loop = fg.jit(lambda x: lax.scan(lambda c, z: (f(c) * 0.1 + z, c), x, np.arange(50.0)))
+    assert "cube" not in loop.source(1.0)
+    assert [e.primitive.name for e in fg.make_jaxpr(f)(X).eqns] == ["cube"]
+
+
+def test_what_cannot_be_mapped_stays_in_the_steps_of_a_loop():
+    """A long loop is cut into what can be run for many steps at once; rules of other packages may refuse that."""
+
+    def refuse(operands, dims):
+        raise RuntimeError("not to be mapped")
+
+    p = core.Primitive("alone")
+    p.def_impl(lambda x: x * 2)
+    p.def_abstract_eval(lambda x: x)
+    batching.primitive_batchers[p] = refuse
+    f = fg.jit(lambda x: lax.scan(lambda c, z: (c + p.bind(z), fnp.sin(z)), 0.0, x))
+    x = np.arange(300.0)
+    assert f(x)[0] == 2 * x.sum()
+    with pytest.raises(RuntimeError, match="not to be mapped"):
+        fg.vmap(p.bind)(x)
+
+
+def test_lowerings_that_ask_for_values():
+    """Then what `def_impl` was given runs, which may; and without it, the error says what is asked for."""
+    p = core.Primitive("asks")
+    asks = lambda x: x if x > 0 else -x
+    p.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(p, mlir.lower_fun(asks, multiple_results=False))
+    with pytest.raises(fg.ConcretizationError, match="if"):
+        fg.jit(p.bind)(-2.0)
+    q = core.Primitive("asks")
+    q.def_impl(asks)
+    q.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(q, mlir.lower_fun(asks, multiple_results=False))
+    assert fg.jit(q.bind)(-2.0) == 2
+
+
+def test_lowerings_of_other_types():
+    p = core.Primitive("narrow")
+    p.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(p, mlir.lower_fun(lambda x: fnp.float32(1) * x[:1], False))
+    with pytest.raises(
+        TypeError, match=r"gave an array of type float64\[1\], and its rule .* float64\[3\]"
+    ):
+        fg.jit(p.bind)(X)
+    weak = core.Primitive("weak")
+    weak.def_abstract_eval(lambda x: x.strip_weak_type())
+    mlir.register_lowering(weak, mlir.lower_fun(lambda x: 2 * x, False))
+    with fg.checking():
+        assert fg.jit(lambda x: weak.bind(x) + np.float32(1))(2.0).dtype == np.float64

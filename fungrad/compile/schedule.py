@@ -12,6 +12,7 @@ from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
 from fungrad.compile.overwriting import Overwriting, has_into, rounds_in_place
+from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -75,7 +76,7 @@ class _Scheduler:
         prepare: Callable[[Expr], Expr],
         over: int | None,
     ) -> None:
-        expr = self.expr = prepare(expr)
+        expr = self.expr = prepare(spelled(expr))
         self.prepare, self.over = prepare, over
         self.types = list(expr.types)
         self.target = target

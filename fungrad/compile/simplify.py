@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from fungrad.compile.passes.accumulate import accumulate
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.passes.lowered import lowered
 from fungrad.compile.passes.share import share
 from fungrad.core.expr import Expr
 
@@ -23,6 +24,12 @@ def simplify(expr: Expr) -> Expr:
     for _, found in after_each_pass(expr):
         expr = found
     return expr
+
+
+def spelled(expr: Expr) -> Expr:
+    """Return `expr` as it is to be compiled: with programs in the place of primitives that stand for one."""
+    found = lowered(expr)
+    return expr if found is expr else simplify(found)
 
 
 def after_each_pass(expr: Expr) -> Iterator[tuple[str, Expr]]:

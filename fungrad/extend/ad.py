@@ -18,13 +18,8 @@ from fungrad.core.tracer import Tracer
 from fungrad.transforms.autodiff import jvp as jvp
 from fungrad.transforms.autodiff import linearize as linearize
 from fungrad.transforms.autodiff import vjp as vjp
-from fungrad.transforms.foreign import (
-    Primitive,
-    UndefinedPrimal,
-    Zero,
-    primitive_jvps,
-    primitive_transposes,
-)
+from fungrad.transforms.avals import UndefinedPrimal, Zero
+from fungrad.transforms.foreign import Primitive, primitive_jvps, primitive_transposes
 
 __all__ = [
     "JVPTracer",

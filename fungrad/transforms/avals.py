@@ -1,4 +1,4 @@
-"""Types of arrays as objects with JAX's attributes: what rules of JAX's are given, and what `typeof` gives."""
+"""Types of arrays as objects with JAX's attributes, which `typeof` gives; and what rules of JAX's are given in the place of arrays."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.nodes import register_node
 from fungrad.core.types import ArrayType, array_type, float0, kind_of, type_of
+from fungrad.primitives.shaping import full
 
-__all__ = ["AbstractValue", "ShapedArray", "aval_of", "mapped_aval", "typeof", "unmapped_aval"]
+__all__ = [
+    "AbstractValue",
+    "ShapedArray",
+    "UndefinedPrimal",
+    "Zero",
+    "aval_of",
+    "mapped_aval",
+    "typeof",
+    "unmapped_aval",
+]
 
 
 class AbstractValue:
@@ -165,3 +176,51 @@ def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: An
     at = axis % (len(aval.shape) + 1)
     shape = (*aval.shape[:at], size, *aval.shape[at:])
     return ShapedArray(shape, aval.dtype, aval.weak_type)
+
+
+class Zero:
+    """Stands for a tangent or cotangent that is zero. `ad.instantiate_zeros` makes an array of it.
+
+    Examples
+    --------
+    >>> Zero(ShapedArray((2,), float))
+    Zero(float64[2])
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    @staticmethod
+    def from_primal_value(val: Any) -> Zero:
+        """Return the zero tangent of an array."""
+        return Zero(aval_of(type_of(val)).to_tangent_aval())
+
+    def instantiate(self) -> Any:
+        """Return the array."""
+        if self.aval.dtype == float0:
+            return np.zeros(self.aval.shape, float0)
+        return full(array_type(self.aval.shape, self.aval.dtype), 0)
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+
+class UndefinedPrimal:
+    """Stands for an operand that a transpose is asked for: it has a type and no value."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval})"
+
+
+for _standing in (
+    Zero,
+    UndefinedPrimal,
+):  # trees without leaves, so that they pass through transforms
+    register_node(_standing, lambda x: ((), x.aval), lambda aval, _, cls=_standing: cls(aval))  # type: ignore[misc]

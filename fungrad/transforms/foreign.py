@@ -14,17 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.lower import Program
+from fungrad.compile.passes.lowered import Standing
 from fungrad.core import primitive as core
 from fungrad.core.axes import name_in_batch
 from fungrad.core.cached import cached_property
+from fungrad.core.errors import ConcretizationError
 from fungrad.core.evaluate import inline
-from fungrad.core.nodes import register_node
+from fungrad.core.expr import Expr
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, Linear, array_type, float0, type_of
-from fungrad.primitives.shaping import full, move_axis
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.shaping import move_axis
 from fungrad.transforms.argnums import exactly
-from fungrad.transforms.avals import ShapedArray, aval_of
+from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero, aval_of
 from fungrad.transforms.call import as_operands
 
 Rule = Callable[..., Any]
@@ -176,54 +179,6 @@ class Params(Mapping[str, Any]):
         return Params, (self._given,)
 
 
-class Zero:
-    """Stands for a tangent or cotangent that is zero. `ad.instantiate_zeros` makes an array of it.
-
-    Examples
-    --------
-    >>> Zero(ShapedArray((2,), float))
-    Zero(float64[2])
-    """
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: Any) -> None:
-        self.aval = aval
-
-    @staticmethod
-    def from_primal_value(val: Any) -> Zero:
-        """Return the zero tangent of an array."""
-        return Zero(aval_of(type_of(val)).to_tangent_aval())
-
-    def instantiate(self) -> Any:
-        """Return the array."""
-        if self.aval.dtype == float0:
-            return np.zeros(self.aval.shape, float0)
-        return full(array_type(self.aval.shape, self.aval.dtype), 0)
-
-    def __repr__(self) -> str:
-        return f"Zero({self.aval.str_short()})"
-
-
-class UndefinedPrimal:
-    """Stands for an operand that a transpose is asked for: it has a type and no value."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: Any) -> None:
-        self.aval = aval
-
-    def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval})"
-
-
-for _standing in (
-    Zero,
-    UndefinedPrimal,
-):  # trees without leaves, so that they pass through transforms
-    register_node(_standing, lambda x: ((), x.aval), lambda aval, _, cls=_standing: cls(aval))  # type: ignore[misc]
-
-
 class AxisData(NamedTuple):
     """The axis that a batching rule is for, as rules in `fancy_primitive_batchers` are given it."""
 
@@ -234,7 +189,7 @@ class AxisData(NamedTuple):
 
 
 @core.primitive
-class Foreign(core.Primitive):
+class Foreign(Standing):
     """A call of another package's primitive: with parameters, for operands of some types."""
 
     of: Primitive
@@ -244,6 +199,9 @@ class Foreign(core.Primitive):
     multiple_results = True
     pushes = True
     remembered = False
+    holds_programs = (
+        True  # it may: whether it can be run for many steps at once, its rules alone know
+    )
 
     @property
     def name(self) -> str:
@@ -278,31 +236,54 @@ class Foreign(core.Primitive):
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         types = tuple([type_of(x) for x in operands])
         expected = self.infer(types)
-        if self.of in lowerings:
-            return tuple(self._lowered(types)(*operands))
-        found = self.of.impl(*operands, **self.params)
+        program = self._lowered(types)
+        if program is not None:
+            return tuple(program(*operands))
+        results = self._checked(self.of.impl(*operands, **self.params), expected)
+        return tuple([np.asarray(x) if xp is np else x for x in results])
+
+    def _checked(self, found: Any, expected: Sequence[ArrayType]) -> tuple[Any, ...]:
+        """Return results as a tuple, if they are of the types that the rule for these says."""
         results = tuple(found) if self.of.multiple_results else (found,)
-        given = [type_of(x) for x in results]
-        for t, x in zip(expected, given, strict=True):
+        for t, x in zip(expected, map(type_of, results), strict=True):
             if (t.shape, t.dtype) != (x.shape, x.dtype):
                 raise TypeError(
                     f"the primitive `{self.name}` gave an array of type {x}, and its rule for types says {t}"
                 )
-        return tuple([np.asarray(x) if xp is np else x for x in results])
+        return results
 
-    def _lowered(self, types: tuple[ArrayType, ...]) -> Program:
-        """Return the program that it is on operands of some types."""
+    def lowered(self, types: Sequence[ArrayType]) -> Expr | None:
+        program = None if self.effect else self._lowered(tuple(types))
+        return None if program is None else program.given
+
+    def _lowered(self, types: tuple[ArrayType, ...]) -> Program | None:
+        """Return the program that it is on operands of some types; None if it is run by `def_impl`'s function."""
         key = ("lowered", types)
-        found = self._known.get(key)
-        if found is None:
+        if key not in self._known:
+            self._known.setdefault(key, self._program(types) if self.of in lowerings else None)
+        return self._known[key]  # type: ignore[no-any-return]
 
-            def function(*operands: Any) -> Sequence[Any]:
-                results = lowerings[self.of](*operands, **self.params)
-                return results if self.of.multiple_results else (results,)
+    def _program(self, types: tuple[ArrayType, ...]) -> Program | None:
+        expected = self.infer(types)
 
-            program = Program(inline(record_expr(self.name, function, types)))
-            found = self._known.setdefault(key, program)
-        return found  # type: ignore[no-any-return]
+        def function(*operands: Any) -> Sequence[Any]:
+            found = self._checked(lowerings[self.of](*operands, **self.params), expected)
+            return [
+                x if type_of(x) is t else Cast(t.dtype, t.weak)(x)
+                for x, t in zip(found, expected, strict=True)
+            ]
+
+        try:
+            expr = inline(record_expr(self.name, function, types))
+        except ConcretizationError:
+            if "impl" in vars(self.of):
+                return None  # that may ask for values
+            raise
+        if expr.captured:
+            raise TypeError(
+                f"the primitive `{self.name}` closes over a traced array: pass it as an operand"
+            )
+        return Program(expr)
 
     def push(
         self,

@@ -11,9 +11,10 @@ import numpy as np
 
 from fungrad.compile.background import importing
 from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.passes.lowered import Spelled
 from fungrad.compile.tiers import Rerun
 from fungrad.core.evaluate import inline
-from fungrad.core.expr import Calling, Equation, Expr
+from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.primitive import primitive as declared
 from fungrad.core.trace import record_expr
@@ -57,17 +58,6 @@ def _with_programs(expr: Expr) -> Expr:
     if not any(isinstance(e.primitive, Spelled) for e in equations):
         return expr
     return inline(dataclasses.replace(expr, equations=tuple(equations)))
-
-
-@declared
-class Spelled(Calling):
-    """What the program `body` computes."""
-
-    body: Expr
-
-    @property
-    def callee(self) -> Expr:
-        return self.body
 
 
 def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:

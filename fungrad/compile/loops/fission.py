@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from fungrad.compile.loops.collapse import collapse
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import Rows
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Equation, Expr
@@ -257,7 +258,8 @@ def plan(
     whole = one_span(body, n, reverse)
     if n < FEWEST:
         return whole
-    parts = cut(collapse(body.expr, *counts) if tangent else body.expr, *counts)
+    expr = spelled(body.expr)
+    parts = cut(collapse(expr, *counts) if tangent else expr, *counts)
     if parts is None:
         return whole
     size = min(parts.chunk, n)
