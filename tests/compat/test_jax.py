@@ -1,9 +1,12 @@
 """`fungrad.compat.jax`, in processes of its own: it replaces `jax` for good."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.compat import jax_walk
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,3 +53,43 @@ def test_immutable():
     code, text = python("-m", "fungrad.compat.jax", "-c", program, FUNGRAD_COMPAT_IMMUTABLE="1")
     assert code == 1
     assert "TypeError: JAX arrays are immutable" in text
+
+
+DIFFERENT = {
+    "jax.api_util": ["debug_info"],
+    "jax.core": ["max_dim", "min_dim"],
+    "jax.debug": ["breakpoint", "print"],
+    "jax.dtypes": ["issubdtype"],
+    "jax.experimental.mesh_utils": ["create_device_mesh"],
+    "jax.extend.core": ["find_top_trace", "gensym", "jaxpr_as_fun"],
+    "jax.extend.source_info_util": ["current_name_stack"],
+    "jax.interpreters.ad": ["jvp", "linearize"],
+    "jax.interpreters.mlir": ["register_lowering"],
+    "jax.interpreters.partial_eval": ["trace_to_jaxpr_dynamic"],
+    "jax.interpreters.xla": ["apply_primitive"],
+    "jax.numpy": ["result_type", "set_printoptions"],
+    "jax.profiler": ["annotate_function"],
+}
+"""Functions whose parameters are not named as JAX's: they take more, or less of what nothing here would read."""
+
+
+def test_names_and_signatures():
+    code, text = python("-W", "ignore", "-m", "tests.compat.jax_walk", "--json")
+    assert code == 0, text
+    found = json.loads(text)
+    missing = {m: [n for n, why in k["absent"].items() if not why] for m, k in found.items()}
+    assert not any(missing.values()), missing
+    assert {m: k["differs"] for m, k in found.items() if k["differs"]} == DIFFERENT
+    assert found["jax.numpy"]["absent"].keys() < {
+        "frompyfunc",
+        "ufunc",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "int1",
+        "uint1",
+        "_",
+    }
+    written = jax_walk.PAGE.read_text("utf-8")
+    assert written == jax_walk.page(written, found), (
+        "write it anew: python -m tests.compat.jax_walk"
+    )

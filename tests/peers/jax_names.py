@@ -6,6 +6,7 @@ Run it with the JAX that `fungrad.compat.jax` is to follow.
 import importlib
 import inspect
 import pkgutil
+import sys
 import warnings
 from pathlib import Path
 
@@ -23,6 +24,8 @@ KEPT = (
 """Of jax.experimental, what is listed."""
 HOMES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 """Where things are from that are names of JAX's; others are what a file of it imports."""
+HELPERS = ("jax._src.util", "jax._src.tree_util", "jaxlib.utils", "jaxlib._jax.pytree")
+"""What files that are no list of public names import besides."""
 
 
 def modules() -> list[str]:
@@ -76,8 +79,10 @@ def lines() -> list[str]:
         names = []
         for name in sorted(dir(module)):
             value = getattr(module, name)
-            home = str(getattr(value, "__module__", None) or "jax").partition(".")[0]
-            if name[0] != "_" and home in HOMES and not inspect.ismodule(value):
+            home = str(getattr(value, "__module__", None) or "jax")
+            helper = home in HELPERS and module_name.startswith(("jax.ex", "jax.interp"))
+            is_ours = home.partition(".")[0] in HOMES and not (inspect.ismodule(value) or helper)
+            if name[0] != "_" and is_ours:
                 names.append(described(value, name))
         if names:
             result += [f"[{module_name}]", *names]
@@ -86,4 +91,8 @@ def lines() -> list[str]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    FILE.write_text("\n".join(lines()) + "\n", "utf-8")
+    text = "\n".join(lines()) + "\n"
+    if sys.argv[1:] == ["--print"]:
+        print(text, end="")
+    else:
+        FILE.write_text(text, "utf-8")

@@ -28,7 +28,7 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     "there is one process with one device; map with jax.vmap": {
         "jax": "make_array_from_process_local_data make_array_from_single_device_arrays smap",
-        "jax.experimental.mesh_utils": "create_hybrid_device_mesh",
+        "jax.experimental.mesh_utils": "create_hybrid_device_mesh device_kind_handler_dict",
         "jax.experimental.multihost_utils": "",
         "jax.lax": "precv psend ragged_all_to_all",
         "jax.sharding": "AbstractDevice ManualAxisType auto_axes explicit_axes",
@@ -45,6 +45,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax": "ad fwd_and_bwd make_user_context",
         "jax.core": "eval_context",
         "jax.debug": "DebugEffect OrderedDebugEffect",
+        "jax.experimental.jet": "",
         "jax.extend.core": "DebugInfo InconclusiveDimensionOperation call_impl",
         "jax.extend.source_info_util": "NameStack",
         "jax.interpreters.ad": "JVPTrace",

@@ -47,6 +47,13 @@ def devices(backend: Any = None) -> list[Device]:
     return [CPU]
 
 
+def local_devices(
+    process_index: Any = None, backend: Any = None, host_id: Any = None
+) -> list[Device]:
+    """Return the one device."""
+    return devices(backend)
+
+
 def device_count(backend: Any = None) -> int:
     """Return 1."""
     return len(devices(backend))

@@ -9,7 +9,7 @@ import numpy as np
 import fungrad
 import fungrad.numpy as fnp
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import ScalarType, enter, leave
+from fungrad.compat.jax.crossing import Crossed, ScalarType, enter, leave
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
@@ -132,3 +132,8 @@ def isscalar(element: Any) -> bool:
 
 
 shape, size, ndim = fnp.shape, fnp.size, fnp.ndim
+
+
+def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:
+    """Return a function of single elements, or of arrays of a signature, for arrays."""
+    return Crossed(fnp.vectorize(pyfunc, excluded=excluded or None, signature=signature))

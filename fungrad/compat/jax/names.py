@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from importlib import resources
 
-__all__ = ["VERSION", "VERSION_INFO", "names_of"]
+__all__ = ["VERSION", "VERSION_INFO", "modules", "names_of"]
 
 
 @functools.cache
@@ -30,6 +30,11 @@ def _tables() -> tuple[str, Mapping[str, Mapping[str, str]]]:
 VERSION = _tables()[0]
 """The version of JAX whose names these are."""
 VERSION_INFO = tuple([int(part) for part in VERSION.split(".")])
+
+
+def modules() -> list[str]:
+    """Return the modules whose names are listed."""
+    return [*_tables()[1]]
 
 
 def names_of(module: str) -> Mapping[str, str]:

@@ -22,7 +22,6 @@ def pmap(
     backend: Any = None,
     axis_size: int | None = None,
     donate_argnums: Any = (),
-    global_arg_shapes: Any = None,
 ) -> Any:
     """Return `fun` mapped over an axis as long as there are devices: one."""
     static = (
@@ -56,12 +55,11 @@ def shard_map(
     f: Any = None,
     /,
     *,
-    out_specs: Any = None,
+    out_specs: Any,
     in_specs: Any = ...,
     mesh: Any = None,
     axis_names: Any = frozenset(),
     check_vma: bool = True,
-    check_rep: bool = True,
 ) -> Any:
     """Return `f`, whose part of each argument is the whole; the axes of the mesh have names in it, and length 1."""
     if f is None:

@@ -15,7 +15,7 @@ __version__, __version_info__ = VERSION, VERSION_INFO
 P = inert.PartitionSpec
 
 Device = inert.Device
-devices = local_devices = inert.devices
+devices, local_devices = inert.devices, inert.local_devices
 device_count = local_device_count = inert.device_count
 process_count = host_count = inert.device_count
 process_index = host_id = inert.zero

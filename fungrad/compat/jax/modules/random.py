@@ -1,5 +1,6 @@
 """`jax.random`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.extend.primitives import primitives as _primitives
 
-__getattr__ = _namespace("jax.random", globals(), ["fungrad.random"], "", "")
+__getattr__ = _namespace("jax.random", globals(), ["fungrad.random", _primitives])

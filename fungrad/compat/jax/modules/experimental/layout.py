@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from fungrad.compat.jax.adapting import namespace
+
 
 class Layout(NamedTuple):
     """The order of the axes in memory; it has no effect."""
@@ -14,3 +16,6 @@ class Format(NamedTuple):
 
     layout: Any = None
     sharding: Any = None
+
+
+__getattr__ = namespace("jax.experimental.layout", globals(), [])

@@ -1,5 +1,6 @@
 """`jax.lax.linalg`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.extend.primitives import primitives as _primitives
 
-__getattr__ = _namespace("jax.lax.linalg", globals(), ["fungrad.lax.linalg"], "", "")
+__getattr__ = _namespace("jax.lax.linalg", globals(), ["fungrad.lax.linalg", _primitives])

@@ -8,7 +8,6 @@ import numpy as _np
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import Indexed as _Indexed
-from fungrad.compat.jax.crossing import leave_functions as _leave_functions
 from fungrad.compat.jax.crossing import scalar_type as _scalar_type
 
 ndarray = Array
@@ -39,10 +38,7 @@ issubdtype index_exp s_ pi e inf nan euler_gamma newaxis ComplexWarning
 _FROM_NUMPY = "frombuffer fromfile fromiter fromstring load save savez"
 _NUMPYS = _SimpleNamespace(**{name: getattr(_np, name) for name in _FROM_NUMPY.split()})
 _SOURCES = ["fungrad.compat.jax.jnp", "fungrad.numpy", _NUMPYS]
-_FINISH: _Any = {
-    **dict.fromkeys(["r_", "c_", "mgrid", "ogrid"], _Indexed),
-    "vectorize": _leave_functions,
-}
+_FINISH: _Any = dict.fromkeys(["r_", "c_", "mgrid", "ogrid"], _Indexed)
 _get = _namespace("jax.numpy", globals(), _SOURCES, "linalg fft", _SAME, _FINISH)
 
 
