@@ -15,6 +15,8 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 import scipy.signal
+import scipy.sparse
+import scipy.sparse.linalg
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
@@ -255,7 +257,39 @@ def test_libraries_and_callbacks_get_plain_arrays():
         fg.jit(f)(2.0)
 
 
+def compiled(x):
+    return np.concatenate(
+        [np.sin(x), np.cos(x) * 2]
+    )  # it is computed in its place, made by `empty`
+
+
+def test_compiled_programs_get_plain_arrays():
+    jitted, plain = fg.jit(compiled), np.ones(20_000)
+
+    def f(x):
+        y = jitted(plain)
+        assert type(y) is np.ndarray
+        return x * y.sum()
+
+    assert "np.empty" in jitted.lower(plain).source
+    with tracing():
+        for _ in range(3):
+            assert fg.grad(f)(2.0) == jitted(plain).sum()
+
+
+def assembled(x):
+    K = scipy.sparse.coo_array(([4 * x, x * x, 1.0, 3.0], ([0, 0, 1, 1], [0, 1, 0, 1]))).tocsr()
+    K = K + scipy.sparse.eye_array(2) * x
+    u = scipy.sparse.linalg.spsolve(K, np.array([1.0, x]))
+    whole = scipy.sparse.block_diag([K, scipy.sparse.csr_array([[x]])], format="csr")
+    return u @ (K.T @ u) + whole.sum() + (K @ K).toarray()[0, 1] + K[0, 1]
+
+
 SCIPYS = {
+    "sparse assembly": assembled,
+    "SciPy's sparse matrices": lambda x: (scipy.sparse.csr_array(np.eye(2)) @ np.array([x, x * x])).sum(),
+    "products from the left": lambda x: (np.array([x, x * x]) @ scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]])).sum(),
+    "sparse.linalg.cg": lambda x: scipy.sparse.linalg.cg(scipy.sparse.diags_array([x, x * x]), np.ones(2), rtol=1e-13)[0].sum(),
     "norm.logpdf": lambda x: scipy.stats.norm.logpdf(np.array([1.0, 2.0]), x, 2.0).sum(),
     "a frozen distribution": lambda x: scipy.stats.gamma(x, scale=x).cdf(1.5),
     "a distribution that fungrad lacks": lambda x: scipy.stats.burr12.logpdf(1.2, x, 2.0),

@@ -49,15 +49,18 @@ def install() -> None:
     """
     from fungrad.compat.numpy import scipys, stand_ins
 
+    done = set[str]()
+
     def imported(*names: str) -> None:
         for name in names:
-            _replacement.add(scipys.stand_ins(name))
+            if name not in done and scipys.is_ready(name):
+                done.add(name)
+                _replacement.add(scipys.stand_ins(name))
         _replacement.add(scipys.numbers(), everywhere=False)
 
     if _replacement.on(stand_ins.stand_ins):
         sys.meta_path.insert(0, AfterImport(imported))
-        if "scipy" in sys.modules:
-            imported(*[name for name in scipys.WATCHED if f"scipy.{name}" in sys.modules])
+        imported(*scipys.WATCHED)
 
 
 def uninstall() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from fungrad.core.float_warnings import ORIGINS
 from fungrad.core.frames import is_installed, package_of
 from fungrad.core.tracer import Tracer
 
@@ -18,6 +19,8 @@ FUNGRAD, NUMPY, LIBRARY, USER = range(4)
 
 def whose(frame: FrameType) -> int:
     """Return whose code runs in a frame: fungrad's, NumPy's, another installed library's, or the user's."""
+    if ORIGINS in frame.f_globals:  # a compiled program, which has the user's file and module
+        return FUNGRAD
     return _whose(package_of(frame), frame.f_code.co_filename)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.compat.numpy import signatures
+from fungrad.compat.numpy import holders, signatures
 from fungrad.compat.numpy.callers import FUNGRAD, vars_of, whose
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.custom_derivatives import custom_jvp
@@ -32,13 +32,19 @@ Function = Callable[..., Any]
 
 MODULES = (
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal"),
-    *("special", "stats"),
+    *("sparse", "sparse.linalg", "special", "stats"),
 )
 """The modules of SciPy of which fungrad has a mirror."""
 
 _HELPERS = "_lib.array_api_compat.common._helpers"
 WATCHED = (*MODULES, _HELPERS)
 """The modules in which something is replaced, once they are imported."""
+
+
+def is_ready(name: str) -> bool:
+    """Whether a module of SciPy has been imported, and that of fungrad is not just being imported, which imports it."""
+    mirror = sys.modules.get(f"fungrad.scipy.{name}")
+    return f"scipy.{name}" in sys.modules and (mirror is None or hasattr(mirror, "__all__"))
 
 
 def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
@@ -48,6 +54,8 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
         yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)
         return
     theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
+    if name == "sparse":
+        yield from holders.operators()
     if name == "stats":
         for kind in (theirs.rv_continuous,):
             for method in ("ppf", "isf"):
@@ -139,8 +147,9 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
 
     Arguments that are constants are handed on as plain arrays.
     """
-    args = tuple([_plain(x) for x in args])
-    kwargs = {name: _plain(x) for name, x in kwargs.items()}
+    args, kwargs = _with_constants(args, kwargs)
+    if not _reach(args, kwargs):
+        return original(*args, **kwargs)
     try:
         return traced(*args, **kwargs)
     except (TypeError, ValueError) as refusal:
@@ -150,7 +159,12 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
             raise refusal from None
 
 
+def _with_constants(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return tuple([_plain(x) for x in args]), {name: _plain(x) for name, x in kwargs.items()}
+
+
 def _plain(x: Any) -> Any:
+    x = holders.unwrapped(x)
     try:
         return of_constants(x)
     except NotConstant:
@@ -206,21 +220,14 @@ def _initializer(kind: Any, traced: Function) -> Function:
     """Return what makes an object of a class; of what is traced, fungrad's object does all it is asked for."""
     original = kind.__init__
 
-    class Handed(kind):  # type: ignore[misc]
-        def __getattribute__(self, name: str) -> Any:
-            return getattr(object.__getattribute__(self, "_traced"), name)
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return object.__getattribute__(self, "_traced")(*args, **kwargs)
-
-    Handed.__name__, Handed.__qualname__ = kind.__name__, kind.__qualname__
+    handed = holders.handed(kind)
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if type(self) is kind and _is_ours(args, kwargs):
-            made = _first(traced, lambda *a, **k: None, args, kwargs)
-            if made is not None:
-                self._traced, self.__class__ = made, Handed
+            args, kwargs = _with_constants(args, kwargs)
+            if _reach(args, kwargs):
+                self._traced, self.__class__ = traced(*args, **kwargs), handed
                 return
         original(self, *args, **kwargs)
 
@@ -237,6 +244,8 @@ def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether something traced is among the arguments, or a function there holds it."""
     if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
+        return True
+    if holders.any_holder((*args, *kwargs.values())):
         return True
     return any(_holds(x) for x in (*args, *kwargs.values()) if callable(x))
 
@@ -267,15 +276,15 @@ def _is_filled(cell: Any) -> bool:
 
 
 class AfterImport:
-    """A finder that calls a function with the name of each of `WATCHED` after it has been imported."""
+    """A finder that calls a function with the name of each of `WATCHED` after it, or fungrad's of that name, has been imported."""
 
     def __init__(self, imported: Callable[[str], None]) -> None:
         self._imported = imported
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Find what the path has, if it is one of the modules."""
-        package, _, name = fullname.partition(".")
-        if package != "scipy" or name not in WATCHED:
+        name = fullname.removeprefix("fungrad.").removeprefix("scipy.")
+        if name == fullname or name not in WATCHED:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         loader: Any = None if spec is None else spec.loader
