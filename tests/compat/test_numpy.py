@@ -84,7 +84,7 @@ FUNCTIONS = {
     "masks": masked,
     "eye": of_matrix,
     "integers": of_integers,
-    "lists": lambda x: np.array([[x, 1.0], (2.0, x * x)]).prod(),
+    "nested lists": lambda x: np.array([[x, 1.0], (2.0, x * x)]).prod(),
     "asarray": lambda x: np.asarray([x, 2 * x], dtype=np.float64) @ np.ones(2),
     "ascontiguousarray": lambda x: np.ascontiguousarray([x, 2 * x]).sum(),
     "full": lambda x: np.full((2, 3), x).sum() + imported_full(2, x * x).sum(),
@@ -98,6 +98,10 @@ FUNCTIONS = {
     "require": lambda x: np.require([x, 2.0], float, ["C", "W"]).sum(),
     "asarray_chkfinite": lambda x: np.asarray_chkfinite([x, 1.0]).sum(),
     "vectorize": lambda x: np.vectorize(lambda t: t * t + 1)(np.array([x, 2 * x])).sum(),
+    "lists": lambda x: np.sum([x, 1.0]) * np.linalg.norm([x, 2.0]) + np.dot([x, x * x], [1.0, 2.0]),
+    "where of lists": lambda x: (
+        np.where([True, False], [x, 1.0], [0.0, x * x]).max() + np.mean([x, x**2])
+    ),
     "zeros in a comprehension": lambda x: sum([np.add(np.zeros(2), x).sum() for _ in range(2)]),
 }
 

@@ -52,8 +52,32 @@ CONVERTING = (
 """What makes arrays of what it is given; these are filled only where the function that calls assigns elements."""
 
 
-def stand_in(original: Function, ours: Function, creates: bool) -> Function:
-    """Return what stands for a function of NumPy; `ours` takes tracers."""
+COMPUTING = (
+    *("all", "allclose", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average"),
+    *("clip", "concatenate", "convolve", "corrcoef", "cov", "cross", "cumprod", "cumsum", "diag"),
+    *(
+        "diff",
+        "dot",
+        "einsum",
+        "flip",
+        "hstack",
+        "inner",
+        "interp",
+        "kron",
+        "max",
+        "mean",
+        "median",
+    ),
+    *("min", "outer", "percentile", "polyfit", "polyval", "prod", "ptp", "quantile", "repeat"),
+    *("reshape", "roll", "sort", "stack", "std", "sum", "tensordot", "tile", "trace", "transpose"),
+    *("trapezoid", "var", "vdot", "vstack", "where"),
+)
+LINALG = ("cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "norm", "slogdet", "solve", "svd")
+"""What NumPy itself hands on of traced arrays, but not of lists that hold them."""
+
+
+def stand_in(original: Function, ours: Function, creates: bool | None) -> Function:
+    """Return what stands for a function of NumPy; `ours` takes tracers. With `creates` None it makes nothing to be filled."""
     name = original.__name__
 
     @functools.wraps(original)
@@ -75,7 +99,7 @@ def stand_in(original: Function, ours: Function, creates: bool) -> Function:
             if "copy" in kwargs:
                 kwargs["copy"] = _COPYING.get(kwargs["copy"], kwargs["copy"])
             return ours(*args, **kwargs)
-        if owner == NUMPY or not _filled(caller, owner, name, function, creates):
+        if creates is None or owner == NUMPY or not _filled(caller, owner, name, function, creates):
             return original(*args, **kwargs)
         return _fillable(original, ours, args, kwargs, creates)
 
@@ -168,6 +192,10 @@ def stand_ins() -> Iterator[tuple[Any, str, Any]]:
         for name in names:
             ours = _checked if name == "asarray_chkfinite" else getattr(fnp, name)
             yield np, name, stand_in(getattr(np, name), ours, creates)
+    for name in COMPUTING:
+        yield np, name, stand_in(getattr(np, name), getattr(fnp, name), None)
+    for name in LINALG:
+        yield np.linalg, name, stand_in(getattr(np.linalg, name), getattr(fnp.linalg, name), None)
     yield np, "fromiter", fromiter(np.fromiter)
     yield np, "require", stand_in(np.require, _require, False)
     yield np.vectorize, "__call__", _method(np.vectorize.__call__, _vectorized)
