@@ -1,4 +1,4 @@
-"""Tridiagonal systems, and the reductions to tridiagonal and to Hessenberg form."""
+"""Tridiagonal systems, and the reductions by reflections: to tridiagonal, Hessenberg and triangular form."""
 
 from __future__ import annotations
 
@@ -128,3 +128,21 @@ class PackedTridiagonal(OfMatrices):
             return reduce(a, lower=self.lower)[:4]  # type: ignore[no-any-return]
 
         return self.one_by_one(xp, packed, a)
+
+
+@primitive
+class PackedQr(OfMatrices):
+    """QR as LAPACK's `geqrf` packs it, and transposed: R with the vectors of the reflections; their factors.
+
+    On the host for CuPy's arrays.
+    """
+
+    multiple_results = True
+
+    def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
+        *stack, m, n = a.shape
+        packed = a.update(shape=(*stack, n, m), weak=False)
+        return packed, a.update(shape=(*stack, min(m, n)), weak=False)
+
+    def impl(self, xp: Any, a: Any) -> Any:
+        return self.one_by_one(xp, lambda a: np.linalg.qr(a, mode="raw"), a)

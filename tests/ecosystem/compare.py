@@ -91,6 +91,12 @@ def difference(found, expected):
     )
 
 
+def tolerance(program, jax):
+    """Return the difference that rounding may make: that of single precision if any result has that."""
+    single = any(x.dtype in (np.float32, np.complex64) for x in jax.of(program).values())
+    return 1e-4 if single else 1e-9
+
+
 def differences(fungrad, jax):
     """Return for each program that JAX runs the largest difference, or the error of the one that does not run here."""
     found = {}

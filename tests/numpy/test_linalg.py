@@ -9,6 +9,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core.errors import MissingRuleError
 from fungrad.numpy.rules import traced_functions
 from tests.numpy.checker import check_function
 
@@ -609,9 +610,13 @@ def test_errors_are_numpys(name, args):
         assert start in str(found.value).lower()
 
 
-def test_what_is_left_out_says_so():
-    with pytest.raises(TypeError, match="use mode 'reduced'"):
-        fg.jit(lambda x: fnp.linalg.qr(x, "raw"))(real(2, 2))
+@pytest.mark.parametrize("x", [real(3, 2), real(2, 3), real(4, 2, 2), real(3, 3) * (1 + 2j)])
+def test_reflections_of_qr(x):
+    packed = fg.jit(lambda x: fnp.linalg.qr(x, "raw"))(x)
+    for found, expected in zip(packed, np.linalg.qr(x, "raw"), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(MissingRuleError, match="packed_qr"):
+        fg.grad(lambda x: fnp.linalg.qr(x, "raw")[1].sum().real)(x)
 
 
 # The namespace

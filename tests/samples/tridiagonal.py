@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from fungrad.primitives.tridiagonal import PackedHessenberg, PackedTridiagonal, TridiagonalSolve
+from fungrad.primitives.tridiagonal import (
+    PackedHessenberg,
+    PackedQr,
+    PackedTridiagonal,
+    TridiagonalSolve,
+)
 from tests.samples.linalg import of_matrices, regular
 from tests.samples.row import Sample, complexes, reals
 
@@ -38,6 +43,21 @@ def by_reflections(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.triu(form, -1) + vectors, factors
 
 
+def packed_qr(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Reduce columns one after the other, as LAPACK does, with reflections as whole matrices."""
+    r, (m, n) = a.copy(), a.shape
+    vectors, factors = np.zeros_like(a), np.zeros(min(m, n), a.dtype)
+    for k in range(min(m - 1, n)):
+        v = r[k:, k].copy()
+        norm = -np.copysign(np.linalg.norm(v), v[0].real)
+        factors[k] = (norm - v[0]) / norm
+        v = v / (v[0] - norm)
+        v[0] = 1
+        r[k:] -= factors[k] * np.outer(v, v.conj() @ r[k:])
+        vectors[k + 1 :, k] = v[1:]
+    return (np.triu(r) + vectors).T, factors
+
+
 def symmetric(x: np.ndarray) -> np.ndarray:
     return x + x.conj().swapaxes(-1, -2)
 
@@ -71,6 +91,8 @@ ROWS = [
     system("empty", 0, 2),
     of_matrices(PackedHessenberg(), (regular(4, 4),), by_reflections, **NO_JVP),
     of_matrices(PackedHessenberg(), (regular(1, 1),), by_reflections, "of-one-row", **NO_JVP),
+    of_matrices(PackedQr(), (reals(4, 3),), packed_qr, **NO_JVP),
+    of_matrices(PackedQr(), (reals(2, 3),), packed_qr, "wide", **NO_JVP),
     of_matrices(PackedTridiagonal(True), (symmetric(regular(4, 4)),), packed_tridiagonal, **NO_JVP),
     of_matrices(
         PackedTridiagonal(True),

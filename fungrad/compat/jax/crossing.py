@@ -131,7 +131,7 @@ def enter(x: Any) -> Any:
         return narrowed(np.asarray(x) if isinstance(x, np.ndarray) else x)
     if hasattr(cls, "__jax_array__"):
         return enter(x.__jax_array__())
-    return x
+    return tuple(x) if cls is range else x
 
 
 def leave(x: Any) -> Any:

@@ -10,6 +10,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import hermitian, matrices
 from fungrad.primitives.decompositions import Cholesky, Eig, Eigh, Qr, Svd
 from fungrad.primitives.stacks import adjoint
+from fungrad.primitives.tridiagonal import PackedQr
 
 __all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
 
@@ -35,16 +36,14 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Traced, there is no mode 'raw'.
+    """Mode 'raw' has no derivative.
 
     Derivatives keep the diagonal of R real, as LAPACK makes it, and need as many independent leading
     columns as there can be; otherwise they raise `LinAlgError`.
     """
     if mode == "raw":
-        raise TypeError(
-            "qr: the mode 'raw' gives Householder vectors, which have no derivative here; use mode 'reduced' or "
-            "'complete'"
-        )
+        packed, factors = PackedQr()(matrices(a))
+        return packed, factors
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     q, r = Qr(mode == "complete")(matrices(a))

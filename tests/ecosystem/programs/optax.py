@@ -224,7 +224,9 @@ def sharpness_and_privacy():
         optax.sgd(0.05), optax.chain(optax.contrib.normalize(), optax.sgd(0.02))
     )
     private = optax.contrib.dpsgd(0.1, 1.0, 0.5, 5)
-    per_example = jax.vmap(jax.grad(lambda p, x, y: (x @ p["w"] + p["b"] - y) ** 2), (None, 0, 0))
+    per_example = jax.vmap(
+        jax.grad(lambda p, x, y: jnp.sum((x @ p["w"] + p["b"] - y) ** 2)), (None, 0, 0)
+    )
     params = _start()
     updates, _ = private.update(per_example(params, X, Y), private.init(params), params)
     schedule_free = optax.contrib.schedule_free_adamw(0.1, warmup_steps=3)
