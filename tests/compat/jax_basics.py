@@ -101,3 +101,18 @@ def test_names():
     with pytest.raises(ImportError, match="written for GPUs"):
         importlib.import_module("jax.experimental.pallas")
     assert jnp.dot(jnp.ones(2), jnp.ones(2), precision="highest", preferred_element_type=None) == 2
+
+
+def test_arguments_that_libraries_give():
+    x = jnp.arange(6.0).reshape(2, 3)
+    pooled = jax.vmap(lambda row, reduce, n: reduce(row) + n, (0, None, None))(x, jnp.mean, 1)
+    np.testing.assert_array_equal(pooled, [2, 5])
+    assert jnp.expand_dims(x, range(1, 3)).shape == (2, 1, 1, 3)
+    assert jnp.astype(2.5, jnp.int32) == 2
+    product = jnp.einsum("ij,kj->ik", x, x, _dot_general=lax.dot_general)
+    np.testing.assert_array_equal(product, x @ x.T)
+    with pytest.raises(NotImplementedError, match="_dot_general"):
+        jnp.einsum("ij,kj->ik", x, x, _dot_general=max)
+    with jax.numpy_dtype_promotion("standard"):
+        packed, factors = jnp.linalg.qr(x, mode="raw")
+    assert (packed.shape, factors.shape) == ((3, 2), (2,))
