@@ -2,12 +2,18 @@
 
 import pytest
 
-from tests.ecosystem.compare import HERE, LIBRARIES, OF_AUTOGRAD, differences, is_installed, outcome
+from tests.ecosystem.compare import (
+    HERE,
+    LIBRARIES,
+    OF_AUTOGRAD,
+    differences,
+    is_installed,
+    outcome,
+    tolerance,
+)
 
-TOLERANCE = {64: 1e-9, 32: 1e-3}
 
-
-@pytest.mark.parametrize("bits", TOLERANCE)
+@pytest.mark.parametrize("bits", [64, 32])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_programs_agree(library, bits, tmp_path):
     if not is_installed(library):
@@ -16,7 +22,7 @@ def test_programs_agree(library, bits, tmp_path):
     jax, fungrad = (outcome(path, by, tmp_path, bits) for by in ("jax", "fungrad"))
     assert [row for row in jax.report.values() if "error" in row] == []
     found = differences(fungrad, jax)
-    assert {p: d for p, d in found.items() if isinstance(d, str) or d > TOLERANCE[bits]} == {}
+    assert {p: d for p, d in found.items() if isinstance(d, str) or d > tolerance(p, jax)} == {}
 
 
 @pytest.mark.parametrize("library", OF_AUTOGRAD)
@@ -27,4 +33,6 @@ def test_programs_of_autograd_agree(library, tmp_path):
     autograd, fungrad = (outcome(path, by, tmp_path) for by in ("autograd", "fungrad_for_autograd"))
     assert [row for row in autograd.report.values() if "error" in row] == []
     found = differences(fungrad, autograd)
-    assert {p: d for p, d in found.items() if isinstance(d, str) or d > TOLERANCE[64]} == {}
+    assert {
+        p: d for p, d in found.items() if isinstance(d, str) or d > tolerance(p, autograd)
+    } == {}

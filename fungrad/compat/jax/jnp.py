@@ -8,8 +8,9 @@ import numpy as np
 
 import fungrad
 import fungrad.numpy as fnp
+from fungrad.compat.jax.adapting import refuse
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import Crossed, ScalarType, enter, leave
+from fungrad.compat.jax.crossing import Crossed, ScalarType, dtype_of, enter, leave
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
@@ -122,6 +123,34 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Return whether elements are equal once broadcast."""
     return leave(np.asarray(fnp.array_equiv(enter(a1), enter(a2))))
+
+
+def astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """Return an array, or a number, in another dtype."""
+    return leave(fnp.astype(fnp.asarray(enter(x)), dtype_of(dtype), copy=copy))
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Any = ...,
+    out_sharding: Any = None,
+) -> Any:
+    """Return the sum of products that the subscripts say."""
+    from fungrad.compat.jax.modules.lax import dot_general
+
+    if out is not None or (_dot_general is not ... and _dot_general is not dot_general):
+        refuse("einsum", "_dot_general" if out is None else "out")
+    path = True if isinstance(optimize, str) and optimize == "auto" else optimize
+    found = fnp.einsum(*map(enter, (subscripts, *operands)), optimize=path)
+    if preferred_element_type is not None:
+        found = found.astype(dtype_of(preferred_element_type))
+    return leave(found)
 
 
 def isscalar(element: Any) -> bool:

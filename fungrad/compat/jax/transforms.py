@@ -18,9 +18,11 @@ from fungrad.compat.jax.crossing import (
     received_tree,
     receiving,
 )
+from fungrad.core import tree
+from fungrad.core.types import is_array
 
 _TRANSFORMS = """
-grad value_and_grad vmap jacfwd jacrev jacobian hessian checkpoint remat
+grad value_and_grad jacfwd jacrev jacobian hessian checkpoint remat
 """
 TRANSFORMS = frozenset(_TRANSFORMS.split())
 """Those that return a function."""
@@ -85,6 +87,40 @@ def jit(
     if isinstance(fun, Crossed) and not callable(fun):
         raise TypeError(f"jit takes a function, not {fun!r}")
     return Jitted(fungrad.jit(fun, **options))
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Any:
+    """Return `fun` mapped over axes; an argument that is mapped over none may be anything, such as a function."""
+    mapped = Crossed(fungrad.vmap(fun, in_axes, out_axes, axis_name, axis_size))
+    if not isinstance(in_axes, tuple | list) or not any(a is None for a in in_axes):
+        return mapped
+
+    @functools.wraps(fun, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        pairs = [*zip(in_axes, args, strict=False)]
+        unmapped = {i: x for i, (a, x) in enumerate(pairs) if a is None}
+        fixed = {i: x for i, x in unmapped.items() if not all(map(is_array, tree.leaves(x)))}
+        if not fixed:
+            return mapped(*args, **kwargs)
+
+        def of_others(*others: Any, **kwargs: Any) -> Any:
+            rest = iter(others)
+            given = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
+            return fun(*given, **kwargs)
+
+        axes, others = zip(*[pair for i, pair in enumerate(pairs) if i not in fixed], strict=True)
+        return Crossed(fungrad.vmap(of_others, axes, out_axes, axis_name, axis_size))(
+            *others, **kwargs
+        )
+
+    return call
 
 
 def vjp(
