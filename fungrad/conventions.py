@@ -61,3 +61,34 @@ def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     float32 int32 float32
     """
     return setting(enable_x64=bool(new_val))
+
+
+def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
+    """Return a context in which indices out of bounds are errors, as in NumPy, or are none, as in JAX.
+
+    By JAX's rules, ``x[i]`` of a traced array, and ``at(x)[i].get()`` of any, read the nearest element; updates by `at` that are out of bounds are
+    dropped, and `take` and `take_along_axis` give NaN, for integers the least, for unsigned ones the greatest. Negative indices count from the end first. The
+    argument `mode` of these has the last word. Plain arrays that are indexed directly raise NumPy's error, as ever. The derivative of what was read goes to the
+    element that was read; JAX drops it.
+
+    Parameters
+    ----------
+    rules
+        "numpy" or "jax".
+
+    Raises
+    ------
+    ValueError
+        If it is another name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> with out_of_bounds("jax"):
+    ...     print(fg.jit(lambda x, i: x[i])(x, 7), fg.at(x)[7].set(0.0), fnp.take(x, np.array([0, 7])))
+    3.0 [1. 2. 3.] [ 1. nan]
+    """
+    return convention("out_of_bounds", rules)

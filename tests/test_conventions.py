@@ -1,4 +1,5 @@
-"""Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes, 32 bits."""
+"""Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes, 32 bits, indices out of
+bounds."""
 
 import concurrent.futures
 
@@ -11,7 +12,7 @@ import fungrad.numpy as fnp
 from fungrad import lax, nn, random
 from fungrad.core.config import process_settings
 from fungrad.core.types import ArrayType, type_of
-from fungrad.settings import config, enable_x64, promotion
+from fungrad.settings import config, enable_x64, out_of_bounds, promotion
 
 N, X = np.arange(1, 4, dtype=np.int32), np.ones(3, np.float32)
 B = np.ones(3, ml_dtypes.bfloat16)
@@ -228,6 +229,66 @@ def test_64_bits_of_the_process():
     finally:
         config.update("jax_enable_x64", True)
     assert fnp.zeros(3).dtype == "float64"
+
+
+# Indices out of bounds
+
+M, OUT = np.arange(1.0, 7.0).reshape(2, 3), np.array([0, 2, 3, -3, -4])
+LEAST = np.iinfo(int).min
+
+# As JAX 0.10 gives; tests/peers compares more of them.
+BEYOND = {
+    "an integer": (lambda x, i: x[10], 3.0),
+    "a negative one": (lambda x, i: x[-7], 1.0),
+    "a traced one": (lambda x, i: x[i[2]], 3.0),
+    "an array": (lambda x, i: x[i], [1, 3, 3, 1, 1]),
+    "a constant array": (lambda x, i: x[OUT], [1, 3, 3, 1, 1]),
+    "two axes": (lambda x, i: (M + 0 * x)[5, i], [4, 6, 6, 4, 4]),
+    "with a slice": (lambda x, i: (M + 0 * x)[:, i][1], [4, 6, 6, 4, 4]),
+    "get": (lambda x, i: fg.at(x)[i].get(), [1, 3, 3, 1, 1]),
+    "get with a mode": (lambda x, i: fg.at(x)[i].get(mode="fill", fill_value=0), [1, 3, 0, 1, 0]),
+    "set": (lambda x, i: fg.at(x)[i].set(9.0), [9, 2, 9]),
+    "set one": (lambda x, i: fg.at(x)[i[2]].set(9.0), [1, 2, 3]),
+    "set a static one": (lambda x, i: fg.at(x)[10].set(9.0), [1, 2, 3]),
+    "set one inside": (lambda x, i: fg.at(x)[i[1]].set(9.0), [1, 2, 9]),
+    "add": (lambda x, i: fg.at(x)[i].add(1.0), [3, 2, 4]),
+    "max": (lambda x, i: fg.at(x)[i].max(9.0), [9, 2, 9]),
+    "set with a mode": (lambda x, i: fg.at(x)[i].set(9.0, mode="clip"), [9, 2, 9]),
+    "set a row": (lambda x, i: fg.at(M + 0 * x)[i[2]].set(x)[1], [4, 5, 6]),
+    "take": (lambda x, i: fnp.take(x, i), [1, 3, np.nan, 1, np.nan]),
+    "take integers": (lambda x, i: fnp.take(fnp.astype(x, int), i), [1, 3, LEAST, 1, LEAST]),
+    "take with a mode": (lambda x, i: fnp.take(x, i, mode="wrap"), [1, 3, 1, 1, 3]),
+    "take along an axis": (lambda x, i: fnp.take_along_axis(x, i, 0), [1, 3, np.nan, 1, np.nan]),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_indices_out_of_bounds(name):
+    f, expected = BEYOND[name]
+    with out_of_bounds("jax"):
+        results = [fg.jit(f)(F, OUT), fg.vmap(f, (0, None))(F[None], OUT)[0], fg.vjp(f, F, OUT)[0]]
+        if name not in (
+            "an integer",
+            "a negative one",
+            "a traced one",
+            "an array",
+            "a constant array",
+        ):
+            results.append(f(F, OUT))
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+    if "mode" not in name and "inside" not in name:
+        with pytest.raises(IndexError):
+            fg.jit(f)(F, OUT)
+
+
+def test_derivatives_of_indices_out_of_bounds():
+    with out_of_bounds("jax"):
+        for transform in (fg.grad, lambda f: fg.jit(fg.grad(f))):
+            assert transform(lambda x: x[OUT].sum())(F).tolist() == [3, 0, 2]
+            assert transform(lambda x: fnp.take(x, OUT).sum())(F).tolist() == [2, 0, 1]
+            assert transform(lambda x: (x.at[OUT].set(x[0]) * F).sum())(F).tolist() == [4, 2, 0]
+            assert transform(lambda x: x.at[7].set(0.0).sum())(F).tolist() == [1, 1, 1]
 
 
 # The settings themselves

@@ -35,7 +35,7 @@ def _environment(name: str, default: bool = False) -> bool:
     return value in ("1", "true", "yes", "on") if value else default
 
 
-CONVENTIONS = {"promotion": ("numpy", "jax")}
+CONVENTIONS = {"promotion": ("numpy", "jax"), "out_of_bounds": ("numpy", "jax")}
 """The settings that say whose conventions hold, with what they can be; the first is the default."""
 
 
@@ -85,6 +85,9 @@ class Settings:
     enable_x64: bool = True
     """Whether there are numbers of 64 bits; else what would be one is of 32."""
 
+    out_of_bounds: str = "numpy"
+    """Whether indices out of bounds are errors, or read the nearest element and write none."""
+
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
@@ -96,8 +99,12 @@ class Settings:
         self.jax_types, self.narrow = self.promotion == "jax", not self.enable_x64
         self.dtypes = (self.jax_types, self.narrow) if self.jax_types or self.narrow else ()
         """What the dtypes of results depend on, beside those of operands; () as a rule."""
+        self.clamps = self.out_of_bounds == "jax"
+        self.unlike_numpy = bool(self.dtypes) or self.clamps
+        """Whether functions of plain arrays are not NumPy's."""
         unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
-        self.programs = (*unusual, *self.dtypes) if any((*unusual, self.dtypes)) else ()
+        others = (self.dtypes, self.clamps) if self.unlike_numpy else ()
+        self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)
         """Whether a jitted function may run its program by the shortest way."""

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import plans, promotion
+from fungrad.numpy.at import default_fill
+from fungrad.numpy.bounds import filled, nearest
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.indexing import (
     check_along,
@@ -54,6 +57,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if 0 in shape and 0 not in index.shape:  # NumPy does not look at the integers
         return full(x.type.update(shape=shape), 0)
+    if mode == "raise" and settings.get().clamps and x.shape[axis]:
+        found = getitem(x, (slice(None),) * axis + (index,))
+        return filled(found, index, x.shape[axis], axis, default_fill(x.dtype))
     index = within(index, x.shape[axis], mode)
     return getitem(x, (slice(None),) * axis + (index,))
 
@@ -71,6 +77,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
         promotion.broadcast_to(y, (*common[:axis], y.shape[axis], *common[axis + 1 :]))
         for y in (x, index)
     )
+    n = x.shape[axis]
+    if settings.get().clamps and n:
+        found = indexing.take_along_axis(x, nearest(index, n), axis)
+        return filled(found, index, n, 0, default_fill(x.dtype))
     return indexing.take_along_axis(x, index, axis)
 
 

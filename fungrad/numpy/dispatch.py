@@ -102,7 +102,7 @@ def implements(
                     return function(*lifted, **kwargs)
             if lenient and (len(args) > 1 or kwargs):
                 args = as_numpy_takes_them(lenient, args, kwargs)
-            if settings.get().dtypes:
+            if settings.get().unlike_numpy:
                 from fungrad.numpy import eager  # few programs need it
 
                 result = eager.call(numpy_function, traced, args, kwargs, promotes)

@@ -29,6 +29,7 @@ _OF_NUMBERS = frozenset([np.linspace, np.array, np.asarray])
 _WEAK = frozenset([int, float, complex])
 _SHORT = frozenset(map(np.dtype, ("float16", "float32")))
 _FLOATS = _SHORT | {np.dtype(np.float64)}
+_READ = frozenset([np.take, np.take_along_axis])
 _CONVERT = frozenset([np.array, np.asarray, np.asanyarray])
 
 
@@ -77,6 +78,9 @@ def call(
 
     Where it does not promote, it makes an array, or shows the elements of one.
     """
+    chosen = settings.get()
+    if not (chosen.dtypes or function in _READ):
+        return function(*args, **kwargs)
     rules = _rules()
     first = args[0] if args else None
     of_number = function in _CONVERT and type(first) in _WEAK and len(args) == 1
@@ -101,6 +105,7 @@ def _by(
 ) -> Any:
     dtypes: set[Any] = set()
     plain = _are_plain(args, dtypes, rules) and _are_plain(kwargs.values(), dtypes, rules)
+    plain = plain and not (function in _READ and settings.get().clamps)
     if plain and (len(dtypes) == 1 or (not dtypes and function in _OF_NUMBERS)):
         result = function(*args, **kwargs)
         return _narrowed(result, *dtypes) if function.__name__ in OF_FLOATS else result

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.backend import to_host
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
@@ -48,6 +49,10 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     """
     if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
         return bind(one, (x,))
+    if settings.get().clamps:
+        from fungrad.numpy.bounds import clamped_key  # few programs need it
+
+        key = clamped_key(x, key)
     items, arrays, distinct = _parsed(x, key)
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
