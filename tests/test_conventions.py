@@ -267,13 +267,7 @@ def test_indices_out_of_bounds(name):
     f, expected = BEYOND[name]
     with out_of_bounds("jax"):
         results = [fg.jit(f)(F, OUT), fg.vmap(f, (0, None))(F[None], OUT)[0], fg.vjp(f, F, OUT)[0]]
-        if name not in (
-            "an integer",
-            "a negative one",
-            "a traced one",
-            "an array",
-            "a constant array",
-        ):
+        if "fg" in f.__code__.co_names or "fnp" in f.__code__.co_names:
             results.append(f(F, OUT))
     for result in results:
         np.testing.assert_array_equal(result, expected)
