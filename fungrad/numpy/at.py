@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,9 +12,8 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.nesting import trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
-from fungrad.numpy import promotion
 from fungrad.numpy.indexing import axes_used, getitem, item_of, setitem_functional
-from fungrad.numpy.promotion import as_array, as_tracer, as_tracer_of, cast, has_tracer, strong
+from fungrad.numpy.promotion import as_array, as_tracer, as_tracer_of, has_tracer, strong
 
 MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
 
@@ -90,7 +88,8 @@ class Update(NamedTuple):
             return _read(padded, key)
         key = _bounded(self.array, self.key, mode)
         if mode is None and settings.get().clamps:
-            key = _bounds().clamped_key(self.array, key)
+            items = _index_axes(self.array, key)
+            key = _bounds().clamped(items, type_of(self.array).shape)
         return _read(self.array, key, unique_indices)
 
     def set(self, values: Any, **how: Any) -> Any:
@@ -148,7 +147,7 @@ class Update(NamedTuple):
     ) -> Any:
         x = self.array
         if mode is None and settings.get().clamps:
-            mode, values = _kept(x, self.key, kind, values)
+            mode, values = _bounds().kept(x, _index_axes(x, self.key), kind, values)
         if mode in ("drop", "fill"):
             padded, key = _with_spare_elements(x, self.key, 0)
             changed = _write(padded, key, values, kind, unique_indices)
@@ -165,27 +164,6 @@ def _bounds() -> Any:
     from fungrad.numpy import bounds  # few programs need it
 
     return bounds
-
-
-def _kept(x: Any, key: Any, kind: str, values: Any) -> tuple[str | None, Any]:
-    """Return the mode in which updates out of bounds are dropped, and the values of an update.
-
-    Nothing is to be done for integers that are known to be in bounds. Where only one place is written, the element of the nearest
-    one is written once more.
-    """
-    bounds = _bounds()
-    found = [(strong(p), type_of(x).shape[a]) for p, a in index_axes(x, key) if a is not None]
-    unknown = [(i, n) for i, n in found if not bounds.inside(i, n)]
-    if not unknown:
-        return None, values
-    if kind != "set" or any(type_of(i).shape for i, _ in found) or any(n == 0 for _, n in found):
-        return "drop", values
-    beyond = functools.reduce(np.logical_or, [bounds.outside(i, n) for i, n in unknown])
-    old = getitem(as_tracer(x), bounds.clamped_key(x, key)) if has_tracer((x, beyond)) else None
-    if old is None:
-        return "drop", values
-    values = promotion.where(beyond, old, cast(as_tracer(values), old.dtype))
-    return "clip", values
 
 
 def _read(x: Any, key: Any, unique: bool = False) -> Any:
@@ -234,7 +212,7 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.nan) if kind_of(dtype) in "fc" else dtype.type(1)
 
 
-def index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
+def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
     """Return the items of a key, each with the axis it indexes if it is integers."""
     items = list(key) if isinstance(key, tuple) else [key]
     used = [axes_used(item_of(item)) for item in items]
@@ -259,7 +237,7 @@ def _bounded(x: Any, key: Any, mode: str | None) -> Any:
         return key
     shape = type_of(x).shape
     parts = []
-    for item, axis in index_axes(x, key):
+    for item, axis in _index_axes(x, key):
         if axis is not None:
             n = shape[axis]
             index = strong(item)
@@ -275,7 +253,7 @@ def _with_spare_elements(x: Any, key: Any, fill: Any) -> tuple[Any, Any]:
     """Return an array with one more element at the end of each axis, to which indices out of bounds go."""
     type_ = type_of(x)
     parts, widths = [], [(0, 0)] * type_.ndim
-    whole = list(index_axes(x, key))
+    whole = list(_index_axes(x, key))
     for item, axis in whole:
         if axis is not None:
             n = type_.shape[axis]

@@ -13,16 +13,10 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy import plans, promotion
 from fungrad.numpy.at import default_fill
-from fungrad.numpy.bounds import filled, nearest
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.indexing import (
-    check_along,
-    getitem,
-    known_outside,
-    setitem_functional,
-    within,
-)
+from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.joining import unstack
+from fungrad.numpy.nearest import check_along, filled, known_outside, nearest, within
 from fungrad.numpy.promotion import (
     apply,
     as_array,

@@ -17,7 +17,8 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
-from fungrad.numpy.indexing import check_along, getitem, setitem_functional, within
+from fungrad.numpy.indexing import getitem, setitem_functional
+from fungrad.numpy.nearest import check_along, within
 from fungrad.numpy.plans import result_dtype
 from fungrad.numpy.promotion import (
     as_array,

@@ -10,8 +10,8 @@ import numpy as np
 
 from fungrad.core.types import type_of
 from fungrad.numpy.dispatch import implements
-from fungrad.numpy.indexing import known_outside, within
 from fungrad.numpy.joining import joined
+from fungrad.numpy.nearest import known_outside, within
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
 from fungrad.numpy.shape import as_shape, reshaped

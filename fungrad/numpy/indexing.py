@@ -15,16 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
-from fungrad.core.backend import to_host
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, innermost_trace, known_value, resolve
-from fungrad.core.types import ArrayType, Shape, type_of
+from fungrad.core.types import Shape, type_of
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
@@ -49,11 +47,7 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     """
     if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
         return bind(one, (x,))
-    if settings.get().clamps:
-        from fungrad.numpy.bounds import clamped_key  # few programs need it
-
-        key = clamped_key(x, key)
-    items, arrays, distinct = _parsed(x, key)
+    items, arrays, distinct = _parsed(x, key, settings.get().clamps)
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
@@ -150,9 +144,14 @@ def _run(steps: Sequence[Primitive], x: Any) -> Any:
 # From a key to its items and index arrays
 
 
-def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
-    """Return the items of a key, its index arrays, and which of those name no element twice."""
-    if type(key) is int:
+def _parsed(
+    x: Any, key: Any, clamps: bool = False
+) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
+    """Return the items of a key, its index arrays, and which of those name no element twice.
+
+    With `clamps`, integers out of bounds are the nearest in bounds.
+    """
+    if type(key) is int and not clamps:
         return (key,), [], []
     items: list[Item] = []
     arrays: list[Any] = []
@@ -164,7 +163,11 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
         for part in parts:
             if part is Ellipsis:
                 axis += len(shape) - sum(map(axes_used, parts))
-            elif part is not None and type(part) is not int and type(part) is not tuple:
+                items.append(part)
+                continue
+            if clamps and axis < len(shape) and not (part is None or type(part) is tuple):
+                part = _nearest(part, shape[axis])
+            if part is not None and type(part) is not int and type(part) is not tuple:
                 is_mask = part.dtype.kind == "b"
                 array = part
                 if is_mask:
@@ -183,6 +186,12 @@ def _parsed(x: Any, key: Any) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
     except (TypeError, IndexError, ValueError) as error:
         _raise_as_numpy(x, key, error)
     return tuple(items), arrays, distinct
+
+
+def _nearest(part: Any, n: int) -> Any:
+    from fungrad.numpy.nearest import nearest  # few programs need it
+
+    return nearest(part, n)
 
 
 def item_of(item: Any) -> Any:
@@ -339,38 +348,6 @@ def _values(trace: Recorder, x: Any, key: Any, values: Any, shape: Shape) -> Tra
         return broadcast_to(values, shape)  # type: ignore[no-any-return]
     except ValueError as error:
         _raise_as_numpy(x, key, error, values)
-
-
-# Arguments of functions that are indices along an axis
-
-
-def within(index: Any, n: int, mode: Any) -> Any:
-    """Bring indices into [0, n) as NumPy's `mode` says; "raise" leaves them as they are."""
-    if mode == "raise":
-        return index
-    if mode == "wrap":
-        return np.remainder(index, n)
-    if mode == "clip":
-        return np.minimum(np.maximum(index, 0), n - 1)
-    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-
-
-def known_outside(index: Any, n: int) -> np.ndarray[Any, Any]:
-    """Return those of the indices that are not in [0, n), as far as values are known."""
-    value = known_value(index)
-    value = np.zeros(0, np.intp) if value is None else to_host(value)
-    return np.extract((value < 0) | (value >= n), value)
-
-
-def check_along(index: ArrayType, axis: Any, ndim: int) -> None:
-    """Raise NumPy's errors for indices along an axis of an array, of None the flattened one."""
-    if index.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
-    if axis is None and index.ndim != 1:
-        raise ValueError("when axis=None, `indices` must have a single dimension.")
-    if axis is not None and index.ndim != ndim:
-        normalize_axis_index(axis, ndim)
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
 
 
 # Errors

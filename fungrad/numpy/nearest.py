@@ -1,0 +1,87 @@
+"""Indices out of bounds where they are no errors: by JAX's rules, the nearest element is read, and an update is dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from fungrad.core.backend import to_host
+from fungrad.core.nesting import trace_of
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.numpy import promotion
+from fungrad.numpy.promotion import as_tracer, broadcast_to, convert
+from fungrad.primitives.elementwise import clamp
+
+
+def nearest(index: Any, n: int) -> Any:
+    """Return integers with those out of bounds of an axis of length `n` replaced by the nearest in bounds; negative ones count from the end."""
+    if type(index) is int:
+        return min(max(index, -n), n - 1) if n else index
+    dtype = type_of(index).dtype
+    if not n or kind_of(dtype) not in "iu":
+        return index
+    limits = np.iinfo(dtype)
+    low, high = max(-n, int(limits.min)), min(n - 1, int(limits.max))
+    if type(index) is not Tracer:
+        return np.clip(index, low, high)
+    trace = trace_of((index,))
+    assert trace is not None
+    bounds = [broadcast_to(convert(trace, b, dtype), index.shape) for b in (low, high)]
+    return clamp(bounds[0], index, bounds[1])
+
+
+def inside(index: Any, n: int) -> bool:
+    """Whether integers are known to be in bounds of an axis of length `n`."""
+    if type(index) is Tracer:
+        return False
+    found = np.asarray(index)
+    return not found.size or bool(-n <= found.min() <= found.max() < n)
+
+
+def outside(index: Any, n: int) -> Any:
+    """Return where integers are out of bounds."""
+    dtype = type_of(index).dtype
+    above = np.greater_equal(index, n) if n <= np.iinfo(dtype).max else np.zeros_like(index, bool)
+    return above if kind_of(dtype) == "u" else np.logical_or(above, np.less(index, -n))
+
+
+def filled(found: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
+    """Return elements read along an axis at the nearest of some integers, with `fill` where these were out of bounds."""
+    mask = as_tracer(outside(index, n))
+    after = len(found.shape) - axis - len(mask.shape)
+    return promotion.where(np.reshape(mask, (*mask.shape, *[1] * after)), fill, found)
+
+
+# Arguments of functions that are indices along an axis
+
+
+def within(index: Any, n: int, mode: Any) -> Any:
+    """Bring indices into [0, n) as NumPy's `mode` says; "raise" leaves them as they are."""
+    if mode == "raise":
+        return index
+    if mode == "wrap":
+        return np.remainder(index, n)
+    if mode == "clip":
+        return np.minimum(np.maximum(index, 0), n - 1)
+    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+def known_outside(index: Any, n: int) -> np.ndarray[Any, Any]:
+    """Return those of the indices that are not in [0, n), as far as values are known."""
+    value = known_value(index)
+    value = np.zeros(0, np.intp) if value is None else to_host(value)
+    return np.extract((value < 0) | (value >= n), value)
+
+
+def check_along(index: ArrayType, axis: Any, ndim: int) -> None:
+    """Raise NumPy's errors for indices along an axis of an array, of None the flattened one."""
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None and index.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    if axis is not None and index.ndim != ndim:
+        normalize_axis_index(axis, ndim)
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
