@@ -92,3 +92,33 @@ def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
     3.0 [1. 2. 3.] [ 1. nan]
     """
     return convention("out_of_bounds", rules)
+
+
+def failures(outcome: str = "nan") -> AbstractContextManager[None]:
+    """Return a context in which a matrix that has no factors, or a system that has no solution, is an error, as in NumPy, or gives NaN.
+
+    With "nan", `cholesky`, `inv`, `solve`, `eigh`, `svd` and all others that would raise `LinAlgError` for the values they are given return NaN instead, of a stack
+    for the matrices concerned alone. Of singular systems JAX gives infinities, or a mixture. What does not depend on values, such as a
+    matrix that is not square, is an error still.
+
+    Parameters
+    ----------
+    outcome
+        "raise" or "nan".
+
+    Raises
+    ------
+    ValueError
+        If it is another name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> A = np.array([[[4.0]], [[-1.0]]])
+    >>> with failures("nan"):
+    ...     print(fg.jit(fnp.linalg.cholesky)(A).ravel())
+    [ 2. nan]
+    """
+    return convention("failures", outcome)

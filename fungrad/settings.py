@@ -21,6 +21,7 @@ from importlib import metadata
 from typing import Any
 
 from fungrad.conventions import enable_x64 as enable_x64
+from fungrad.conventions import failures as failures
 from fungrad.conventions import out_of_bounds as out_of_bounds
 from fungrad.conventions import promotion as promotion
 from fungrad.core.config import (
@@ -51,6 +52,7 @@ _FIELDS = {
     "promotion": "promotion",
     "enable_x64": "enable_x64",
     "out_of_bounds": "out_of_bounds",
+    "failures": "failures",
     "default_device": "default_device",
 }
 

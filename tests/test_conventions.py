@@ -1,5 +1,5 @@
 """Settings that put JAX's conventions in the place of NumPy's: promotion of dtypes, 32 bits, indices out of
-bounds."""
+bounds, matrices that have no factors."""
 
 import concurrent.futures
 
@@ -12,7 +12,7 @@ import fungrad.numpy as fnp
 from fungrad import lax, nn, random
 from fungrad.core.config import process_settings
 from fungrad.core.types import ArrayType, type_of
-from fungrad.settings import config, enable_x64, out_of_bounds, promotion
+from fungrad.settings import config, enable_x64, failures, out_of_bounds, promotion
 
 N, X = np.arange(1, 4, dtype=np.int32), np.ones(3, np.float32)
 B = np.ones(3, ml_dtypes.bfloat16)
@@ -283,6 +283,71 @@ def test_derivatives_of_indices_out_of_bounds():
             assert transform(lambda x: fnp.take(x, OUT).sum())(F).tolist() == [2, 0, 1]
             assert transform(lambda x: (x.at[OUT].set(x[0]) * F).sum())(F).tolist() == [4, 2, 0]
             assert transform(lambda x: x.at[7].set(0.0).sum())(F).tolist() == [1, 1, 1]
+
+
+# Failures
+
+GOOD, BAD, NANS = (
+    np.array([[4.0, 1.0], [1.0, 3.0]]),
+    np.array([[1.0, 2.0], [2.0, 4.0]]),
+    np.full((2, 2), np.nan),
+)
+INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
+
+FAILING = {
+    "cholesky": (lambda a: fnp.linalg.cholesky(a)[:, 0], INDEFINITE),
+    "inv": (fnp.linalg.inv, BAD),
+    "solve": (lambda a: fnp.linalg.solve(a, np.ones((2, 1))), BAD),
+    "solve a vector": (lambda a: fnp.linalg.solve(a, np.ones(2)), BAD),
+    "eigvalsh": (fnp.linalg.eigvalsh, NANS),
+    "eigh": (lambda a: fnp.linalg.eigh(a)[1], NANS),
+    "singular values": (fnp.linalg.svdvals, NANS),
+    "svd": (lambda a: fnp.linalg.svd(a)[0], NANS),
+    "triangular": (lambda a: fg.scipy.linalg.solve_triangular(a, np.ones(2)), BAD * 0),
+    "lax.linalg.cholesky": (
+        lambda a: fg.lax.linalg.cholesky(a, symmetrize_input=True)[1],
+        INDEFINITE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_nan_in_place_of_errors(name):
+    f, bad = FAILING[name]
+    with failures("nan"):
+        expected = f(GOOD)
+        for transform in (lambda f: f, fg.jit, lambda f: lambda a: fg.vjp(f, a)[0]):
+            assert np.isnan(transform(f)(bad)).all()
+            np.testing.assert_allclose(transform(f)(GOOD), expected)
+        for transform in (fg.vmap, lambda f: fg.jit(fg.vmap(f))):
+            found = transform(f)(np.stack([GOOD, bad, GOOD]))
+            np.testing.assert_allclose(found[[0, 2]], [expected] * 2)
+            assert np.isnan(found[1]).all()
+        gradient = fg.jit(fg.grad(lambda a: fnp.sum(fg.vmap(f)(a))))(np.stack([GOOD, bad]))
+        assert np.isfinite(gradient[0]).all()
+        assert np.isnan(gradient[1]).any()
+    for transform in (fg.jit, lambda f: lambda a: fg.vjp(f, a)[0]) if "eig" not in name else ():
+        with pytest.raises(np.linalg.LinAlgError):
+            transform(f)(bad)
+
+
+def test_the_other_triangle_of_a_factor_is_zero():
+    with failures("nan"):
+        for cholesky in (fnp.linalg.cholesky, fg.jit(fnp.linalg.cholesky)):
+            np.testing.assert_array_equal(cholesky(INDEFINITE), [[np.nan, 0], [np.nan, np.nan]])
+
+
+def test_nan_within_a_loop():
+    shifts = np.array([5.0, 0.0, 6.0])
+    step = lambda c, s: (c, fnp.linalg.cholesky(INDEFINITE * c + s * np.eye(2))[0, 0])
+    with failures("nan"):
+        found = fg.jit(lambda c: lax.scan(step, c, shifts)[1])(1.0)
+    assert np.isnan(found).tolist() == [False, True, False]
+
+
+def test_shapes_that_do_not_fit_are_errors_still():
+    with failures("nan"), pytest.raises(np.linalg.LinAlgError, match="square"):
+        fnp.linalg.inv(np.ones((2, 3)))
 
 
 # The settings themselves

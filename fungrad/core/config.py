@@ -35,7 +35,11 @@ def _environment(name: str, default: bool = False) -> bool:
     return value in ("1", "true", "yes", "on") if value else default
 
 
-CONVENTIONS = {"promotion": ("numpy", "jax"), "out_of_bounds": ("numpy", "jax")}
+CONVENTIONS = {
+    "promotion": ("numpy", "jax"),
+    "out_of_bounds": ("numpy", "jax"),
+    "failures": ("raise", "nan"),
+}
 """The settings that say whose conventions hold, with what they can be; the first is the default."""
 
 
@@ -88,6 +92,9 @@ class Settings:
     out_of_bounds: str = "numpy"
     """Whether indices out of bounds are errors, or read the nearest element and write none."""
 
+    failures: str = "raise"
+    """Whether a matrix that has no factors, or no solution, is an error, or what is asked for is NaN."""
+
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
@@ -100,10 +107,11 @@ class Settings:
         self.dtypes = (self.jax_types, self.narrow) if self.jax_types or self.narrow else ()
         """What the dtypes of results depend on, beside those of operands; () as a rule."""
         self.clamps = self.out_of_bounds == "jax"
-        self.unlike_numpy = bool(self.dtypes) or self.clamps
+        self.soft = self.failures == "nan"
+        self.unlike_numpy = bool(self.dtypes) or self.clamps or self.soft
         """Whether functions of plain arrays are not NumPy's."""
         unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
-        others = (self.dtypes, self.clamps) if self.unlike_numpy else ()
+        others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""
         self.ordinary = not (self.watched or self.jit_disabled or self.programs)

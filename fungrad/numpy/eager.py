@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import lattice
-from fungrad.core.config import settings
+from fungrad.core.config import Settings, settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import kind_of, type_of
@@ -79,6 +79,22 @@ def call(
     Where it does not promote, it makes an array, or shows the elements of one.
     """
     chosen = settings.get()
+    if chosen.soft:
+        try:
+            return _called(function, rule, args, kwargs, promotes, chosen)
+        except np.linalg.LinAlgError:
+            return _finished(_traced(function, rule, args, kwargs, _rules()), _rules())
+    return _called(function, rule, args, kwargs, promotes, chosen)
+
+
+def _called(
+    function: Callable[..., Any],
+    rule: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    promotes: bool,
+    chosen: Settings,
+) -> Any:
     if not (chosen.dtypes or function in _READ):
         return function(*args, **kwargs)
     rules = _rules()
@@ -109,6 +125,16 @@ def _by(
     if plain and (len(dtypes) == 1 or (not dtypes and function in _OF_NUMBERS)):
         result = function(*args, **kwargs)
         return _narrowed(result, *dtypes) if function.__name__ in OF_FLOATS else result
+    return _traced(function, rule, args, kwargs, rules)
+
+
+def _traced(
+    function: Any,
+    rule: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rules: Rules,
+) -> Any:
     with Trace(getattr(function, "__name__", "function"), known=True) as trace:
         lifted = [_lifted(trace, x, rules[1]) for x in args]
         options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}

@@ -5,6 +5,8 @@ What the rules of linear algebra are written with: products, transposes, triangl
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -12,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fungrad.core.backend import to_host
+from fungrad.core.config import settings
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape, type_list, type_of
 from fungrad.primitives.contraction import dot_general
@@ -33,11 +36,21 @@ from fungrad.primitives.slices import Pad, Slice, slice_axis
 class OfMatrices(Primitive):
     """Computes with the matrices of stacks; all operands have the same stacking axes.
 
-    A batch is one more stacking axis.
+    A batch is one more stacking axis. Where the setting `failures` is "nan", matrices that raise `LinAlgError` give NaN.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        impl = cls.__dict__.get("impl")
+        if impl is not None and not hasattr(impl, "__wrapped__"):
+            cls.impl = _softly(impl)  # type: ignore[method-assign]
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+
+    def spoilt(self, out: Any) -> Any:
+        """Return a result in which some matrices are NaN as it is to be."""
+        return out
 
     def check_stacks(self, *types: ArrayType) -> Shape:
         """Return the shape of the stack; raise for operands that do not fit together."""
@@ -76,6 +89,30 @@ class OfMatrices(Primitive):
         return results if self.multiple_results else results[0]
 
 
+def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an `impl` that gives NaN where it would raise `LinAlgError`, if that is asked for."""
+
+    @functools.wraps(impl)
+    def computed(self: OfMatrices, xp: Any, *operands: Any) -> Any:
+        try:
+            return impl(self, xp, *operands)
+        except np.linalg.LinAlgError:
+            if not settings.get().soft:
+                raise
+        outs = [
+            np.full(t.shape, np.nan, t.dtype) for t in self.infer(tuple(map(type_of, operands)))
+        ]
+        for i in np.ndindex(operands[0].shape[:-2]) if operands[0].ndim > 2 else ():
+            with contextlib.suppress(np.linalg.LinAlgError):
+                found = self.as_sequence(impl(self, xp, *[x[i] for x in operands]))
+                for out, value in zip(outs, found, strict=True):
+                    out[i] = value
+        outs = list(map(self.spoilt, outs))
+        return tuple(outs) if self.multiple_results else outs[0]
+
+    return computed
+
+
 class OfNumpy(OfMatrices):
     """A function of `numpy.linalg` that has one result."""
 
@@ -84,7 +121,9 @@ class OfNumpy(OfMatrices):
     def impl(self, xp: Any, *operands: Any) -> Any:
         return getattr(xp.linalg, self.function)(*operands)
 
-    def expression(self, *names: str) -> str:
+    def expression(self, *names: str) -> str | None:
+        if settings.get().soft:
+            return None
         return f"np.linalg.{self.function}({', '.join(names)})"
 
 
