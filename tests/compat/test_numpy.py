@@ -23,7 +23,7 @@ import scipy.stats
 from numpy import full as imported_full
 
 import fungrad as fg
-from fungrad.compat.numpy import install, tracing, uninstall
+from fungrad.compat.numpy import install, scipys, stand_ins, tracing, uninstall
 from fungrad.core.tracer import Tracer
 from tests.compat import scipy_walk
 
@@ -200,6 +200,25 @@ def test_everything_is_put_back():
         uninstall()
 
 
+def test_what_ends_the_exchange_halfway_undoes_it(monkeypatch):
+    before, made = names_of_numpy(), list(stand_ins.stand_ins())
+
+    def interrupted():
+        yield from made[:5]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stand_ins, "stand_ins", interrupted)
+    with pytest.raises(KeyboardInterrupt), tracing():
+        pass
+    monkeypatch.undo()
+    monkeypatch.setattr(scipys, "numbers", interrupted)
+    with pytest.raises(KeyboardInterrupt), tracing():
+        pass
+    assert names_of_numpy() == before
+    with pytest.raises(RuntimeError):
+        uninstall()
+
+
 def test_without_a_trace_results_are_numpys():
     calls = [
         functools.partial(operator.call, *args)
@@ -301,7 +320,7 @@ SCIPYS = {
     "its survival function": lambda x: scipy.stats.levy.isf(0.3, scale=x) * scipy.stats.levy.sf(2.0, x),
     "toeplitz": lambda x: scipy.linalg.toeplitz([x, 1.0, 2.0], [x, x * x, 3.0])[0] @ np.arange(3),
     "block_diag": lambda x: scipy.linalg.det(scipy.linalg.block_diag([[x, 1.0], [0.0, x]], 2.0)),
-    "cho_factor": lambda x: scipy.linalg.cho_solve(scipy.linalg.cho_factor([[x, 0.1], [0.1, 2.0]]), [1.0, x]).sum(),
+    "cho_factor": lambda x: scipy.linalg.cho_solve(scipy.linalg.cho_factor(np.array([[x, 0.1], [0.1, 2.0]])), [1.0, x]).sum(),
     "simpson": lambda x: scipy.integrate.simpson([x, 1.0, x * x], dx=0.5),
     "trapezoid": lambda x: scipy.integrate.trapezoid([x, 1.0, x * x]),
     "quad": lambda x: scipy.integrate.quad(lambda t: np.exp(-x * t), 0.0, 1.0)[0],

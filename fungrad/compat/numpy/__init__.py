@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Iterator
 
 from fungrad.compat.numpy.replacing import Replacement
@@ -30,6 +31,7 @@ from fungrad.compat.numpy.scipys import AfterImport
 __all__ = ["install", "tracing", "uninstall"]
 
 _replacement = Replacement()
+_switching = threading.RLock()
 
 
 def install() -> None:
@@ -47,6 +49,15 @@ def install() -> None:
     7.0
     >>> uninstall()
     """
+    with _switching:
+        try:
+            _install()
+        except BaseException:  # Ctrl-C, say
+            uninstall()
+            raise
+
+
+def _install() -> None:
     from fungrad.compat.numpy import scipys, stand_ins
 
     done = set[str]()
@@ -71,10 +82,11 @@ def uninstall() -> None:
     RuntimeError
         If nothing is installed.
     """
-    was_last = _replacement.off()
-    if was_last:
-        sys.meta_path[:] = [x for x in sys.meta_path if type(x) is not AfterImport]
-    elif was_last is None:
+    with _switching:
+        was_last = _replacement.off()
+        if was_last:
+            sys.meta_path[:] = [x for x in sys.meta_path if type(x) is not AfterImport]
+    if was_last is None:
         raise RuntimeError("fungrad.compat.numpy is not installed: call install() first")
 
 

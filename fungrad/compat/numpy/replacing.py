@@ -17,7 +17,7 @@ _MISSING: Any = object()  # a method that a class inherits
 
 
 class Replacement:
-    """Functions that stand for others, while it is on. It may be switched on several times, by several threads."""
+    """Functions that stand for others, while it is on. It may be switched on several times, by one thread after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -26,17 +26,16 @@ class Replacement:
 
     def on(self, made: Callable[[], Iterable[Place]]) -> bool:
         """Replace what `made` yields: an owner, a name, and what is to stand there. Return whether it was off."""
-        with self._lock:
-            self._times += 1
-            if self._times == 1:
-                self.add(made())
-            return self._times == 1
+        self._times += 1
+        if self._times == 1:
+            self.add(made())
+        return self._times == 1
 
     def add(self, made: Iterable[Place], everywhere: bool = True) -> None:
         """Replace more, while it is on; `everywhere`: also where others have imported it by name."""
-        with self._lock:
+        places = [(x, name, vars(x).get(name, _MISSING), new) for x, name, new in made]
+        with self._lock:  # not held while `made` imports modules
             if self._times:
-                places = [(x, name, vars(x).get(name, _MISSING), new) for x, name, new in made]
                 self._places += places
                 for owner, name, _, new in places:
                     setattr(owner, name, new)
@@ -51,11 +50,11 @@ class Replacement:
             self._times -= 1
             if self._times:
                 return False
-            for owner, name, old, _ in self._places:
-                if old is _MISSING:
-                    delattr(owner, name)
-                else:
+            for owner, name, old, _ in reversed(self._places):
+                if old is not _MISSING:
                     setattr(owner, name, old)
+                elif name in vars(owner):
+                    delattr(owner, name)
             self._exchange({id(new): old for _, _, old, new in self._places})
             self._places.clear()
             return True
