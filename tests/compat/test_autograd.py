@@ -102,6 +102,24 @@ def looks(x, k):
 once = const_graph(lambda k, x: looks(x, k), 3.0)
 assert once(0.0) == 0.0 and grad(once)(0.0) == 3.0 and grad(once)(onp.pi) == -3.0 and len(runs) == 1
 
+# Graphs of nodes.
+from autograd.misc.tracers import full_graph
+from autograd.tracer import Node, trace
+
+class Depth(Node):
+    def __init__(self, value, fun, args, kwargs, parent_argnums, parents):
+        self.depth, self.name = 1 + max(p.depth for p in parents), fun.__name__
+        onp.testing.assert_equal(fun(*args, **kwargs), value)
+    def initialize_root(self):
+        self.depth, self.name = 0, "root"
+
+value, node = trace(Depth.new_root(), lambda x: np.sum(np.sin(x) * 2.0), onp.ones(3))
+assert (value, node.depth, node.name) == (6 * onp.sin(1.0), 3, "reduce_sum")
+assert trace(Depth.new_root(), lambda x: np.linalg.slogdet(x)[1], 2 * onp.eye(2))[1].depth > 1
+node = full_graph(lambda x, y: x * y + np.exp(y), 2.0, 3.0)
+assert node.value == 6 + onp.exp(3.0) and node.recipe[0].__name__ == "add" and len(node.recipe[3]) == 2
+raises(NotImplementedError, "does not say", Node.new_root)
+
 # A vjp that looks at g has a first derivative alone, and never a wrong second one.
 odd = primitive(lambda x: x**3)
 defvjp(odd, lambda ans, x: lambda g: (1.0 if g > 0 else 2.0) * g * 3 * x**2)

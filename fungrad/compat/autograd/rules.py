@@ -24,6 +24,9 @@ from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.programs.rules.sites import top_trace
 
+GRAPH = "graph"
+"""The label of a trace that is looked at for what was computed; there primitives are what their Python does."""
+
 
 class Call:
     """One call of a primitive: what rules are told besides the arguments, and what they hand on."""
@@ -53,6 +56,8 @@ class Rules:
         of_top = lambda x: type(x) is Tracer and x.owner is trace
         leaves = [(x,) if type(x) is Tracer else tree.leaves(x) for x in args]
         boxed = tuple([i for i, parts in enumerate(leaves) if any(map(of_top, parts))])
+        if trace.label == GRAPH:
+            return self.function.fun(*args, **kwargs)  # type: ignore[attr-defined]
         pushes = trace.label.startswith("jvp(")
         if trace.values is not None and self.jvp is None and (pushes or self.vjp is None):
             raise self._missing("JVP" if pushes else "VJP", boxed)

@@ -6,6 +6,7 @@ from typing import Any
 
 from fungrad.compat.autograd.absent import ABSENT
 from fungrad.compat.autograd.boxes import getval, isbox, new_box
+from fungrad.compat.autograd.graphs import Node, trace
 from fungrad.compat.autograd.modules.util import subvals, toposort
 from fungrad.compat.autograd.modules.wrap_util import wraps
 from fungrad.compat.autograd.rules import notrace_primitive, primitive, register_notrace
@@ -13,8 +14,8 @@ from fungrad.compat.standing_in import attributes
 from fungrad.core.tracer import Tracer
 
 __all__ = [
-    "Box", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "register_notrace", "subvals",
-    "toposort", "wraps",
+    "Box", "Node", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "register_notrace", "subvals",
+    "toposort", "trace", "wraps",
 ]  # fmt: skip
 
 __getattr__ = attributes("autograd.tracer", ABSENT)
