@@ -8,7 +8,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Hashable
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Capturing(Recording):
 
     __slots__ = ("_captured", "bake", "rewriting", "target", "xp")
 
+    large: ClassVar[int] = LARGE
+
     bake: bool
     rewriting: bool
     xp: ModuleType
@@ -64,7 +66,7 @@ class Capturing(Recording):
             if not self.target.takes_scalars and (plain or isinstance(value, np.ndarray)):
                 value = self.xp.asarray(value)
             elif not plain and not self.rewriting:
-                if value.nbytes >= LARGE:
+                if value.nbytes >= self.large:
                     key = place(value)
                     known = self._captured.get(key)
                     if known is not None and same_bits(known[1], value):

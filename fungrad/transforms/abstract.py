@@ -125,6 +125,13 @@ class ShapeDtypeStruct:
         return hash((self.shape, self.dtype, self.weak_type))
 
 
+class _Hoisting(Trace):
+    """The trace of a program to look at: an array that is used several times is captured once."""
+
+    __slots__ = ()
+    large = 0
+
+
 STANDING = (ShapeDtypeStruct, ShapedArray)
 """What stands for an array."""
 
@@ -157,7 +164,7 @@ def _trace_abstractly(
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     moving = [x for i, x in enumerate(args) if i not in fixed]
     leaves, structure = tree.flatten((moving, kwargs))
-    with Trace(label, bake=True) as trace, ExitStack() as axes:
+    with _Hoisting(label, bake=True) as trace, ExitStack() as axes:
         for name, size in axis_env:
             axes.enter_context(opened(name, size, trace))
         types = argument_types(leaves, moving, kwargs, label)

@@ -213,9 +213,9 @@ class ClosedJaxpr(Expr):
 def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
     names = variable_names()
     atoms: dict[int, Any] = {}
-    arrays = {}
+    arrays: dict[int, Any] = {}
     for v, value in expr.constants.items():
-        if format_value(value) is None:
+        if isinstance(value, np.ndarray) or format_value(value) is None:
             arrays[v] = value
         else:
             t = expr.types[v]
@@ -227,7 +227,9 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         atoms[v] = Var(aval, next(names)) if used else DropVar(aval)
         return atoms[v]  # type: ignore[no-any-return]
 
-    constvars, invars = [new(v) for v in (*captured, *arrays)], [new(v) for v in inputs]
+    arrays.update(zip(captured, values, strict=True))
+    known = sorted(arrays)  # in the order in which the function met them
+    constvars, invars = [new(v) for v in known], [new(v) for v in inputs]
     last, eqns = last_uses(expr), []
     for (primitive, ins, outs), source in expr.located():
         shown, params = _shown(primitive)
@@ -241,7 +243,7 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         eqns,
         frozenset().union(*[e.effects for e in eqns]),
     )
-    return jaxpr, [*values, *arrays.values()]
+    return jaxpr, [arrays[v] for v in known]
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:

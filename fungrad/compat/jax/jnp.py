@@ -66,7 +66,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 def _type(x: Any) -> Any:
     """Return the type of an operand without axes: a Python number, or its class, is weak."""
-    if x in _PYTHONS:
+    if isinstance(x, type) and x in _PYTHONS:
         return type_of(x())
     if isinstance(x, (np.dtype, str, ScalarType)) or (
         isinstance(x, type) and issubclass(x, np.generic)

@@ -33,6 +33,6 @@ _FINISH = {
     **dict.fromkeys(transforms.TRANSFORMS, _Crossed),
     **dict.fromkeys(["jvp", "closure_convert"], _leave_tree),
 }
-_SAME = "checkpoint_policies float0 ShapeDtypeStruct " + " ".join(transforms.AS_IT_IS)
+_SAME = "checkpoint_policies float0 ShapeDtypeStruct " + transforms.AS_IT_IS
 _SOURCES = ["fungrad.compat.jax.transforms", "fungrad.compat.jax.sharded", "fungrad"]
 __getattr__ = _namespace("jax", globals(), _SOURCES, _MODULES, _SAME, _FINISH)
