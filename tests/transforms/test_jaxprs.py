@@ -181,3 +181,25 @@ def test_small_ones():
     eqn = core.new_jaxpr_eqn([], [], core.primitives.sin_p, {}, set())
     assert eqn.primitive.name == "sin"
     assert not core.nonempty_axis_env()
+
+
+def test_an_array_is_one_constant_where_it_is_used_several_times():
+    """In the order of use, whether arrays or tracers are closed over: functions that are alike have constants that are."""
+    a, b = np.array(2.0), np.ones(3)
+
+    def constants(x, y):
+        return fg.make_jaxpr(lambda z: z * x + y + np.float32(1) + y * x)(1.0).consts
+
+    assert [c.shape for c in constants(a, b)] == [(), (3,)]
+    shapes = []
+    fg.jit(lambda x: shapes.append([c.shape for c in constants(a, x)]) or x)(b)
+    fg.jit(lambda x: shapes.append([c.shape for c in constants(x, b)]) or x)(a)
+    assert shapes == [[(), (3,)]] * 2
+
+    def writes(z):
+        x = np.zeros(2)
+        y = z + x
+        x[0] = 5
+        return y * x
+
+    assert [c.tolist() for c in fg.make_jaxpr(writes)(1.0).consts] == [[0, 0], [5, 0]]
