@@ -188,7 +188,7 @@ def test_an_array_is_one_constant_where_it_is_used_several_times():
     a, b = np.array(2.0), np.ones(3)
 
     def constants(x, y):
-        return fg.make_jaxpr(lambda z: z * x + y + np.float32(1) + y * x)(1.0).consts
+        return fg.make_jaxpr(lambda z: z * x + y + np.float32(1) - z * y + z * x)(1.0).consts
 
     assert [c.shape for c in constants(a, b)] == [(), (3,)]
     shapes = []
