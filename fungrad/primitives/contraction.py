@@ -59,7 +59,7 @@ class DotGeneral(Primitive):
             paired = self.contracting[side] + self.batch_axes[side]
             if len(free) + len(paired) != t.ndim:
                 raise ValueError(f"{self}: the axes {paired} of {t} are not distinct axes of it")
-        names = self._names(x.ndim, y.ndim)
+        names = self.names(x.ndim, y.ndim)
         lengths = dict(zip(names[0] + names[1], x.shape + y.shape, strict=True))
         return ArrayType(tuple(lengths[n] for n in names[2]), x.dtype, x.weak and y.weak)
 
@@ -71,7 +71,7 @@ class DotGeneral(Primitive):
         ]
         return free[0], free[1]
 
-    def _names(self, *ndims: int) -> tuple[list[int], list[int], list[int]]:
+    def names(self, *ndims: int) -> tuple[list[int], list[int], list[int]]:
         """Name the axes of the operands and of the result; paired axes have one name."""
         x = list(range(ndims[0]))
         y = list(range(ndims[0], ndims[0] + ndims[1]))
@@ -115,13 +115,13 @@ class DotGeneral(Primitive):
         return f"np.matmul({source[1]}, out={out})"
 
     def transpose(self, ct: Any, x: Any, y: Any) -> tuple[Any, ...]:
-        of_x, of_y, of_ct = self._names(len(x.shape), len(y.shape))
+        of_x, of_y, of_ct = self.names(len(x.shape), len(y.shape))
         if isinstance(x, Linear):
             return contract(ct, of_ct, y, of_y, of_x), None
         return None, contract(x, of_x, ct, of_ct, of_y)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, y: Any) -> Any:
-        of_x, of_y, of_out = self._names(len(x.shape) - batched[0], len(y.shape) - batched[1])
+        of_x, of_y, of_out = self.names(len(x.shape) - batched[0], len(y.shape) - batched[1])
         mapped = -1
         return contract(
             x, [mapped] * batched[0] + of_x, y, [mapped] * batched[1] + of_y, [mapped, *of_out]

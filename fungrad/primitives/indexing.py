@@ -217,7 +217,7 @@ class UpdateSlice(Primitive):
     def abstract_eval(self, x: ArrayType, updates: ArrayType) -> ArrayType:
         if self.kind not in ("set", "add"):
             raise ValueError(f'update_slice: kind is "set" or "add", got {self.kind!r}')
-        expected = self._slice.abstract_eval(x)
+        expected = self.region.abstract_eval(x)
         if updates.shape != expected.shape or updates.dtype != x.dtype:
             raise TypeError(f"{self} takes updates of type {expected}, got {updates}")
         return x.update(weak=x.weak and updates.weak)
@@ -228,11 +228,12 @@ class UpdateSlice(Primitive):
         return cls(region.start, region.stop, region.step, kind, region.dropped)
 
     @property
-    def _slice(self) -> Slice:
+    def region(self) -> Slice:
+        """What is written to."""
         return Slice(self.start, self.stop, self.step, self.dropped)
 
     def impl(self, xp: Any, x: Any, updates: Any) -> Any:
-        out, index = xp.array(x, order="C"), self._slice.index
+        out, index = xp.array(x, order="C"), self.region.index
         if self.kind == "set":
             out[index] = updates
         else:
@@ -240,16 +241,16 @@ class UpdateSlice(Primitive):
         return out
 
     def assignment(self, x: str, updates: str) -> str:
-        return f"{x}[{index_source(self._slice.index)}] {ASSIGNMENTS[self.kind]} {updates}"
+        return f"{x}[{index_source(self.region.index)}] {ASSIGNMENTS[self.kind]} {updates}"
 
     def transpose(self, ct: Any, x: Any, updates: Any) -> tuple[Any, ...]:
         ct_x = ct_updates = None
         if isinstance(updates, Linear):
-            ct_updates = self._slice(ct)
+            ct_updates = self.region(ct)
         if isinstance(x, Linear):
             ct_x = ct
             if self.kind == "set":
-                written = ArrayType(self._slice.abstract_eval(x.type).shape, x.dtype)
+                written = ArrayType(self.region.abstract_eval(x.type).shape, x.dtype)
                 ct_x = self(ct, zeros_like(Linear(written)))
         return ct_x, ct_updates
 

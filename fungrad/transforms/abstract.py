@@ -151,7 +151,7 @@ class _Traced(NamedTuple):
         return tree.unflatten(self.structure, leaves)
 
 
-def _trace_abstractly(
+def trace_abstractly(
     label: str,
     fun: Any,
     args: Any,
@@ -160,6 +160,7 @@ def _trace_abstractly(
     axis_env: Sequence[tuple[Any, int]] = (),
     shapes_alone: bool = False,
 ) -> _Traced:
+    """Return the program that a function is, of arguments of these types."""
     check_callable(fun, label.partition("(")[0])
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     moving = [x for i, x in enumerate(args) if i not in fixed]
@@ -221,7 +222,7 @@ def make_expr(
 
     @transformed(make_expr, fun, static, axes, return_shape)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        found = _trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs, static, axes)
+        found = trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs, static, axes)
         closed = ClosedJaxpr.of(found.expr, found.captured)
         return (closed, found.shapes) if return_shape else closed
 
@@ -255,4 +256,4 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     ShapeDtypeStruct(shape=(2,), dtype=float64)
     """
     label = f"eval_shape({name_of(fun)})"
-    return _trace_abstractly(label, fun, args, kwargs, shapes_alone=True).shapes
+    return trace_abstractly(label, fun, args, kwargs, shapes_alone=True).shapes

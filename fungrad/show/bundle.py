@@ -1,0 +1,252 @@
+"""Taking a function out of fungrad: its text, and that of all that it calls, for a module that imports NumPy and SciPy alone."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import functools
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Primitive
+from fungrad.show import plain
+
+REPLACED = {
+    ("fungrad.core.backend", "target_of"): "target_of",
+    ("fungrad.core.backend", "to_host"): "same",
+    ("fungrad.core.backend", "as_result"): "same",
+    ("fungrad.core.types", "ArrayType"): "Type",
+    ("fungrad.core.types", "type_of"): "type_of",
+    ("fungrad.core.tracer", "Tracer"): "NoTracer",
+    ("fungrad.primitives.scipy_ufunc", "library"): "library",
+    ("fungrad.primitives.slices", "slice_axis"): "slice_axis",
+}
+"""What tells apart machines, types and tracers: what of `plain` there is in its place for arrays of NumPy."""
+
+_NOT_TAKEN = ("fungrad.core.errors", "fungrad.core.trace", "fungrad.core.expr")
+"""What has to do with traces, not with arrays."""
+
+
+class Unprintable(Exception):
+    """A primitive whose text cannot be taken out; the message says why."""
+
+
+@functools.cache
+def _module(name: str) -> tuple[ast.Module, dict[str, ast.stmt]]:
+    """Return a module's syntax, and the statements that define its names."""
+    parsed = ast.parse(inspect.getsource(sys.modules[name]))
+    defined: dict[str, ast.stmt] = {}
+    for node in parsed.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined[node.name] = node
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            defined |= {(x.asname or x.name).partition(".")[0]: node for x in node.names}
+        elif isinstance(node, ast.Assign):
+            defined |= dict.fromkeys(_targets(node), node)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            defined[node.target.id] = node
+    return parsed, defined
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out annotations, which nothing is computed with, and decorators of fungrad's."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        if node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+class Bundle:
+    """The imports and definitions that texts taken out of fungrad need, each once."""
+
+    def __init__(self) -> None:
+        self.imports: dict[str, None] = {"import numpy as np": None}
+        self.definitions: dict[str, str] = {}  # by name, in the order in which they are needed
+        self._names: dict[tuple[str, str], str] = {}
+        self._primitives: dict[Primitive, str] = {}
+
+    def plain(self, name: str) -> str:
+        """Return the name in the text of a function of `plain`."""
+        return self.taken(plain.__name__, name)
+
+    def primitive(self, primitive: Primitive) -> str:
+        """Return a function, in the text, that computes what a primitive does of NumPy's arrays."""
+        if primitive not in self._primitives:
+            self._primitives[primitive] = self._object(primitive)
+        return self._primitives[primitive]
+
+    def _object(self, primitive: Primitive) -> str:
+        cls = type(primitive)
+        methods: dict[str, ast.FunctionDef] = {}
+        values: dict[str, str] = {}
+        waiting = ["impl", *_fields(primitive)]
+        while waiting:
+            name = waiting.pop()
+            if name in methods or name in values:
+                continue
+            if name == "infer":
+                values[name] = self.plain(name)
+                waiting += ["abstract_eval", "multiple_results"]
+                continue
+            found = inspect.getattr_static(cls, name, None)
+            found = found.fget if isinstance(found, property) else found
+            found = getattr(found, "__wrapped__", None) or getattr(found, "function", found)
+            if isinstance(found, FunctionType) and name not in _fields(primitive):
+                methods[name] = node = self._method(found, cls)
+                waiting += [x for x in _of_self(node) if x != name]
+            else:
+                values[name] = self._literal(getattr(primitive, name, None), primitive)
+        body = [f"    {name} = {text}" for name, text in values.items()]
+        body += [textwrap.indent(ast.unparse(node), "    ") for node in methods.values()]
+        name = self._fresh(f"_{cls.__name__}")
+        self.definitions[name] = f"class {name}:\n" + "\n\n".join(body)
+        return f"{name}().impl"
+
+    def _method(self, function: FunctionType, cls: type) -> ast.FunctionDef:
+        try:
+            source = textwrap.dedent(inspect.getsource(function))
+            (node,) = ast.parse(source).body
+        except (OSError, TypeError, SyntaxError, ValueError) as error:
+            raise Unprintable(f"the source of {cls.__name__} cannot be read") from error
+        if not isinstance(node, ast.FunctionDef) or any(
+            isinstance(x, ast.Name) and x.id == "super" for x in ast.walk(node)
+        ):
+            raise Unprintable(f"{cls.__name__}.{function.__name__} is no function by itself")
+        is_property = any(
+            isinstance(x, ast.Name) and x.id in ("property", "cached_property")
+            for x in node.decorator_list
+        )
+        node.decorator_list = [ast.Name("property", ast.Load())] if is_property else []
+        return self._resolved(node, function.__module__)
+
+    def _literal(self, value: Any, primitive: Primitive) -> str:
+        if isinstance(value, np.dtype) and value.kind in "biufc":
+            return f"np.dtype({value.name!r})"
+        text = repr(value)
+        try:
+            if ast.literal_eval(text) == value:
+                return text
+        except (ValueError, SyntaxError):
+            pass
+        raise Unprintable(f"{primitive} holds {text[:60]}, which is no literal")
+
+    def taken(self, module: str, name: str) -> str:
+        """Return the name in the text of what a module of fungrad calls `name`."""
+        key = module, name
+        if key in self._names:
+            return self._names[key]
+        if name == "cached_property":
+            self.imports["from functools import cached_property"] = None
+            return name
+        if key in REPLACED:
+            return self.plain(REPLACED[key])
+        if module.startswith(_NOT_TAKEN):
+            raise Unprintable(f"it reads {module}.{name}")
+        statement = _module(module)[1].get(name)
+        if isinstance(statement, ast.ImportFrom):
+            source = statement.module or ""
+            (alias,) = [x for x in statement.names if (x.asname or x.name) == name]
+            if source.startswith("fungrad"):
+                self._names[key] = self.taken(source, alias.name)
+                return self._names[key]
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            text = ast.unparse(statement)
+            if "fungrad" in text:
+                raise Unprintable(f"{module} reads the module {name} of fungrad")
+            self.imports[text] = None
+            return name
+        if statement is None:
+            raise Unprintable(f"{module}.{name} is not defined by a statement")
+        if isinstance(getattr(sys.modules[module], name, None), (Primitive, ModuleType)):
+            raise Unprintable(f"{module} computes with {name}")
+        several = _targets(statement) if isinstance(statement, ast.Assign) else [name]
+        new = {x: self._fresh(f"_{x.lstrip('_')}") for x in several}
+        self._names |= {(module, x): text for x, text in new.items()}
+        own = new[name]
+        node = self._resolved(_renamed(statement, new), module)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            node.decorator_list = [x for x in node.decorator_list if "fungrad" not in ast.dump(x)]
+        self.definitions[own] = ast.unparse(node)
+        return own
+
+    def _resolved(self, statement: Any, module: str) -> Any:
+        """Return a statement with the names of what it refers to as they are in the text."""
+        node = ast.fix_missing_locations(_Bare().visit(ast.parse(ast.unparse(statement)).body[0]))
+        renamed = {name: self.taken(module, name) for name in dict.fromkeys(_free(node))}
+        for x in ast.walk(node):
+            if isinstance(x, ast.Name) and x.id in renamed:
+                x.id = renamed[x.id]
+        return node
+
+    def _fresh(self, name: str) -> str:
+        taken, count = name, 1
+        while taken in self.definitions or taken in self._names.values():
+            taken, count = f"{name}{count}", count + 1
+        return taken
+
+
+def _fields(primitive: Primitive) -> set[str]:
+    return {x.name for x in dataclasses.fields(primitive)}  # type: ignore[arg-type]
+
+
+def _of_self(node: ast.AST) -> Iterator[str]:
+    """Yield the attributes of `self` that a method reads."""
+    for x in ast.walk(node):
+        if isinstance(x, ast.Attribute) and isinstance(x.value, ast.Name) and x.value.id == "self":
+            yield x.attr
+
+
+def _targets(statement: ast.Assign) -> list[str]:
+    """Return the names that an assignment gives values."""
+    return [
+        x.id for target in statement.targets for x in ast.walk(target) if isinstance(x, ast.Name)
+    ]
+
+
+def _renamed(statement: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    """Return a definition with names replaced."""
+    node: Any = ast.parse(ast.unparse(statement)).body[0]
+    for x in ast.walk(node):
+        if isinstance(x, ast.Name):
+            x.id = names.get(x.id, x.id)
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        node.name = names[node.name]
+    return node  # type: ignore[no-any-return]
+
+
+def _free(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are neither bound within a definition nor Python's own."""
+    bound = {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and not _is_read(x)}
+    bound |= {x.arg for x in ast.walk(node) if isinstance(x, ast.arg)}
+    named = ast.FunctionDef | ast.ClassDef | ast.ExceptHandler
+    bound |= {str(x.name) for x in ast.walk(node) if isinstance(x, named)}
+    for x in ast.walk(node):
+        if (
+            isinstance(x, ast.Name)
+            and _is_read(x)
+            and x.id not in bound
+            and not hasattr(builtins, x.id)
+        ):
+            yield x.id
+
+
+def _is_read(x: ast.Name) -> bool:
+    return isinstance(x.ctx, ast.Load)

@@ -1,0 +1,193 @@
+"""How each primitive is written with NumPy: an operator, a function, or a text of its own."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, UpdateSlice
+from fungrad.primitives.scipy_ufunc import SpecialFunction
+from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.slices import index_source
+from fungrad.primitives.ufunc import Function
+from fungrad.show.bundle import Bundle, Unprintable
+
+ATOM, PRODUCT, SUM, COMPARISON = 10, 7, 6, 4
+
+
+class Text(NamedTuple):
+    """An expression of Python, and how closely its parts are bound together."""
+
+    text: str
+    strength: int = ATOM
+
+    def within(self, strength: int) -> str:
+        """Return it as an operand of what binds with this strength."""
+        return self.text if self.strength >= strength else f"({self.text})"
+
+
+OPERATORS = {
+    "add": ("+", SUM),
+    "subtract": ("-", SUM),
+    "multiply": ("*", PRODUCT),
+    "divide": ("/", PRODUCT),
+    "floor_divide": ("//", PRODUCT),
+    "remainder": ("%", PRODUCT),
+    "equal": ("==", COMPARISON),
+    "not_equal": ("!=", COMPARISON),
+    "less": ("<", COMPARISON),
+    "less_equal": ("<=", COMPARISON),
+    "greater": (">", COMPARISON),
+    "greater_equal": (">=", COMPARISON),
+}
+"""Of elementwise functions: the operator, and how strongly it binds."""
+
+_SIGMOID = "np.where({0} < 0, np.{1}(-abs({0})), 1) / (1 + np.{1}(-abs({0})))"
+_SLOPE = "np.{1}(-abs({0})) / ((1 + np.{1}(-abs({0}))) * (1 + np.{1}(-abs({0}))))"
+
+LAMBDAS = {
+    "stop_gradient": "{0}",
+    "lent": "{0}",
+    "imag": "np.imag({0})",
+    "frexp_exponent": "np.frexp({0})[1]",
+    "float_power": "np.float_power({0}, {1})",
+    "clamp": "np.minimum(np.maximum({1}, {0}), {2})",
+    "one_minus_square": "(1 - {0}) * (1 + {0})",
+    "sigmoid": _SIGMOID.replace("{1}", "exp"),
+    "sigmoid2": _SIGMOID.replace("{1}", "exp2"),
+    "sigmoid_slope": _SLOPE.replace("{1}", "exp"),
+    "sigmoid2_slope": _SLOPE.replace("{1}", "exp2"),
+    "part_of_sum": "{0} / (1 + {0})",
+    "pseudo_huber_by_r": "{1} / np.hypot(1, {1} / {0})",
+    "hypot_slope": "{0} / np.where(({0} == 0) & ({1} == 0), 1, np.hypot({0}, {1}))",
+    "pseudo_huber_by_d": (
+        "{0} * ({1} / {0} / (np.hypot(1, {1} / {0}) + 1)) ** 2 * {1} / {0} * ({1} / {0} / np.hypot(1, {1} / {0}))"
+    ),
+    "power1p": "np.power(1 + {0}, {1})",
+    "ellipem1": "scipy.special.ellipe(1 - {0})",
+}
+"""What the functions of elementwise primitives compute that are lambdas."""
+
+Form = Callable[[Any, Sequence[ArrayType], list[str], Bundle], "str | None"]
+
+
+def elementwise(function: Function, operands: Sequence[Text], bundle: Bundle) -> Text:
+    """Return the text of an elementwise function of texts."""
+    if function.name in OPERATORS and len(operands) == 2:
+        symbol, strength = OPERATORS[function.name]
+        x, y = operands
+        left = x.within(strength + (strength == COMPARISON))
+        return Text(f"{left} {symbol} {y.within(strength + 1)}", strength)
+    if function.name == "negative":
+        return Text(f"-{operands[0].within(ATOM)}", PRODUCT + 1)
+    texts = [x.text for x in operands]
+    rule = function.function
+    if isinstance(rule, str):
+        return Text(f"np.{rule}({', '.join(texts)})")
+    if function.name in LAMBDAS:
+        atoms = [x.within(ATOM) for x in operands]
+        if "scipy." in LAMBDAS[function.name]:
+            bundle.imports["import scipy.special"] = None
+        text = LAMBDAS[function.name].format(*atoms)
+        return Text(text, ATOM if text in atoms or text.startswith("np.imag") else 0)
+    if isinstance(rule, SpecialFunction):
+        bundle.imports["import scipy.special"] = None
+        which = "" if rule.result is None else f"[{rule.result}]"
+        return Text(f"scipy.special.{rule.name}({', '.join(texts)}){which}")
+    if not getattr(rule, "__qualname__", "<").isidentifier():
+        raise Unprintable(f"{function} is computed by a function without a name")
+    name = bundle.taken(rule.__module__, rule.__qualname__)
+    return Text(f"{name}(np, {', '.join(texts)})")
+
+
+def _cast(cast: Cast, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+    x = xs[0]
+    if types[0].dtype.kind == "c" and cast.dtype.kind not in "bc":
+        x = f"{x}.real"
+    return f"{x}.astype({dtype(cast.dtype, bundle)})"
+
+
+def _dot(dot: DotGeneral, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str | None:
+    if dot.expression(*xs) is not None:
+        return None
+    of_x, of_y, of_out = [
+        "".join([string.ascii_letters[n] for n in axes])
+        for axes in dot.names(types[0].ndim, types[1].ndim)
+    ]
+    return f"np.einsum('{of_x},{of_y}->{of_out}', {', '.join(xs)})"
+
+
+def _gather(_: Gather, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+    x, *indices = xs
+    return f"{x}[{', '.join(indices)}]"
+
+
+def _scatter(scatter: Scatter, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+    ufunc = UFUNCS[scatter.kind]
+    return f"{bundle.plain('scatter')}({f'np.{ufunc}' if ufunc else None}, {', '.join(xs)})"
+
+
+def _sum(
+    reduce: ReduceSum, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
+) -> str | None:
+    kind, (x,) = types[0].dtype, xs
+    if kind.isbuiltin != 1 or not (kind.kind in "fc" or kind in (np.int64, np.uint64)):
+        return None  # NumPy's sum has a wider dtype
+    axes = reduce.axes
+    if len(axes) == types[0].ndim:
+        return f"np.sum({x})"
+    return f"np.sum({x}, axis={axes[0] if len(axes) == 1 else axes})"
+
+
+def _update(update: UpdateSlice, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+    x, updates = xs
+    index = f"np.s_[{index_source(update.region.index)}]"
+    adds = update.kind == "add"
+    return f"{bundle.plain('update_slice')}({x}, {index}, {updates}, adds={adds})"
+
+
+FORMS: dict[type[Primitive], Form] = {
+    Cast: _cast,
+    DotGeneral: _dot,
+    Gather: _gather,
+    ReduceSum: _sum,
+    Scatter: _scatter,
+    UpdateSlice: _update,
+}
+"""Primitives that NumPy's indexing and methods are written for."""
+
+
+_PRODUCT = re.compile(r"np\.(?:dot|matmul)\((\w+(?:\.T)?), (\w+(?:\.T)?)\)")
+
+
+def general(
+    primitive: Primitive, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
+) -> Text:
+    """Return the text of what any other primitive computes of variables and literals."""
+    form = FORMS.get(type(primitive))
+    text = form(primitive, types, xs, bundle) if form else None
+    text = primitive.expression(*xs) if text is None else text
+    if text is None:
+        return Text(f"{bundle.primitive(primitive)}(np, {', '.join(xs)})")
+    product = _PRODUCT.fullmatch(text)
+    if product and min(t.ndim for t in types) > 0:
+        return Text(f"{product[1]} @ {product[2]}", PRODUCT)
+    return Text(text, 0 if text.startswith("(") or " " in text.partition("(")[0] else ATOM)
+
+
+def dtype(of: np.dtype[Any], bundle: Bundle) -> str:
+    """Return a dtype as source."""
+    if of.kind in "biufc":
+        return repr(of.name)
+    if of.isbuiltin == 2:  # of a package: bfloat16 and its like
+        bundle.imports[f"import {of.type.__module__.partition('.')[0]}"] = None
+        return f"{of.type.__module__}.{of.type.__name__}"
+    raise Unprintable(f"NumPy has no dtype {of}")
