@@ -13,7 +13,7 @@ Updates
 Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less for the backward pass.
 Looking inside
-    `make_expr`: the program a function is. `jit(f).source(*args)`: the NumPy source it becomes.
+    `make_expr`: the program a function is; `to_source`: in NumPy. `jit(f).source(*args)`: the NumPy source it becomes.
     `eval_shape`: types without values. `fungrad.debug`: print values from inside.
     `config`: settings, such as `debug_nans`, `disable_jit`, `log_compiles`. `show_config`: versions.
 Devices
@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
         explain_cache_misses, inexact_algebra, log_compiles, show_config, strict_conversions,
         strict_dependence, threefry_partitionable,
     )
+    from fungrad.show import to_source
     from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr, typeof
     from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
     from fungrad.transforms.grad import grad, value_and_grad
@@ -152,6 +153,8 @@ __all__ += [
     "threefry_partitionable",
 ]
 _are_in("settings")
+__all__ += ["to_source"]
+_are_in("show")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
 _are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]

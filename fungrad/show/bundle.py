@@ -10,7 +10,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ REPLACED = {
     ("fungrad.core.types", "ArrayType"): "Type",
     ("fungrad.core.types", "type_of"): "type_of",
     ("fungrad.core.tracer", "Tracer"): "NoTracer",
+    ("fungrad.primitives.indexing", "take_along_axis"): "take_along_axis",
     ("fungrad.primitives.scipy_ufunc", "library"): "library",
     ("fungrad.primitives.slices", "slice_axis"): "slice_axis",
 }
@@ -69,7 +70,8 @@ class _Bare(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         self.generic_visit(node)
-        if node.value is None:
+        if node.value is None:  # a field of a class
+            node.annotation = ast.Name("object", ast.Load())
             return node
         return ast.copy_location(ast.Assign([node.target], node.value), node)
 
@@ -135,7 +137,7 @@ class Bundle:
             for x in node.decorator_list
         )
         node.decorator_list = [ast.Name("property", ast.Load())] if is_property else []
-        return self._resolved(node, function.__module__)
+        return self._resolved(node, function.__module__)  # type: ignore[no-any-return]
 
     def _literal(self, value: Any, primitive: Primitive) -> str:
         if isinstance(value, np.dtype) and value.kind in "biufc":
@@ -175,8 +177,11 @@ class Bundle:
             return name
         if statement is None:
             raise Unprintable(f"{module}.{name} is not defined by a statement")
-        if isinstance(getattr(sys.modules[module], name, None), (Primitive, ModuleType)):
-            raise Unprintable(f"{module} computes with {name}")
+        value = getattr(sys.modules[module], name, None)
+        if isinstance(value, Primitive):
+            own = self._names[key] = self._fresh(f"_{name.lstrip('_')}")
+            self.definitions[own] = f"{own} = {self.primitive(value).removesuffix('.impl')}"
+            return own
         several = _targets(statement) if isinstance(statement, ast.Assign) else [name]
         new = {x: self._fresh(f"_{x.lstrip('_')}") for x in several}
         self._names |= {(module, x): text for x, text in new.items()}

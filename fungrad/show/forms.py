@@ -15,7 +15,7 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, UpdateSlice
 from fungrad.primitives.scipy_ufunc import SpecialFunction
-from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.shaping import Iota, ReduceSum
 from fungrad.primitives.slices import index_source
 from fungrad.primitives.ufunc import Function
 from fungrad.show.bundle import Bundle, Unprintable
@@ -130,6 +130,14 @@ def _gather(_: Gather, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
     return f"{x}[{', '.join(indices)}]"
 
 
+def _iota(iota: Iota, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str | None:
+    if iota.expression(*xs) is not None:
+        return None
+    along = tuple([n if i == iota.axis else 1 for i, n in enumerate(iota.shape)])
+    numbers = f"np.arange({iota.shape[iota.axis]}, dtype={dtype(iota.dtype, bundle)})"
+    return f"np.broadcast_to({numbers}.reshape({along}), {iota.shape})"
+
+
 def _scatter(scatter: Scatter, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
     ufunc = UFUNCS[scatter.kind]
     return f"{bundle.plain('scatter')}({f'np.{ufunc}' if ufunc else None}, {', '.join(xs)})"
@@ -158,6 +166,7 @@ FORMS: dict[type[Primitive], Form] = {
     Cast: _cast,
     DotGeneral: _dot,
     Gather: _gather,
+    Iota: _iota,
     ReduceSum: _sum,
     Scatter: _scatter,
     UpdateSlice: _update,

@@ -20,6 +20,7 @@ def leaves(value: Any, types: Any, name: str) -> list[Any]:
         return [array[()]]
     if types is None and value is None:
         return []
+    keys: Any
     if isinstance(types, dict):
         keys = list(types) if isinstance(value, dict) and set(value) == set(types) else None
     else:
@@ -76,6 +77,11 @@ def update_slice(x: Any, index: Any, updates: Any, adds: bool) -> Any:
 def slice_axis(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
     """Return a slice along one axis."""
     return x[(slice(None),) * axis + (slice(start, stop, step),)]
+
+
+def take_along_axis(x: Any, indices: Any, axis: int, unique: bool = False) -> Any:
+    """Return the elements at indices along one axis."""
+    return np.take_along_axis(x, indices, axis)
 
 
 def infer(self: Any, types: Any) -> Any:

@@ -15,9 +15,9 @@ from fungrad.core.expr import Calling, Expr
 from fungrad.core.paths import paths_of
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import ReduceSum
-from fungrad.primitives.ufunc import Function
+from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.show.bundle import Unprintable
-from fungrad.show.writer import Body, Writer, define
+from fungrad.show.writer import WIDTH, Body, Writer, define
 from fungrad.transforms.abstract import trace_abstractly
 from fungrad.transforms.call import check_callable, name_of
 
@@ -57,14 +57,16 @@ def to_source(fun: Callable[..., Any], *, name: str | None = None) -> Callable[.
     def slope(w, x):
         w, x = _leaves((w, x), ('float64[2]', 'float64[3,2]'), 'slope')
         v1 = np.tanh(x @ w)  # float64[3]
-        v2 = 2.0 * v1  # float64[3]
-        return np.dot(v2 * (1.0 - v1 * v1), x)
+        v2 = 2.0 * v1 * (1.0 - v1 * v1)  # float64[3]
+        return x.T @ v2
     """
     check_callable(fun, "to_source")
 
     @api_boundary
     def written(*args: Any, **kwargs: Any) -> str:
-        own = name or re.sub(r"\W+", "_", name_of(fun)).strip("_") or "function"
+        own = name or re.sub(r"\W+", "_", name_of(fun)).strip("_")
+        if name is None and (not own.isidentifier() or keyword.iskeyword(own)):
+            own = "function"  # of a lambda
         if not own.isidentifier() or keyword.iskeyword(own):
             raise ValueError(f"to_source: name is a name of Python, got {own!r}")
         found = trace_abstractly(f"to_source({name_of(fun)})", fun, args, kwargs)
@@ -125,6 +127,7 @@ def _module(name: str, expr: Expr, structure: Any, parameters: dict[str, tuple[s
     if leaves:
         given = ", ".join(parameters) + ("," if len(parameters) == 1 else "")
         targets = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
+        targets = f"({targets})" if len(targets) > WIDTH // 2 else targets
         lines = [f"{targets} = {writer.bundle.plain('leaves')}(({given}), {types}, {name!r})"]
     signature = f"{name}({', '.join(star + n for n, (star, _) in parameters.items())})"
     function = define(signature, [*lines, *body.lines, f"return {returned}"])
@@ -133,8 +136,9 @@ def _module(name: str, expr: Expr, structure: Any, parameters: dict[str, tuple[s
         writer.bundle.imports["from collections import namedtuple"] = None
     imports = "\n".join(sorted(writer.bundle.imports))
     constants = "\n".join(f"{n} = {text}" for text, n in writer.constants.items())
-    parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", constants, *defined.values()]
-    parts += [*writer.bundle.definitions.values(), *reversed(writer.functions), function]
+    parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *defined.values()]
+    parts += [*writer.bundle.definitions.values(), constants]
+    parts += [*reversed(writer.functions), function]
     return "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
 
 
@@ -185,4 +189,6 @@ def _is_made(expr: Expr, v: int) -> bool:
     made = [e.primitive for e in expr.equations if v in e.outputs]
     if not made or made[0].view or made[0].holds_programs or isinstance(made[0], Calling):
         return False
-    return bool(expr.types[v].shape) or isinstance(made[0], (Function, ReduceSum))  # a scalar
+    if expr.types[v].shape or isinstance(made[0], ReduceSum):
+        return True
+    return isinstance(made[0], Function) and numpy_ufunc(made[0].function) is not None  # a scalar

@@ -19,6 +19,7 @@ from fungrad.core.expr import Calling, Equation, Expr, format_value
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.shaping import Broadcast, Reshape
 from fungrad.primitives.ufunc import Function, numpy_ufunc
+from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.show.bundle import Bundle, Unprintable
 from fungrad.show.forms import ATOM, OPERATORS, Text, dtype, elementwise, general
 
@@ -105,8 +106,9 @@ class Body:
             self._define(outputs[0], self._elementwise(primitive, inputs, outputs[0]))
         elif primitive.control_flow is not None:
             self._control(primitive, inputs, outputs)
-        elif isinstance(primitive, Calling):
-            function = self.writer.function(simplify(primitive.callee), "call")
+        elif isinstance(primitive, (Calling, Checkpoint)):
+            callee = primitive.callee if isinstance(primitive, Calling) else primitive.program.expr
+            function = self.writer.function(simplify(callee), "call")
             self._assign(outputs, f"{function}({', '.join(map(self._atom, inputs))})")
         elif primitive.holds_programs or primitive.effect:
             raise Unprintable(f"{primitive.name} runs functions that are no arrays' alone")
@@ -148,11 +150,11 @@ class Body:
 
     def _stretched(self, equation: Equation) -> Text:
         """Return the operand of a broadcast as NumPy stretches it by itself."""
-        broadcast, (v,), _ = equation
+        broadcast, (v,), (output,) = equation
         assert isinstance(broadcast, Broadcast)
         if v in self.expr.constants:
             return self.use(v, 0, literal=not self.expr.types[v].shape)
-        x = self._atom(v)
+        x = self._atom(v, once=self._read[output] == 1)
         if broadcast.leading:
             return Text(x)
         kept = ["None" if i in broadcast.axes else ":" for i in range(len(broadcast.shape))]
@@ -165,11 +167,13 @@ class Body:
     ) -> str:
         (v,), type_ = inputs, self.expr.types[outputs[0]]
         if v not in self.expr.constants or self.expr.types[v].shape:
-            return str(primitive.expression(self._atom(v)))
+            return str(primitive.expression(self._atom(v, once=self._read[outputs[0]] == 1)))
         text = self.use(v, 0, literal=True).text
         return f"np.full({type_.shape}, {text}, {dtype(type_.dtype, self.writer.bundle)})"
 
-    def _atom(self, v: int) -> str:
+    def _atom(self, v: int, once: bool = True) -> str:
+        if not once and v in self._waiting:  # it is used again
+            self._name(v, self._waiting.pop(v))
         return self.use(v, ATOM).text
 
     def use(self, v: int, strength: int, literal: bool = False) -> Text:

@@ -1,0 +1,243 @@
+"""Programs as modules that need NumPy alone, which are run without fungrad."""
+
+import ast
+import collections
+import itertools
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax, tree
+from tests.programs import LOOKS_AT_VALUES, PROGRAMS, weighted
+from tests.samples import rows
+from tests.samples.row import Sample
+
+NOT_WRITTEN = {
+    "continuous_riccati",
+    "debug_callback",
+    "discrete_riccati",
+    "io_callback",
+    "pure_callback",
+}
+"""Primitives that run functions of the user's, or programs that decide by values."""
+
+
+def imported(text: str) -> set[str]:
+    """Return the packages that a text imports."""
+    nodes = [*ast.walk(ast.parse(text))]
+    names = [x.name for node in nodes if isinstance(node, ast.Import) for x in node.names]
+    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
+
+
+def run(text: str, name: str, args: tuple) -> object:
+    """Return what the function of a text gives of arrays."""
+    assert imported(text) <= sys.stdlib_module_names | {"numpy", "scipy", "ml_dtypes"}
+    found: dict = {}
+    exec(compile(text, f"<{name}>", "exec"), found)
+    assert found["__all__"] == [name]
+    definitions = [x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef | ast.ClassDef)]
+    assert [x.name for x in definitions if x.name[0] != "_"] == [name]
+    return found[name](*args)
+
+
+def assert_same(found: object, expected: object, rtol: float = 1e-12) -> None:
+    for x, y in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+        assert (type(x), np.shape(x), x.dtype) == (type(y), np.shape(y), y.dtype)
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-300)
+
+
+@pytest.mark.parametrize("sample", rows(), ids=str)
+def test_every_primitive(sample: Sample):
+    def f(*operands):
+        return sample.primitive(*operands)
+
+    if sample.primitive.name in NOT_WRITTEN:
+        with pytest.raises(NotImplementedError, match="cannot be written with NumPy alone: "):
+            fg.to_source(f)(*sample.operands)
+        return
+    text = fg.to_source(f)(*sample.operands)
+    assert_same(run(text, "f", sample.operands), f(*sample.operands), 1e-14)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LOOKS_AT_VALUES])
+def test_programs_with_their_gradients(name):
+    _, _, changed, args = PROGRAMS[name]
+    both = lambda *args: (changed(*args), fg.grad(weighted(changed))(*args))
+    text = fg.to_source(both, name="f")(*args)
+    assert_same(run(text, "f", args), fg.jit(both)(*args), 1e-10)
+
+
+def steps(x):
+    return lax.scan(lambda c, row: (np.tanh(c * row + 0.1), c[::-1]), x[0], x, reverse=True)
+
+
+def newton(x):
+    going = lambda state: (state[0] < 20) & (np.abs(state[1] ** 2 - x) > 1e-12)
+    return lax.while_loop(going, lambda s: (s[0] + 1, (s[1] + x / s[1]) / 2), (0, x))[1]
+
+
+def branches(x):
+    return lax.switch(np.argmax(x), [np.sin, np.cos, lambda x: x[::-1]], x)
+
+
+def blocks(x):
+    c, ys = lax.scan(lambda c, row: (c + row, c * row), np.zeros(x.shape[1]), x, unroll=2)
+    return c, ys, lax.fori_loop(0, 3, lambda i, y: y * 2 + i, x[0])
+
+
+LOOPS = {
+    "scan": steps,
+    "gradient of scan": fg.grad(lambda x: np.sum(steps(x)[1] ** 2)),
+    "while": newton,
+    "batched while": fg.vmap(newton),
+    "branches": branches,
+    "batched branches": fg.vmap(branches),
+    "blocks": blocks,
+    "gradient of blocks": fg.grad(lambda x: np.sum(blocks(x)[1])),
+    "checkpoint": fg.grad(fg.checkpoint(lambda x: np.sum(np.sin(np.exp(x))))),
+    "jit inside": lambda x: fg.jit(np.tanh)(x) * 2,
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name):
+    shape = (3,) if name in ("branches", "while") else (4, 3)
+    x = np.random.default_rng(0).uniform(0.2, 0.9, shape)
+    x = x[0] if name == "while" else x
+    x = x.ravel() if name == "batched while" else x
+    f = LOOPS[name]
+    assert_same(run(fg.to_source(f, name="f")(x), "f", (x,)), f(x))
+
+
+def test_the_text_has_the_names_of_the_arguments_and_the_results_of_the_function():
+    Point = collections.namedtuple("Point", ["x", "y"])
+
+    def moved(point, by, *, scale):
+        return {"to": Point(point.x + by["x"] * scale, None), "was": [point, 1.5], "n": ()}
+
+    args, scale = (Point(np.ones(2), np.arange(3)), {"x": 2.0}), np.float32(3)
+    text = fg.to_source(moved)(*args, scale=scale)
+    assert "def moved(point, by, *, scale):" in text
+    assert "point_x, point_y, by_x, scale = _leaves((point, by, scale)" in text
+    found: dict = {}
+    exec(text, found)
+    result = found["moved"](*args, scale=scale)
+    assert_same(result, fg.jit(moved)(*args, scale=scale))
+    assert list(result) == ["n", "to", "was"] or list(result) == ["to", "was", "n"]
+    assert result["to"]._fields == ("x", "y")
+    assert result["to"].y is None
+    assert result["was"][0].x is not args[0].x
+
+
+def test_arguments_of_other_types_are_refused():
+    text = fg.to_source(lambda p: p["a"] * p["b"][0], name="f")({"a": 1.0, "b": [np.ones(3)]})
+    found: dict = {}
+    exec(text, found)
+    f = found["f"]
+    np.testing.assert_array_equal(f({"a": 2.0, "b": [np.ones(3)]}), [2, 2, 2])
+    with pytest.raises(TypeError, match=r"f\[0\]\['b'\]\[0\] is float64\[4\]; .* float64\[3\]"):
+        f({"a": 2.0, "b": [np.ones(4)]})
+    with pytest.raises(TypeError, match=r"f\[0\]\['a'\] is int64\[\]"):
+        f({"a": 2, "b": [np.ones(3)]})
+    for other in ({"a": 2.0}, {"a": 2.0, "b": []}, {"a": 2.0, "b": np.ones(3)}, 1.0):
+        with pytest.raises(TypeError, match=r"structure|float64"):
+            f(other)
+
+
+def test_constants():
+    large = np.random.default_rng(0).normal(size=(20, 30))
+    special = np.array([np.nan, np.inf, -0.0, 5e-324])
+    single = np.float32(0.1)
+
+    def f(x):
+        return x @ large, x[:4] * special, np.where(x > 0.5, -np.inf, x), x * single, x / 3
+
+    x = np.linspace(0, 1, 20)
+    found = run(fg.to_source(f)(x), "f", (x,))
+    for a, b in zip(found, fg.jit(f)(x), strict=True):
+        np.testing.assert_array_equal(a, b)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(np.signbit(found[1]), np.signbit(x[:4] * special))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int8", "uint16", "bool", "float16"])
+def test_dtypes(dtype):
+    def f(x):
+        y = x[::-1] + x[1] * 3
+        return y, y.sum(axis=0), x.real.astype(np.float32) * 0.1, np.maximum(x, x[0])
+
+    x = np.array([[1, 0], [1, 1]]).astype(dtype)
+    assert_same(run(fg.to_source(f)(x), "f", (x,)), fg.jit(f)(x), 0)
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.arange(4).astype(ml_dtypes.bfloat16)
+    f = lambda x: np.exp(x).astype(np.float32) + x.astype(np.float32)
+    assert_same(run(fg.to_source(f, name="f")(x), "f", (x,)), fg.jit(f)(x))
+
+
+def test_what_cannot_be_written_says_why():
+    def calls(x):
+        fg.debug.print("{}", x)
+        return x
+
+    with pytest.raises(NotImplementedError, match=r"to_source\(calls\) .*debug_callback"):
+        fg.to_source(calls)(1.0)
+    with pytest.raises(NotImplementedError, match="another transformation traces"):
+        fg.jit(lambda y: len(fg.to_source(lambda x: x * y)(1.0)) * y)(2.0)
+    with pytest.raises(ValueError, match="name is a name of Python, got 'a b'"):
+        fg.to_source(np.sin, name="a b")(1.0)
+    with pytest.raises(ValueError, match="an argument is called np"):
+        fg.to_source(lambda np: np * 2)(1.0)
+    with pytest.raises(TypeError, match="to_source"):
+        fg.to_source(3)
+
+
+def test_lines_are_short_and_the_text_is_the_same_every_time():
+    def f(params):
+        return [fnp.tanh(p * 2 + q) for p, q in itertools.pairwise(params)]
+
+    params = [np.ones(3) * i for i in range(30)]
+    texts = [fg.to_source(f)(params) for _ in range(2)]
+    assert texts[0] == texts[1]
+    body = texts[0][texts[0].index("def f(") :]
+    assert max(map(len, body.splitlines())) <= 100
+
+
+def test_a_network_runs_where_there_is_no_fungrad(tmp_path):
+    rng = np.random.default_rng(0)
+    layers = [(8, 16), (16, 10)]
+    params = [(rng.normal(size=shape) * 0.1, np.zeros(shape[1])) for shape in layers]
+    images, labels = rng.uniform(size=(32, 8)), rng.integers(0, 10, 32)
+
+    def loss(params, images, labels):
+        (w, b), (v, c) = params
+        scores = np.maximum(images @ w + b, 0) @ v + c
+        scores = scores - scores.max(axis=1, keepdims=True)
+        log_chances = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return -np.mean(log_chances[np.arange(len(labels)), labels])
+
+    f = fg.value_and_grad(loss)
+    (tmp_path / "network.py").write_text(fg.to_source(f, name="slopes")(params, images, labels))
+    leaves = [*itertools.chain(*params), images, labels]
+    np.savez(tmp_path / "given.npz", *leaves)
+    program = """
+        import json, sys
+        sys.modules["fungrad"] = None
+        import numpy as np, network
+        w, b, v, c, images, labels = np.load("given.npz").values()
+        value, ((dw, db), (dv, dc)) = network.slopes([(w, b), (v, c)], images, labels)
+        print(json.dumps([x.tolist() for x in (value, dw, db, dv, dc)]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for x, y in zip(json.loads(done.stdout), tree.leaves(f(params, images, labels)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
