@@ -114,7 +114,7 @@ class Settings:
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""
-        self.ordinary = not (self.watched or self.jit_disabled or self.programs)
+        self.direct = not (self.watched or self.jit_disabled or any(unusual))
         """Whether a jitted function may run its program by the shortest way."""
 
     @cached_property

@@ -119,6 +119,8 @@ def is_wide(type_: ArrayType) -> bool:
 
 def narrow_array(x: Any) -> Any:
     """Return an array or a number of 64 bits as one of 32; of Python's, NumPy's."""
+    if type(x) is np.ndarray and x.dtype not in _NARROW:
+        return x
     given = type_of(x)
     if given.dtype not in _NARROW:
         return x

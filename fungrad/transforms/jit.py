@@ -94,16 +94,17 @@ class Jitted(Portable):
         before = contextvars.copy_context()
         try:
             chosen = settings.get()
-            if self._plain and chosen.ordinary and not kwargs and not open_axes():
+            if self._plain and chosen.direct and not kwargs and not open_axes():
                 # The commonest calls, of one array and of several, by the shortest way.
+                leaf = (tree.LEAF, chosen.programs) if chosen.programs else tree.LEAF
                 x = args[0] if len(args) == 1 else None
                 if type(x) in QUICK_TYPES:
-                    entry = self._entries.get((tree.LEAF, type_of(x)))
+                    entry = self._entries.get((leaf, type_of(x)))
                     if entry is not None:
                         outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
                 elif QUICK_TYPES.issuperset(map(type, args)):
-                    entry = self._entries.get((tree.LEAF, tuple(map(type_of, args))))
+                    entry = self._entries.get((leaf, tuple(map(type_of, args))))
                     if entry is not None:
                         outs = entry.program.on_numpy(*as_operands(args))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
@@ -130,14 +131,14 @@ class Jitted(Portable):
         types = argument_types(leaves, dynamic_args, dynamic_kwargs, self._label, positions)
         leaves = as_operands(leaves)
         chosen = settings.get()
+        if chosen.programs:
+            shape_of_call = (shape_of_call, chosen.programs)
         if len(types) == 1 and not static:
             key: Hashable = (shape_of_call, types[0])
         else:
             key = (shape_of_call, tuple(types))
         if open_axes():
             key = (key, open_sizes())
-        if chosen.programs:
-            key = (key, chosen.programs)
         entry = self._entries.get(key)
         if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
