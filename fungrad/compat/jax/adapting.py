@@ -91,6 +91,10 @@ class _Writer:
         others = {p.name for p in self.given}
         for i, p in enumerate(self.given):
             if p.kind is p.VAR_POSITIONAL:
+                if count := getattr(
+                    self.target, "nin", 0
+                ):  # NumPy's ufuncs would write to one more
+                    body += [f"    if len({p.name}) > {count}: refuse({self.name!r}, 'out')"]
                 positional.append(f"*{p.name}" if self.raw else f"*map(enter, {p.name})")
             elif p.kind is p.VAR_KEYWORD:
                 body += [
@@ -161,6 +165,10 @@ class _Writer:
     def _option(self, p: inspect.Parameter) -> list[str]:
         name = p.name
         own = self.known.get(name)
+        if name.startswith("overwrite_"):  # what is given never changes
+            return []
+        if name == "out":
+            return [f"    if out is not None: refuse({self.name!r}, 'out')"]
         if own is not None or (self.takes_any and name not in INERT):
             hand = f"options[{name!r}] = {self._handed(name)}"
             # What JAX takes by default is said where the default here is another.

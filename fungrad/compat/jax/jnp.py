@@ -166,3 +166,46 @@ shape, size, ndim = fnp.shape, fnp.size, fnp.ndim
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:
     """Return a function of single elements, or of arrays of a signature, for arrays."""
     return Crossed(fnp.vectorize(pyfunc, excluded=excluded or None, signature=signature))
+
+
+def _on_copy(name: str, a: Any, inplace: bool, *args: Any) -> Any:
+    """Return a copy that a function of NumPy has changed."""
+    if inplace:
+        raise ValueError(
+            f"jax.numpy.{name}: arrays of JAX do not change; pass inplace=False for a changed copy"
+        )
+    changed = fnp.array(enter(a))
+    getattr(fnp, name)(changed, *map(enter, args))
+    return leave(changed)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """Return a copy with values on the main diagonal."""
+    return _on_copy("fill_diagonal", a, inplace, val, wrap)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """Return a copy with values, one after the other, where a mask is true."""
+    return _on_copy("place", arr, inplace, mask, vals)
+
+
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+    """Return a copy with values at indices of the array in one axis; by default none where an index is out of bounds."""
+    if mode is None and not inplace:
+        values = fnp.resize(enter(v), fnp.size(enter(ind)))
+        flat = fungrad.at(fnp.ravel(enter(a)))[fnp.ravel(enter(ind))].set(values, mode="drop")
+        return leave(fnp.reshape(flat, fnp.shape(a)))
+    return _on_copy("put", a, inplace, ind, v, mode)
+
+
+def put_along_axis(
+    arr: Any,
+    indices: Any,
+    values: Any,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Any:
+    """Return a copy with values at indices along an axis."""
+    return _on_copy("put_along_axis", arr, inplace, indices, values, axis)
