@@ -116,3 +116,21 @@ def test_arguments_that_libraries_give():
     with jax.numpy_dtype_promotion("standard"):
         packed, factors = jnp.linalg.qr(x, mode="raw")
     assert (packed.shape, factors.shape) == ((3, 2), (2,))
+
+
+def test_nothing_given_is_written_to():
+    x = jnp.zeros((3, 3))
+    with pytest.raises(ValueError, match="inplace=False"):
+        jnp.fill_diagonal(x, 1.0)
+    np.testing.assert_array_equal(jnp.fill_diagonal(x, 1.0, inplace=False), np.eye(3))
+    np.testing.assert_array_equal(jnp.put(x, jnp.array([0, 99]), 5.0, inplace=False)[0], [5, 0, 0])
+    np.testing.assert_array_equal(jnp.place(x, x == 0, 2.0, inplace=False), np.full((3, 3), 2))
+    jax.scipy.linalg.lu_factor(jnp.eye(3) + x, overwrite_a=True)
+    with pytest.raises(NotImplementedError, match="no argument 'out'"):
+        jnp.add(x, x, x)
+    np.testing.assert_array_equal(x, np.zeros((3, 3)))
+    assert (
+        jnp.linalg.eigvals(jnp.eye(2)).dtype
+        == jnp.roots(jnp.array([1.0, -1.0])).dtype
+        == jnp.complex64
+    )

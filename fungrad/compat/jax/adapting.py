@@ -33,7 +33,7 @@ _INERT_NAMES = """
 accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline
 may_alias mode order out_sharding out_shardings in_shardings precision promote_integers
 reduce_axes sharding spmd_axis_name src unique_indices unroll wrap_negative_indices copy
-preferred_element_type backend keep_unused prevent_cse concrete method context_fn subok
+preferred_element_type series_order backend keep_unused prevent_cse concrete method context_fn subok
 """
 INERT = frozenset(_INERT_NAMES.split())
 """Parameters that change no result here, or by rounding alone."""

@@ -209,3 +209,30 @@ def put_along_axis(
 ) -> Any:
     """Return a copy with values at indices along an axis."""
     return _on_copy("put_along_axis", arr, inplace, indices, values, axis)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Return whether all elements are nearly equal."""
+    close = fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan)
+    return close if type(close) is Tracer else leave(np.asarray(close))
+
+
+def as_complex(x: Any) -> Any:
+    """Return an array of complex numbers, also where all are real."""
+    dtype = np.result_type(x.dtype, np.complex64)
+    return leave(x if x.dtype == dtype else x.astype(dtype))
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """Return the roots of a polynomial, which are complex."""
+    return as_complex(fnp.roots(enter(p)))
+
+
+def real(val: Any, /) -> Any:
+    """Return the real parts."""
+    return leave(fnp.real(fnp.asarray(enter(val))))
+
+
+def imag(val: Any, /) -> Any:
+    """Return the imaginary parts."""
+    return leave(fnp.imag(fnp.asarray(enter(val))))
