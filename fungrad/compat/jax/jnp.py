@@ -125,7 +125,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return leave(np.asarray(fnp.array_equiv(enter(a1), enter(a2))))
 
 
-def astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """Return an array, or a number, in another dtype."""
     return leave(fnp.astype(fnp.asarray(enter(x)), dtype_of(dtype), copy=copy))
 

@@ -96,6 +96,7 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
+    sum_match: bool = False,
 ) -> Any:
     """Return `fun` mapped over axes; an argument that is mapped over none may be anything, such as a function."""
     mapped = Crossed(fungrad.vmap(fun, in_axes, out_axes, axis_name, axis_size))
