@@ -71,8 +71,17 @@ def outcome(path, by, folder, bits=64):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr[-3000:]}")
+    return read(path, by, folder, bits)
+
+
+def read(path, by, folder, bits=64):
+    """Return what `outcome` has left in a folder; None if there is nothing."""
+    results = Path(folder) / f"{path.stem}.{by}{bits}"
+    report = Path(f"{results}.json")
+    if not report.exists():
+        return None
     with np.load(f"{results}.npz") as arrays:
-        return Outcome(json.loads(Path(f"{results}.json").read_text()), dict(arrays))
+        return Outcome(json.loads(report.read_text()), dict(arrays))
 
 
 def difference(found, expected):

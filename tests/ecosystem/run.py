@@ -73,10 +73,8 @@ def main(file, results):
             result, cold = measured(program)
             again, warm = measured(program)
             values = arrays(result)
-            for path, value in (
-                arrays(again).items() if not OF_AUTOGRAD else ()
-            ):  # NumPy's sums vary
-                np.testing.assert_array_equal(value, values[path], "the second call differs")
+            for path, value in arrays(again).items():  # sums may be in another order
+                np.testing.assert_allclose(value, values[path], 1e-5, 1e-7, err_msg="second call")
             found |= {f"{name}:{path}": value for path, value in values.items()}
             report[name] = {"seconds": [cold, warm]}
         except Exception as error:

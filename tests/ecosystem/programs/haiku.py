@@ -129,9 +129,7 @@ def lifted_transforms():
         step(x)
         y, _ = hk.scan(lambda c, v: (c + step(v), None), jnp.zeros(4), x)
         z = hk.vmap(hk.Linear(2), split_rng=False)(x)
-        w = hk.cond(
-            y[0] > 0, lambda v: hk.get_parameter("p", (), init=jnp.ones) * v, lambda v: -v, y
-        )
+        w = hk.cond(y[0] > 0, lambda v: 2 * v, lambda v: -v, y)
         return y, z, w, hk.remat(hk.Linear(2))(x), hk.fori_loop(0, 3, lambda i, v: v * 2, y)
 
     f = hk.transform(net)
