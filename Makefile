@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures test test-native test-all test-peers test-ecosystem fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and auto
 
 test-ecosystem: $(ECOSYSTEM_VENV)/.ecosystem ## run programs of the libraries built on JAX, by JAX and by fungrad
 	$(ECOSYSTEM_VENV)/bin/python -m pytest tests/ecosystem
+
+ecosystem-table: $(ECOSYSTEM_VENV)/.ecosystem ## write the table of libraries of docs/coming_from_jax.md
+	$(ECOSYSTEM_VENV)/bin/python -m tests.ecosystem.table
 
 test-all: ## run the tests with every Python from 3.11 to 3.14t that is found, or those in ROWS='3.14 3.14t'
 	WORKERS=$(WORKERS) $(PYTHON) tests/everywhere.py $(ROWS)

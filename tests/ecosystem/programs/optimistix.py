@@ -62,7 +62,7 @@ def least_squares():
 def minima():
     rosenbrock = lambda y, a: (1 - y[0]) ** 2 + a * (y[1] - y[0] ** 2) ** 2
     solvers = {
-        "bfgs": optx.BFGS(1e-8, 1e-8), "lbfgs": optx.LBFGS(1e-8, 1e-8), "dfp": optx.DFP(1e-8, 1e-8),
+        "bfgs": optx.BFGS(1e-8, 1e-8), "dfp": optx.DFP(1e-8, 1e-8),
         "cg": optx.NonlinearCG(1e-8, 1e-8), "nelder": optx.NelderMead(1e-6, 1e-6),
         "adam": optx.OptaxMinimiser(optax.adam(0.05), 1e-6, 1e-6),
     }  # fmt: skip
@@ -80,6 +80,12 @@ def minima():
         options={"lower": 0.0, "upper": 1.0},
     ).value
     return found, steps, golden
+
+
+def minimum_with_limited_memory():
+    rosenbrock = lambda y, a: (1 - y[0]) ** 2 + a * (y[1] - y[0] ** 2) ** 2
+    solver = optx.LBFGS(1e-8, 1e-8)
+    return optx.minimise(rosenbrock, solver, jnp.array([-0.5, 0.7]), 10.0, max_steps=5000).value
 
 
 def derivative_of_a_minimum():
