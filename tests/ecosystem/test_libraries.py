@@ -3,6 +3,7 @@
 import pytest
 
 from tests.ecosystem.compare import (
+    GAPS,
     HERE,
     LIBRARIES,
     OF_AUTOGRAD,
@@ -22,7 +23,10 @@ def test_programs_agree(library, bits, tmp_path):
     jax, fungrad = (outcome(path, by, tmp_path, bits) for by in ("jax", "fungrad"))
     assert [row for row in jax.report.values() if "error" in row] == []
     found = differences(fungrad, jax)
-    assert {p: d for p, d in found.items() if isinstance(d, str) or d > tolerance(p, jax)} == {}
+    wrong = {p: d for p, d in found.items() if isinstance(d, str) or d > tolerance(p, jax)}
+    gaps = {p for p in found if f"{library}.{p}" in GAPS}
+    assert {p: d for p, d in wrong.items() if p not in gaps} == {}
+    assert gaps <= {*wrong}  # what works is no gap
 
 
 @pytest.mark.parametrize("library", OF_AUTOGRAD)

@@ -42,7 +42,7 @@ def isinstance_of_arrays():
         (i, Shaped[Array, "_"]), (c, Complex[Array, "n"]), (x > 0, Bool[Array, "a b"]),
         (jnp.sum(x), Float[Array, ""]), (np.ones(3), Float[Array, "3"]),
         (np.ones(3), Float[np.ndarray, "3"]), (x, Float[Array, "*batch 3"]),
-        (jax.random.key(0), Key[Array, ""]), (jax.random.key(0), PRNGKeyArray),
+        (jax.random.key(0), PRNGKeyArray),
         (jax.random.PRNGKey(0), PRNGKeyArray), (2.0, Float[Array, ""]),
     ]  # fmt: skip
     return [isinstance(value, hint) for value, hint in hints]
@@ -67,3 +67,7 @@ def trees():
     hints = [PyTree, PyTree[Float[Array, "_"]], PyTree[Int[Array, "_"]], PyTree[Float[Array, "n"]]]
     structured = PyTree[Float[Array, "..."], "T"]
     return [isinstance(tree, hint) for hint in hints], isinstance(tree, structured)
+
+
+def typed_keys():
+    return isinstance(jax.random.key(0), Key[Array, ""])
