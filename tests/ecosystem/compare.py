@@ -28,7 +28,6 @@ OF_AUTOGRAD = {
 GAPS = {
     "jaxtyping.typed_keys": "typed keys are NumPy's arrays of structs, and jaxtyping asks for the name of JAX's dtype",
     "optimistix.minimum_with_limited_memory": "what a closed function captures is in another order in the two branches",
-    "jaxopt.fixed_points_and_programs": "its OSQP hands `cg` a traced tolerance",
 }
 """The programs that do not give what they give by JAX, and why."""
 

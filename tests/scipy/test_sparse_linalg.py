@@ -154,3 +154,18 @@ def test_derivatives_that_do_not_converge_warn():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_tolerance_that_is_traced():
+    a, b = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+
+    def solution(a, b, tol):
+        return linalg.cg(lambda x: a @ x, b, x0=np.zeros(2), tol=tol, M=lambda x: x / 2)[0]
+
+    np.testing.assert_allclose(fg.jit(solution)(a, b, 1e-12), np.linalg.solve(a, b))
+    np.testing.assert_array_equal(fg.jit(solution)(a, b, 1e3), 0)
+    by_b, by_tol = fg.jit(fg.grad(lambda *x: solution(*x)[0], (1, 2)))(a, b, 1e-12)
+    np.testing.assert_allclose(by_b, np.linalg.inv(a)[0])
+    assert by_tol == 0
+    found = fg.vmap(solution, (None, None, 0))(a, b, np.array([1e-12, 1e3]))
+    np.testing.assert_allclose(found, [np.linalg.solve(a, b), [0, 0]])

@@ -32,17 +32,20 @@ from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 
-Settings = tuple[float, float, int | None, int | None]
+Settings = tuple[Any, float, int | None, int | None]
 
 INFO = array_type((), np.dtype(np.int64))
 
 
 @dataclasses.dataclass(frozen=True)
 class Krylov(HostSolver):
-    """A solver of `scipy.sparse.linalg`. Its constants: a guess, if it has one; what `precondition` captures."""
+    """A solver of `scipy.sparse.linalg`.
+
+    Its constants: a guess, if it has one; the relative tolerance, if that is traced; what `precondition` captures.
+    """
 
     method: str
-    rtol: float
+    rtol: float | None
     atol: float
     maxiter: int | None
     restart: int | None
@@ -75,11 +78,14 @@ class Krylov(HostSolver):
         options: dict[str, Any] = {"atol": self.atol, "maxiter": self.maxiter}
         # SciPy renamed the tolerance, CuPy has not.
         renamed = "rtol" in inspect.signature(solve).parameters
-        options["rtol" if renamed else "tol"] = self.rtol
+        captured, rtol = constants[self.guesses :], self.rtol
+        if rtol is None:
+            rtol, captured = float(captured[0]), captured[1:]
+        options["rtol" if renamed else "tol"] = rtol
         if self.guesses:
             options["x0"] = layout.ravel(xp, constants[: self.guesses])
         if self.precondition is not None:
-            captured, precondition = constants[self.guesses :], self.precondition
+            precondition = self.precondition
             options["M"] = operator(lambda x: precondition(*captured, *x))
         if self.method == "gmres":
             options["restart"] = self.restart
@@ -145,6 +151,8 @@ def _solve(
         guess = [cast(operand(x), t.dtype) for x, t in zip(guess, types, strict=False)]
         if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
             raise ValueError(f"{method}: x0 must have the structure and shapes of b")
+    rtol, *others = settings
+    traced = () if rtol is None or isinstance(rtol, float) else (operand(rtol),)
     forward: tuple[Any, ...] = ()
     first = second = None
     if M is not None:
@@ -155,16 +163,20 @@ def _solve(
         first = second = precondition.program
         if not symmetric or kinds == {"c"}:
             second = transposed(first, len(forward))
-    solver = Krylov(method, *settings, first, len(guess), callback)
-    again = Krylov(method, *settings, second, 0, None, for_derivatives=True)
+    solver = Krylov(method, None if traced else rtol, *others, first, len(guess), callback)
+    again = dataclasses.replace(
+        solver, precondition=second, guesses=0, callback=None, for_derivatives=True
+    )
+    forward = *traced, *forward
     # The transpose of a complex matrix that equals its conjugate transpose is its conjugate.
     same = symmetric and kinds != {"c"}
     *x, info = linear_solve(system, leaves, (solver, (*guess, *forward)), (again, forward), same)
     return tree.unflatten(structure, x), info
 
 
-def _tolerances(rtol: float, atol: float, tol: float | None) -> tuple[float, float]:
-    return float(rtol if tol is None else tol), float(atol)
+def _tolerances(rtol: Any, atol: float, tol: Any) -> tuple[Any, float]:
+    rtol = rtol if tol is None else tol
+    return rtol if type(rtol) is Tracer else float(rtol), float(atol)
 
 
 @public
@@ -193,7 +205,7 @@ def cg(
         Where to start, of the structure of `b`; by default zero. The solution has no derivative by it.
     rtol, atol
         The iteration stops when ``norm(b - A x) <= max(rtol * norm(b), atol)``. This is the accuracy of
-        derivatives too.
+        derivatives too. `rtol` may be traced; there is no derivative by it.
     maxiter
         The number of iterations after which to give up; by default ten times the size of `b`.
     M
