@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad
+from fungrad.compat.jax.adapting import refuse
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
     Crossed,
@@ -99,6 +100,8 @@ def vmap(
     sum_match: bool = False,
 ) -> Any:
     """Return `fun` mapped over axes; an argument that is mapped over none may be anything, such as a function."""
+    if sum_match:
+        refuse("vmap", "sum_match")
     mapped = Crossed(fungrad.vmap(fun, in_axes, out_axes, axis_name, axis_size))
     if not isinstance(in_axes, tuple | list) or not any(a is None for a in in_axes):
         return mapped
