@@ -151,7 +151,7 @@ def _solve(
         guess = [cast(operand(x), t.dtype) for x, t in zip(guess, types, strict=False)]
         if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
             raise ValueError(f"{method}: x0 must have the structure and shapes of b")
-    rtol, *others = settings
+    rtol, atol, maxiter, restart = settings
     traced = () if rtol is None or isinstance(rtol, float) else (operand(rtol),)
     forward: tuple[Any, ...] = ()
     first = second = None
@@ -163,7 +163,8 @@ def _solve(
         first = second = precondition.program
         if not symmetric or kinds == {"c"}:
             second = transposed(first, len(forward))
-    solver = Krylov(method, None if traced else rtol, *others, first, len(guess), callback)
+    static = None if traced else rtol
+    solver = Krylov(method, static, atol, maxiter, restart, first, len(guess), callback)
     again = dataclasses.replace(
         solver, precondition=second, guesses=0, callback=None, for_derivatives=True
     )
