@@ -326,6 +326,16 @@ def test_tracing_of_what_is_not_known():
     assert (len(jaxpr.invars), len(avals)) == (2, 3)
 
 
+def test_what_is_traced_outside_alone_is_known():
+    def f(x):
+        unknown = pe.PartialVal.unknown(core.ShapedArray((), float))
+        _, outs, _ = pe.trace_to_jaxpr_nounits(lambda y: [x * y, 2 * x], [unknown])
+        assert [p.is_known() for p in outs] == [False, True]
+        return outs[1].get_known()
+
+    assert fg.jit(f)(3.0) == 6
+
+
 def test_wrapped_functions():
     tree = ({"a": 1.0, "b": 2.0}, [3.0])
     leaves, structure = fg.tree.flatten((tree, {}))

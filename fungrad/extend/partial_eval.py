@@ -89,14 +89,14 @@ def trace_to_jaxpr_nounits(
         results = list(call(*args))
         if not instantiate:
             results = [_known_or_traced(x) for x in results]
-        unknown = [x for x in results if type(x) is Tracer or instantiate]
+        # What is traced outside alone is as good as known here.
+        depends = [instantiate or (type(x) is Tracer and x.owner is trace) for x in results]
+        unknown = [x for x, own in zip(results, depends, strict=True) if own]
         expr = trace.expr(output_variables(trace, unknown, "partial_eval"))
         closed = ClosedJaxpr.of(expr, [*trace.captures.values()])
     outs = [
-        PartialVal.unknown(aval_of(type_of(x)))
-        if type(x) is Tracer or instantiate
-        else PartialVal.known(x)
-        for x in results
+        PartialVal.unknown(aval_of(type_of(x))) if own else PartialVal.known(x)
+        for x, own in zip(results, depends, strict=True)
     ]
     return closed.jaxpr, outs, closed.consts
 
