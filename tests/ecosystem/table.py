@@ -35,7 +35,9 @@ def row(library, folder):
         read(path, by, folder) or outcome(path, by, folder) for by in ("jax", "fungrad")
     )
     found = differences(fungrad, jax)
-    agree = [p for p, d in found.items() if not isinstance(d, str) and d <= tolerance(p, jax)]
+    agree = [
+        p for p, d in found.items() if not isinstance(d, str) and d <= tolerance(library, p, jax)
+    ]
     largest = max([found[p] for p in agree], default=np.nan)
     seconds = ", ".join
     of = lambda side, i: f"{sum(side.report[p]['seconds'][i] for p in agree):.1f}"
