@@ -48,7 +48,7 @@ def check(found, wanted, where):
         assert (type(found), found) == (type(wanted), wanted), where
 
 
-NOT_YET = {"transforms.stopping", "libraries.signals"}
+NOT_YET = {"transforms.stopping"}
 """Cells that give an error so far."""
 
 

@@ -88,7 +88,6 @@ class _Writer:
         """Return the source."""
         positional, optional, body = [], [], []
         in_order = [p for p in self.known.values() if p.kind < p.VAR_POSITIONAL]
-        others = {p.name for p in self.given}
         for i, p in enumerate(self.given):
             if p.kind is p.VAR_POSITIONAL:
                 if count := getattr(
@@ -103,9 +102,10 @@ class _Writer:
                     else f"    for k in {p.name}: options[k] = enter({p.name}[k])"
                 ]
             elif p.default is p.empty and p.kind is not p.KEYWORD_ONLY:
-                # By its place, unless another one of JAX's parameters has that place in fungrad.
-                elsewhere = i >= len(in_order) or in_order[i].name in others - {p.name}
-                if elsewhere and p.name in self.known:
+                # By its place, unless its name has another one in fungrad.
+                own = self.known.get(p.name)
+                either = own is not None and own.kind is own.POSITIONAL_OR_KEYWORD
+                if either and (i >= len(in_order) or in_order[i] is not own):
                     body += [f"    options[{p.name!r}] = {self._handed(p.name)}"]
                 else:
                     positional.append(self._handed(p.name))

@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad
 from fungrad.compat.jax.array import Array, plain
-from fungrad.compat.jax.crossing import elementwise, enter, leave, quick_dtypes
+from fungrad.compat.jax.crossing import enter, leave, quick_dtypes
 from fungrad.compat.jax.modules import numpy as _numpy
 from fungrad.core.tracer import Tracer, current_trace
 
@@ -158,18 +158,16 @@ def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     ufunc: Any = getattr(np, name)
     dtypes = frozenset() if ufunc is np.matmul or ufunc.nout > 1 else quick_dtypes(ufunc)
 
+    ndarray, view, asarray, trace = np.ndarray, _view, np.asarray, current_trace.get
+
     def operator(self: Any, other: Any) -> Any:
         dtype, cls = self.dtype, type(other)
         same = cls is Array and other.dtype is dtype
         number = cls is int or (cls is float and dtype.kind != "i")
-        if (
-            type(self) is Array
-            and (same or number)
-            and dtype in dtypes
-            and current_trace.get() is None
-        ):
-            x, y = _view(self, np.ndarray), _view(other, np.ndarray) if same else other
-            return elementwise(ufunc(y, x) if reflected else ufunc(x, y))
+        if (same or number) and dtype in dtypes and type(self) is Array and trace() is None:
+            x, y = view(self, ndarray), view(other, ndarray) if same else other
+            result = ufunc(y, x) if reflected else ufunc(x, y)
+            return view(result if type(result) is ndarray else asarray(result), Array)
         if not isinstance(other, _OPERANDS):
             if not hasattr(other, "__jax_array__"):
                 return NotImplemented
