@@ -244,7 +244,9 @@ class Tracer:
         trace, variable = self.owner, self.variable
         if not self.type.inexact or trace.moves(variable):
             return self.type.inexact
-        return trace.values is None and not trace.staged and trace.constant(variable) is None
+        if trace.values is None and (trace.staged or trace.constant(variable) is None):
+            return not trace.staged
+        return not settings.get().constants_converted
 
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""

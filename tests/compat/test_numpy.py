@@ -23,6 +23,7 @@ import scipy.stats
 from numpy import full as imported_full
 
 import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad.compat.numpy import install, scipys, stand_ins, tracing, uninstall
 from fungrad.core.tracer import Tracer
 from tests.compat import scipy_walk
@@ -363,6 +364,7 @@ def test_walk(module):
 PROGRAM = """
 import numpy as np
 import fungrad as fg
+import fungrad.numpy as fnp
 print(fg.grad(lambda x: np.array([x, x * x]).sum())(3.0))
 import scipy.linalg
 print(fg.grad(lambda x: scipy.linalg.toeplitz([x, x * x]).sum())(3.0))
@@ -373,3 +375,12 @@ def test_programs_and_modules_imported_later():
     command = [sys.executable, "-m", "fungrad.compat.numpy", "-c", PROGRAM]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert run.stdout.split() == ["7.0", "14.0"], run.stderr
+
+
+def test_constants_are_refused_where_it_is_off():
+    """NumPy's copy would not show what is assigned later."""
+    f = lambda x: np.asarray(fnp.zeros(2)).sum() * x
+    with tracing():
+        assert fg.grad(f)(1.0) == 0.0
+    with pytest.raises(fg.LostDerivativeError):
+        fg.grad(f)(1.0)

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from fungrad.compat.numpy.replacing import Replacement
 from fungrad.compat.numpy.scipys import AfterImport
+from fungrad.core.config import process_settings, settings
 
 __all__ = ["install", "tracing", "uninstall"]
 
@@ -70,8 +71,14 @@ def _install() -> None:
         _replacement.add(scipys.numbers(), everywhere=False)
 
     if _replacement.on(stand_ins.stand_ins):
+        _convert_constants(True)
         sys.meta_path.insert(0, AfterImport(imported))
         imported(*scipys.WATCHED)
+
+
+def _convert_constants(value: bool) -> None:
+    for each in (process_settings, settings.get()):
+        each.set("constants_converted", value)
 
 
 def uninstall() -> None:
@@ -85,6 +92,7 @@ def uninstall() -> None:
     with _switching:
         was_last = _replacement.off()
         if was_last:
+            _convert_constants(False)
             sys.meta_path[:] = [x for x in sys.meta_path if type(x) is not AfterImport]
     if was_last is None:
         raise RuntimeError("fungrad.compat.numpy is not installed: call install() first")
