@@ -69,7 +69,7 @@ class Settings:
     """Whether lines that make constants of traced numbers, or mistake tracers for no arrays, are reported."""
 
     constants_converted: bool = False
-    """Whether traced arrays that nothing differentiated went into become NumPy's where one is asked for."""
+    """Whether traced arrays without derivatives become NumPy's where one is asked for."""
 
     dependence_checked: bool = False
     """Whether a result that does not depend on what it is differentiated by is an error."""

@@ -39,7 +39,7 @@ def passed_over(branch: Recorder) -> bool:
 
 
 def is_evaluated(trace: Recorder) -> bool:
-    """Whether what is run now is called by an evaluation that began after a trace was opened: it is no part of that."""
+    """Whether an evaluation that began after a trace was opened is running."""
     evaluated, since = _evaluating.get()
     return evaluated < sys.maxsize and trace.level < since
 

@@ -240,7 +240,7 @@ class Tracer:
 
     @property
     def has_derivative(self) -> bool:
-        """Whether a derivative may be lost with it: not that of a constant, whose value is known."""
+        """Whether a derivative may be lost with it."""
         trace, variable = self.owner, self.variable
         if not self.type.inexact or trace.moves(variable):
             return self.type.inexact

@@ -205,7 +205,7 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
     try:
         rule = traced_functions.get(function) if function in ready else rule_of(function)
         if rule is None:
-            from fungrad.numpy.unruled import without_rule  # few programs need it
+            from fungrad.numpy.unruled import without_rule
 
             return without_rule(function, args, kwargs, full_name(function))
         return rule(*args, **kwargs)

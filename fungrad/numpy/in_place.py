@@ -124,7 +124,7 @@ def place(arr: Tracer, mask: Any, vals: Any) -> Any:
     keep = np.not_equal(keep, False).ravel()
     known = known_value(keep) if type(keep) is Tracer else keep
     if known is not None and not np.any(known):
-        return arr  # what is placed nowhere may have no derivative
+        return arr
     if not values.size:
         raise ValueError("Cannot insert from an empty array!")
     taken = getitem(as_tracer(values.ravel()), (np.cumsum(keep) - 1) % values.size)

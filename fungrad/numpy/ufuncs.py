@@ -266,7 +266,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             return _run_method(function, method, inputs, kwargs)
         name = full_name(function) + ("" if method == "__call__" else f".{method}")
         others = [f.__name__ for f in ufunc_methods.get(method, ())]
-        from fungrad.numpy.unruled import without_rule  # few programs need it
+        from fungrad.numpy.unruled import without_rule
 
         return without_rule(getattr(function, method), inputs, kwargs, name, others)
     except Exception as error:
