@@ -19,7 +19,7 @@ from fungrad.core.tracer import Tracer, innermost_trace
 new_level = itertools.count(1).__next__
 """Return the level of a new trace. None is used again, so a later trace is always above an earlier one."""
 
-_evaluating = state_variable("evaluating", (sys.maxsize, sys.maxsize))
+evaluated_now = state_variable("evaluating", (sys.maxsize, sys.maxsize))
 """The level of the trace that is being evaluated, and one between those of the traces opened before and since.
 
 Branches that were opened after that trace, but before its evaluation, do not record what this computes. Others do: those
@@ -29,19 +29,13 @@ of functions that are called back from it, and of the threads and tasks that the
 
 def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
     """Context in which a trace is evaluated."""
-    return holding(_evaluating, (trace.level, new_level()))
+    return holding(evaluated_now, (trace.level, new_level()))
 
 
 def passed_over(branch: Recorder) -> bool:
     """Whether what is computed now is of an evaluation that an open branch is not part of."""
-    evaluated, since = _evaluating.get()
+    evaluated, since = evaluated_now.get()
     return evaluated < branch.level < since
-
-
-def is_evaluated(trace: Recorder) -> bool:
-    """Whether an evaluation that began after a trace was opened is running."""
-    evaluated, since = _evaluating.get()
-    return evaluated < sys.maxsize and trace.level < since
 
 
 def trace_of(operands: Sequence[Any]) -> Recorder | None:

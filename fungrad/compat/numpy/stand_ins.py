@@ -29,7 +29,7 @@ from fungrad.compat.numpy.callers import (
     stores,
     whose,
 )
-from fungrad.core.nesting import is_evaluated
+from fungrad.core.nesting import evaluated_now
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace, known_value
 from fungrad.numpy.index_tricks import Joining
 from fungrad.numpy.promotion import has_tracer
@@ -121,7 +121,11 @@ def _filled(caller: FrameType, owner: int, name: str, function: Function, create
     if owner != USER and not (creates and holds_tracer(caller)):
         return False
     trace = innermost_trace()
-    return trace is not None and not trace.rewriting and not is_evaluated(trace)
+    if trace is None or trace.rewriting:
+        return False
+    evaluated, since = evaluated_now.get()
+    is_called_back = evaluated < sys.maxsize and trace.level < since  # by what a program runs
+    return not is_called_back
 
 
 def _fillable(
