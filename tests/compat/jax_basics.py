@@ -109,6 +109,8 @@ def test_arguments_that_libraries_give():
     np.testing.assert_array_equal(pooled, [2, 5])
     assert jnp.expand_dims(x, range(1, 3)).shape == (2, 1, 1, 3)
     assert jnp.astype(2.5, jnp.int32) == 2
+    found = jnp.unravel_index(jnp.array([5, 6, -1, -9], jnp.int16), (2, 3))
+    np.testing.assert_array_equal(found, [[1, 1, 1, 0], [2, 2, 2, 0]])
     assert jnp.result_type(x) == jnp.result_type(float) == jnp.float32
     product = jnp.einsum("ij,kj->ik", x, x, _dot_general=lax.dot_general)
     np.testing.assert_array_equal(product, x @ x.T)

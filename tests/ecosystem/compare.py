@@ -27,7 +27,7 @@ OF_AUTOGRAD = {
 
 GAPS = {
     "jaxtyping.typed_keys": "typed keys are NumPy's arrays of structs, and jaxtyping asks for the name of JAX's dtype",
-    "optimistix.minimum_with_limited_memory": "what a closed function captures is in another order in the two branches",
+    "optimistix.minimum_with_limited_memory": "the constants of a closed function are others in the two branches of a `cond`",
 }
 """The programs that do not give what they give by JAX, and why."""
 
@@ -110,10 +110,11 @@ TOLERANCES = {
     "blackjax.window_adaptation": 1e-7,  # hundreds of steps, each adapted to those before
     "jaxopt.projected_gradient": 1e-7,  # the gradient of what is iterated to 1e-9
     "numpyro.nuts_on_eight_schools": 1e-4,
+    "optimistix.minima": 1e-5,  # its conjugate gradients end a step earlier or later
     "optax.chain_with_schedule": 1e-7,
     "optax.wrappers": 1e-7,
 }
-"""Of double precision all the same; the last three divide counts of 32 bits, which is in single precision."""
+"""Of double precision all the same; numpyro and optax divide counts of 32 bits, in single precision."""
 
 
 def tolerance(library, program, jax):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,18 @@ def einsum(
     if preferred_element_type is not None:
         found = found.astype(dtype_of(preferred_element_type))
     return leave(found)
+
+
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """Return the indices along the axes; what is out of bounds is brought to the nearest end."""
+    shape = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))
+    n = math.prod(shape)
+    left = fnp.clip(fnp.asarray(enter(indices)), -n, n - 1) % n
+    found = []
+    for size in reversed(shape):
+        found.append(leave(left % size))
+        left = left // size
+    return tuple(reversed(found))
 
 
 def isscalar(element: Any) -> bool:
