@@ -13,7 +13,7 @@ import numpy as np
 HERE = Path(__file__).parent
 LIBRARIES = {
     "optax": "optax", "chex": "chex", "equinox": "equinox", "lineax": "lineax", "optimistix": "optimistix",
-    "diffrax": "diffrax", "jaxopt": "jaxopt", "flax_linen": "flax", "flax_nnx": "flax", "haiku": "dm-haiku",
+    "diffrax": "diffrax", "jaxopt": "jaxopt", "flax_linen": "flax", "haiku": "dm-haiku",
     "numpyro": "numpyro", "blackjax": "blackjax", "tinygp": "tinygp", "jraph": "jraph", "distrax": "distrax",
     "jaxtyping": "jaxtyping",
 }  # fmt: skip
@@ -27,6 +27,7 @@ OF_AUTOGRAD = {
 
 GAPS = {
     "jaxtyping.typed_keys": "typed keys are NumPy's arrays of structs, and jaxtyping asks for the name of JAX's dtype",
+    "jaxopt.fixed_points_and_programs": "its OSQP hands `cg` a traced absolute tolerance",
     "optimistix.minimum_with_limited_memory": "the constants of a closed function are others in the two branches of a `cond`",
 }
 """The programs that do not give what they give by JAX, and why."""
