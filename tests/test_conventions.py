@@ -395,3 +395,11 @@ def test_conventions_of_the_process():
 def test_unknown_convention(change):
     with pytest.raises(ValueError, match="the setting promotion is 'numpy' or 'jax', not 'torch'"):
         change("torch")
+
+
+def test_weak_numbers_of_32_bits_in_derivative_rules_stay_so():
+    f = fg.checkpoint(lambda x: fnp.sin(x) ** 2)
+    with promotion("jax"), enable_x64(False):
+        slope = fg.grad(f)(1.0)
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, np.sin(2.0), rtol=1e-6)

@@ -19,6 +19,7 @@ from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_uf
 from fungrad.primitives.shaping import Broadcast, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
+_KINDS = "biufc"
 
 Rules = tuple[bool, ...]
 """By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's, else whether by JAX's, and whether without 64 bits."""
@@ -48,9 +49,20 @@ def result_dtype(*types: ArrayType) -> np.dtype[Any]:
 
 def numpys_dtype(types: Sequence[ArrayType]) -> np.dtype[Any]:
     """Return the dtype NumPy promotes operands of `types` to."""
-    if all(t.weak for t in types):
-        return np.result_type(*[t.dtype for t in types])
-    return np.result_type(*[_WEAK[t.dtype.kind](0) if t.weak else t.dtype for t in types])
+    strong = _counting(types)
+    return np.result_type(*[t.dtype if t in strong else _WEAK[t.dtype.kind](0) for t in types])
+
+
+def _counting(types: Sequence[ArrayType]) -> Sequence[ArrayType]:
+    """Return the types whose precision counts: the strong ones or, without any, all of them.
+
+    By JAX's rules a weak number may be of 32 bits, which weak ones of a narrower kind do not change.
+    """
+    strong = [t for t in types if not t.weak]
+    if strong or all(t.dtype.itemsize == 16 or t.dtype.char in "dlq" for t in types):
+        return strong or types
+    kind = max([t.dtype.kind for t in types], key=_KINDS.find)
+    return [t for t in types if t.dtype.kind == kind]
 
 
 def loop_dtypes(
@@ -64,7 +76,10 @@ def loop_dtypes(
 
     With `weak`, operands that are weak count as of their dtype.
     """
-    asked: list[Any] = [t.dtype if weak or not t.weak else _WEAK[t.dtype.kind] for t in types]
+    counting = _counting(types) if weak else ()
+    asked: list[Any] = [
+        t.dtype if t in counting or not t.weak else _WEAK[t.dtype.kind] for t in types
+    ]
     asked += [None] * ufunc.nout
     if dtype is not None:
         signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)

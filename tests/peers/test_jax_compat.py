@@ -48,17 +48,13 @@ def check(found, wanted, where):
         assert (type(found), found) == (type(wanted), wanted), where
 
 
-NOT_YET = {"transforms.stopping"}
-"""Cells that give an error so far."""
-
-
 def test_cells(tmp_path):
     wanted = results(tmp_path, "jax")
     found = results(tmp_path, "fungrad", "-m", "fungrad.compat.jax")
     assert found.keys() == wanted.keys()
     assert len(wanted) > 90
     failed = []
-    for name in wanted.keys() - NOT_YET:
+    for name in wanted:
         assert not str(wanted[name]).startswith("Traceback"), (name, wanted[name])
         try:
             check(found[name], wanted[name], name)
