@@ -1,25 +1,23 @@
 """Function transformations for the arrays people already have.
 
 `grad`, `vjp`, `jvp`, `vmap`, `jit` and what they compose to, over plain NumPy arrays (CPU) and plain CuPy
-arrays (GPU): arrays in, the same kind of arrays out.
+arrays (GPU).
 
 Derivatives
     `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
-    `linear_transpose`, `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
+    `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
 Batches
-    `vmap`; with a name for its axis, `fungrad.lax.psum` and others compute across the calls.
+    `vmap`; with a name for its axis, `fungrad.lax.psum` computes across the calls.
 Updates
     ``at(x)[i].set(v)``: changed copies of an array.
 Speed and memory
-    `jit`: compile once for each type of arguments. `checkpoint`: keep less for the backward pass.
+    `jit`: compile once for each type of arguments. `checkpoint`: keep less.
 Looking inside
-    `make_expr`: the program a function is; `to_source`: in NumPy. `jit(f).source(*args)`: the NumPy source it becomes.
-    `eval_shape`: types without values. `fungrad.debug`: print values from inside.
+    `make_expr`: the program a function is; `to_source`: in NumPy.
+    `eval_shape`: types alone. `fungrad.debug`: print values from inside.
     `config`: settings, such as `debug_nans`, `disable_jit`, `log_compiles`. `show_config`: versions.
-Devices
-    `devices`, `device_put`, `device_get`, `default_device`.
 Modules
-    `fungrad.numpy`, `fungrad.scipy`: their functions, for arrays and for traced arrays.
+    `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
     `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.

@@ -19,7 +19,6 @@ from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_uf
 from fungrad.primitives.shaping import Broadcast, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
-_KINDS = "biufc"
 
 Rules = tuple[bool, ...]
 """By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's, else whether by JAX's, and whether without 64 bits."""
@@ -49,19 +48,16 @@ def result_dtype(*types: ArrayType) -> np.dtype[Any]:
 
 def numpys_dtype(types: Sequence[ArrayType]) -> np.dtype[Any]:
     """Return the dtype NumPy promotes operands of `types` to."""
-    strong = _counting(types)
-    return np.result_type(*[t.dtype if t in strong else _WEAK[t.dtype.kind](0) for t in types])
+    whole = _counting(types)
+    return np.result_type(*[t.dtype if t in whole else _WEAK[t.dtype.kind](0) for t in types])
 
 
 def _counting(types: Sequence[ArrayType]) -> Sequence[ArrayType]:
-    """Return the types whose precision counts: the strong ones or, without any, all of them.
-
-    By JAX's rules a weak number may be of 32 bits, which weak ones of a narrower kind do not change.
-    """
+    """Return the types whose precision counts: strong ones, or all, but of weak ones of 32 bits, which JAX has, the widest kind."""
     strong = [t for t in types if not t.weak]
-    if strong or all(t.dtype.itemsize == 16 or t.dtype.char in "dlq" for t in types):
+    if strong or all(t.dtype.char in "dlqD" for t in types):
         return strong or types
-    kind = max([t.dtype.kind for t in types], key=_KINDS.find)
+    kind = max([t.dtype.kind for t in types], key="iufc".find)
     return [t for t in types if t.dtype.kind == kind]
 
 
@@ -76,10 +72,8 @@ def loop_dtypes(
 
     With `weak`, operands that are weak count as of their dtype.
     """
-    counting = _counting(types) if weak else ()
-    asked: list[Any] = [
-        t.dtype if t in counting or not t.weak else _WEAK[t.dtype.kind] for t in types
-    ]
+    whole = _counting(types) if weak else [t for t in types if not t.weak]
+    asked: list[Any] = [t.dtype if t in whole else _WEAK[t.dtype.kind] for t in types]
     asked += [None] * ufunc.nout
     if dtype is not None:
         signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
