@@ -15,7 +15,7 @@ Speed and memory
 Looking inside
     `make_expr`: the program a function is; `to_source`: in NumPy.
     `eval_shape`: types alone. `fungrad.debug`: print values from inside.
-    `config`: settings, such as `debug_nans`, `disable_jit`, `log_compiles`. `show_config`: versions.
+    `config`: settings, such as `debug_nans`. `show_config`: versions.
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
     `fungrad.lax`: loops, branches and JAX's lower-level functions.
