@@ -8,8 +8,6 @@ Derivatives
     `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
 Batches
     `vmap`; with a name for its axis, `fungrad.lax.psum` computes across the calls.
-Updates
-    ``at(x)[i].set(v)``: changed copies of an array.
 Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less.
 Looking inside
@@ -23,8 +21,7 @@ Modules
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested tuples, lists, dicts, ... of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
-    `fungrad.extend`, `fungrad.custom_batching`: primitives and rules of one's own.
-    `fungrad.test_util`: derivatives checked by differences.
+    `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_grads`.
 
 >>> import numpy as np
 >>> import fungrad as fg

@@ -29,9 +29,12 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 PEERS = all(importlib.util.find_spec(name) for name in ("autograd", "jax", "optax"))
 """Whether the libraries that tests/peers compares with are here; `make test-peers` installs them."""
 
-collect_ignore_glob = ["ecosystem/programs/*"]
-collect_ignore_glob += ["peers/functional_programs/*" if PEERS else "peers/*"]
-"""No tests: programs of JAX that tests/ecosystem and tests/peers/test_jax_functional.py run; they import it."""
+collect_ignore_glob = [
+    *("compat/autograd_*.py", "compat/jax_*.py", "compat/scipy_walk.py"),
+    *("ecosystem/compare.py", "ecosystem/programs/*", "ecosystem/run.py", "ecosystem/table.py"),
+    *(["peers/functional_programs/*", "peers/jax_cells/*"] if PEERS else ["peers/*"]),
+]
+"""No tests: programs that tests run in processes of their own; they import other libraries."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

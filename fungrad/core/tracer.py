@@ -223,7 +223,10 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        meant = is_internal(caller) or (package_of(caller) != "scipy" and asks_for_number(caller))
+        estimates = caller.f_code.co_name.startswith("_quadrature_")  # SciPy's, of errors
+        meant = is_internal(caller) or (
+            (estimates or package_of(caller) != "scipy") and asks_for_number(caller)
+        )
         if not meant and self.has_derivative:
             refusals.check_no_method(self.type)
             advice = (

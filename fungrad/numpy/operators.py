@@ -38,7 +38,7 @@ def is_operand(x: Any) -> bool:
         return False
     if isinstance(x, (np.ndarray, np.generic, list, tuple)) or hasattr(cls, "__array__"):
         return True
-    return all(hasattr(x, name) for name in ("dtype", "shape", "nbytes"))  # of another library
+    return all(hasattr(x, name) for name in ("dtype", "shape", "flags"))  # of another library
 
 
 def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -53,7 +53,7 @@ def as_array(x: Any) -> Any:
     cls = type(x)
     if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS:
         return x
-    if hasattr(x, "dtype") and (hasattr(x, "nbytes") or not hasattr(x, "__array__")):
+    if hasattr(x, "dtype") and (hasattr(x, "flags") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):
         return _stacked(x)

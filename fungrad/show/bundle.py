@@ -22,6 +22,7 @@ REPLACED = {
     ("fungrad.core.backend", "target_of"): "target_of",
     ("fungrad.core.backend", "to_host"): "same",
     ("fungrad.core.backend", "as_result"): "same",
+    ("fungrad.core.config", "settings"): "usual",
     ("fungrad.core.types", "ArrayType"): "Type",
     ("fungrad.core.types", "type_of"): "type_of",
     ("fungrad.core.tracer", "Tracer"): "NoTracer",

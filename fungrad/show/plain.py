@@ -133,5 +133,17 @@ def type_of(x: Any) -> Type:
     return Type(np.shape(x), np.asarray(x).dtype)
 
 
+class Usual:
+    """Settings as they are by default."""
+
+    soft = False
+
+    def get(self) -> Usual:
+        return self
+
+
+usual = Usual()
+
+
 class NoTracer:
     """What no array is."""
