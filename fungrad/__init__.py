@@ -7,19 +7,19 @@ Derivatives
     `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
     `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
 Batches
-    `vmap`; with a name for its axis, `fungrad.lax.psum` computes across the calls.
+    `vmap`; with a named axis, `fungrad.lax.psum` sums across the calls.
 Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less.
 Looking inside
     `make_expr`: the program a function is; `to_source`: in NumPy.
     `eval_shape`: types alone. `fungrad.debug`: print values from inside.
-    `config`: settings, such as `debug_nans`. `show_config`: versions.
+    `config`: settings. `show_config`: versions.
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
-    `fungrad.lax`: loops, branches and JAX's lower-level functions.
+    `fungrad.lax`: loops, branches, JAX's lower level.
     `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
-    `fungrad.tree`, `fungrad.tree_util`: nested tuples, lists, dicts, ... of arrays.
+    `fungrad.tree`, `fungrad.tree_util`: nested containers of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
     `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_grads`.
 

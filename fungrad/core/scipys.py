@@ -48,6 +48,11 @@ def instead_of_scipy() -> str:
     return f"It is {name} that asks for it: call {ours} in its place{where}."
 
 
+def loses(frame: FrameType) -> bool:
+    """Whether `float` in this code loses a derivative: in SciPy's, except where `quad_vec` estimates errors."""
+    return package_of(frame) == "scipy" and not frame.f_code.co_name.startswith("_quadrature_")
+
+
 def _public_name(frame: FrameType) -> str:
     """Return the name by which users know what runs in a frame of SciPy."""
     parts = str(frame.f_globals.get("__name__")).split(".")

@@ -21,10 +21,9 @@ from fungrad.core.frames import (
     asks_for_number,
     compares,
     is_internal,
-    package_of,
 )
 from fungrad.core.recorder import Recorder
-from fungrad.core.scipys import instead_of_scipy
+from fungrad.core.scipys import instead_of_scipy, loses
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
@@ -223,10 +222,7 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        estimates = caller.f_code.co_name.startswith("_quadrature_")  # SciPy's, of errors
-        meant = is_internal(caller) or (
-            (estimates or package_of(caller) != "scipy") and asks_for_number(caller)
-        )
+        meant = is_internal(caller) or (not loses(caller) and asks_for_number(caller))
         if not meant and self.has_derivative:
             refusals.check_no_method(self.type)
             advice = (

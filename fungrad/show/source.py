@@ -107,7 +107,7 @@ def _parameters(
 
 def _module(name: str, expr: Expr, structure: Any, parameters: dict[str, tuple[str, Any]]) -> str:
     writer = Writer()
-    paths = paths_of(tree.structure(tuple([x for _, x in parameters.values()])))
+    paths = paths_of(tree.structure(_values(parameters)))
     leaves = [_leaf_name(list(parameters), path) for path in paths]
     body = Body(writer, expr, dict(zip(expr.inputs, leaves, strict=True)))
     results = body.results()
