@@ -17,7 +17,7 @@ Looking inside
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
     `fungrad.lax`: loops, branches, JAX's lower level.
-    `fungrad.nn`: functions of networks. `fungrad.optim`: optax's optimizers.
+    `fungrad.nn`: networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested containers of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.

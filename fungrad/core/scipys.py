@@ -49,7 +49,7 @@ def instead_of_scipy() -> str:
 
 
 def loses(frame: FrameType) -> bool:
-    """Whether `float` in this code loses a derivative: in SciPy's, except where `quad_vec` estimates errors."""
+    """Whether `float` loses a derivative there: in SciPy, but of the errors of `quad_vec`."""
     return package_of(frame) == "scipy" and not frame.f_code.co_name.startswith("_quadrature_")
 
 
