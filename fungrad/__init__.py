@@ -12,7 +12,7 @@ Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less.
 Looking inside
     `make_expr`: the program a function is; `to_source`: in NumPy.
-    `eval_shape`: types alone. `fungrad.debug`: print values from inside.
+    `eval_shape`: types alone. `fungrad.debug`: print from inside.
     `config`: settings. `show_config`: versions.
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
