@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ examples: $(VENV)/.demo ## run all of examples/ and print what they reach beside
 
 pictures: $(VENV)/.demo ## likewise, and draw the gallery of the README
 	$(VENV)/bin/python examples --pictures docs/pictures
+
+notebooks: $(VENV)/.test ## run the notebooks and store what they show
+	$(VENV)/bin/python tools/notebooks.py
 
 test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
 	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake tests fungrad notebooks

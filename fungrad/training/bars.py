@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +67,9 @@ def _close(before: contextvars.Context) -> None:
 
 def _tqdm() -> Any:
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():  # a notebook without ipywidgets has bars of text
+            warnings.filterwarnings("ignore", "IProgress not found")
+            from tqdm.auto import tqdm
     except ImportError:
         raise ImportError(
             "training.progress draws bars by tqdm, which is not installed: pip install 'fungrad[progress]'"
