@@ -57,7 +57,7 @@ from fungrad.numpy.rules import provide as _provide
 # isort: off
 if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad import (
-        ad_checkpoint, custom_batching, custom_derivatives, debug, example_libraries, experimental,
+        ad_checkpoint, conventions, custom_batching, custom_derivatives, debug, example_libraries, experimental,
         extend, flatten_util, lax, nn, ops, optim, random, scipy, test_util, training, tree,
         tree_util,
     )
@@ -167,7 +167,7 @@ _are_in("transforms.stop")
 __all__ += ["vmap"]
 _are_in("transforms.vmap")
 __all__ += [
-    "ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "example_libraries",
+    "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "example_libraries",
     "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
     "test_util", "training", "tree", "tree_util",
 ]
@@ -179,8 +179,7 @@ _provide("fungrad.scipy.special", when="scipy.special")
 _extensions["special"] = "fungrad.scipy.special"
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -190,8 +189,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOME[name]), name)
         globals()[name] = value
         return value
-    from fungrad.elsewhere import ELSEWHERE
+    from fungrad.numpy.elsewhere import unknown_name
 
-    if name in ELSEWHERE:
-        raise AttributeError(f"fungrad has no {name!r}. {ELSEWHERE[name]}")
-    raise AttributeError(f"module 'fungrad' has no attribute {name!r}")
+    raise unknown_name("fungrad", name, __all__)

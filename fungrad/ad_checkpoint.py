@@ -28,6 +28,7 @@ __all__ = [
     "remat",
     "saved_residuals",
 ]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

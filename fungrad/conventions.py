@@ -10,6 +10,9 @@ from contextlib import AbstractContextManager
 
 from fungrad.core.config import convention, setting
 
+__all__ = ["enable_x64", "failures", "out_of_bounds", "promotion"]
+__dir__ = __all__.copy
+
 
 def promotion(rules: str = "jax") -> AbstractContextManager[None]:
     """Return a context in which dtypes are promoted by the rules of NumPy, or by those of JAX.

@@ -3,3 +3,4 @@
 from fungrad.programs.rules.custom_vmap import custom_vmap, sequential_vmap
 
 __all__ = ["custom_vmap", "sequential_vmap"]
+__dir__ = __all__.copy

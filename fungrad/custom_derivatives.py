@@ -22,6 +22,7 @@ __all__ = [
     "linear_call",
     "zero_from_primal",
 ]
+__dir__ = __all__.copy
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

@@ -27,6 +27,7 @@ from fungrad.primitives.callback import DebugCallback
 from fungrad.transforms.call import check_callable
 
 __all__ = ["breakpoint", "callback", "print"]
+__dir__ = __all__.copy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,4 +282,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             "fungrad.debug has no 'log': pass logging.info to fungrad.debug.callback"
         )
-    raise AttributeError(f"module 'fungrad.debug' has no attribute {name!r}")
+    from fungrad.numpy.elsewhere import unknown_name
+
+    raise unknown_name("fungrad.debug", name, __all__)

@@ -15,6 +15,7 @@ from fungrad.core.types import kind_of, name_of_dtype, type_of
 from fungrad.tree_util import Partial
 
 __all__ = ["ravel_pytree"]
+__dir__ = __all__.copy
 
 
 @COMMON.public

@@ -15,6 +15,7 @@ from fungrad.core.types import kind_of
 from fungrad.numpy.at import at
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+__dir__ = __all__.copy
 
 _GLOSSARY = Glossary(
     {

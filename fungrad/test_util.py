@@ -14,6 +14,7 @@ from fungrad.core.types import float0, kind_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
+__dir__ = __all__.copy
 
 STEP = 1e-4
 

@@ -43,6 +43,7 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+__dir__ = __all__.copy
 
 T = TypeVar("T")
 missing: Any = np._NoValue

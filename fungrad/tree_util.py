@@ -80,6 +80,7 @@ __all__ = [
     "treedef_is_leaf",
     "treedef_tuple",
 ]
+__dir__ = __all__.copy
 
 KeyEntry: TypeAlias = Hashable
 C = TypeVar("C", bound=type)
@@ -197,6 +198,9 @@ def _level(tree: Any) -> tuple[tuple[Any, ...], Any, list[Hashable]] | None:
 
 class _Registry:
     """The classes that are nodes, with those of JAX's methods that libraries call."""
+
+    def __repr__(self) -> str:
+        return "<fungrad.tree_util.default_registry>"
 
     def flatten_one_level(self, tree: Any) -> tuple[tuple[Any, ...], Any] | None:
         """Return the children of a node and what else it is made of; None of a leaf."""

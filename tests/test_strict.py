@@ -211,3 +211,14 @@ def test_results_that_depend_on_all():
             fg.grad(lambda x, y: x, argnums=(0, 1))(1.0, 2.0)
         with pytest.raises(fg.LostDerivativeError, match="argument 0,"):
             fg.hessian(lambda x: x.sum())(X)  # zero, and perhaps meant
+
+
+def test_dependence_of_what_was_traced_before():
+    f = fg.jit(fg.grad(lambda x, y: x * x))
+    g = fg.jit(fg.grad(lambda x, y: y * y))
+    assert (f(3.0, 1.0), g(3.0, 1.0)) == (6.0, 0.0)
+    with fg.strict_dependence():
+        assert f(3.0, 1.0) == 6.0
+        with pytest.raises(fg.LostDerivativeError, match="argument 0,"):
+            g(3.0, 1.0)
+    assert g(3.0, 1.0) == 0.0

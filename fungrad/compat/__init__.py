@@ -9,3 +9,6 @@ Each module here is used only where it is asked for; nothing else of fungrad kno
 `fungrad.compat.numpy`
     NumPy's functions that create and convert arrays take what is traced.
 """
+
+__all__ = ["autograd", "jax", "numpy"]
+__dir__ = __all__.copy

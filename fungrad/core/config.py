@@ -113,7 +113,10 @@ class Settings:
         self.soft = self.failures == "nan"
         self.unlike_numpy = bool(self.dtypes) or self.clamps or self.soft
         """Whether functions of plain arrays are not NumPy's."""
-        unusual = self.key_reuse_checked, not self.threefry_partitionable, self.inexact_algebra
+        unusual = (
+            self.key_reuse_checked, self.dependence_checked,
+            not self.threefry_partitionable, self.inexact_algebra,
+        )  # fmt: skip
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""

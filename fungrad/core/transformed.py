@@ -150,8 +150,9 @@ class Transformed(Portable):
         return transform, tuple(parts)
 
     def __repr__(self) -> str:
-        name = getattr(self, "__qualname__", None) or type(self._recipe[1]).__name__
-        return f"<{self._recipe[0].__name__.lstrip('_')} of {name}>"
+        transform, fun = self._recipe[:2]
+        name = getattr(self, "__qualname__", None) or type(fun).__name__
+        return f"<{transform.__name__.lstrip('_')} of {fun if isinstance(fun, Portable) else name}>"
 
 
 def transformed(transform: Callable[..., Any], fun: Any, *options: Any) -> Callable[[F], F]:

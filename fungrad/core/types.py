@@ -117,6 +117,9 @@ class Linear:
 
     type: ArrayType
 
+    def __repr__(self) -> str:
+        return f"Linear({self.type})"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the argument."""

@@ -4,10 +4,7 @@ import importlib
 from typing import Any
 
 __all__ = ["optimizers", "stax"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

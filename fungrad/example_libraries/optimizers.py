@@ -91,6 +91,7 @@ __all__ = [
     "sm3",
     "unpack_optimizer_state",
 ]
+__dir__ = __all__.copy
 
 
 def first(state: Any) -> Any:

@@ -71,6 +71,7 @@ __all__ = [
     "normal", "ones", "parallel", "randn", "relu", "selu", "serial", "shape_dependent", "sigmoid", "softmax",
     "softplus", "standardize", "zeros",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 

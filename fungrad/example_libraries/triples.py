@@ -77,6 +77,9 @@ class JoinPoint:
     def __init__(self, subtree: State) -> None:
         self.subtree = subtree
 
+    def __repr__(self) -> str:
+        return f"JoinPoint({self.subtree!r})"
+
     def __iter__(self) -> Iterator[State]:
         yield self.subtree
 

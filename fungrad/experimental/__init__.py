@@ -3,3 +3,6 @@
 from fungrad.callback import io_callback as io_callback
 from fungrad.experimental import checkify as checkify
 from fungrad.experimental import jet as jet
+
+__all__ = ["checkify", "io_callback", "jet"]
+__dir__ = __all__.copy

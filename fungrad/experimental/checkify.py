@@ -43,6 +43,7 @@ __all__ = [
     "nan_checks",
     "user_checks",
 ]
+__dir__ = __all__.copy
 
 JaxRuntimeError = CheckError
 

@@ -7,3 +7,6 @@
 """
 
 from fungrad.transforms.jet import jet as jet
+
+__all__ = ["jet"]
+__dir__ = __all__.copy

@@ -56,6 +56,7 @@ __all__ = [
     "primitive",
     "zeros_like",
 ]
+__dir__ = __all__.copy
 
 
 @dataclasses.dataclass(frozen=True)

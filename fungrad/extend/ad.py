@@ -44,6 +44,7 @@ __all__ = [
     "vjp",
     "zeros_like_aval",
 ]
+__dir__ = __all__.copy
 
 Rule = Callable[..., Any]
 

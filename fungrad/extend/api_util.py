@@ -21,6 +21,7 @@ __all__ = [
     "safe_zip",
     "shaped_abstractify",
 ]
+__dir__ = __all__.copy
 
 shaped_abstractify = typeof
 

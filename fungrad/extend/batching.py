@@ -41,6 +41,7 @@ __all__ = [
     "not_mapped",
     "primitive_batchers",
 ]
+__dir__ = __all__.copy
 
 BatchTracer = Tracer
 NotMapped = type(None)

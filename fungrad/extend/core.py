@@ -74,6 +74,7 @@ __all__ = [
     "unmapped_aval",
     "valid_jaxtype",
 ]
+__dir__ = __all__.copy
 
 get_aval = typeof
 array_types = {np.ndarray, np.generic}
@@ -84,6 +85,9 @@ max_dim, min_dim = max, min
 
 class Effect:
     """Base class of what a call does beyond computing its results."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
 class JaxprTypeError(TypeError):
@@ -96,6 +100,9 @@ class AbstractToken(AbstractValue):
 
 class Token:
     """Stands for the order of effects, which is that of the program here."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     def __init__(self, buf: Any = None) -> None:
         self.buf = buf

@@ -25,6 +25,7 @@ __all__ = [
     "transformation_with_aux2",
     "wrap_init",
 ]
+__dir__ = __all__.copy
 
 
 class StoreException(Exception):
@@ -40,6 +41,9 @@ class Store:
     def __init__(self, equal: bool = False) -> None:
         self._value: Any = _EMPTY
         self._equal = equal
+
+    def __repr__(self) -> str:
+        return f"Store({'' if self._value is _EMPTY else repr(self._value)})"
 
     @property
     def val(self) -> Any:
@@ -90,6 +94,10 @@ class WrappedFun:
             stores,
         )
         self.params, self.in_type, self.debug_info = params, in_type, debug_info
+
+    def __repr__(self) -> str:
+        applied = "".join(f" under {t[0]!r}" for t in self.transforms)
+        return f"<wrapped {self.f!r}{applied}>"
 
     @property
     def __name__(self) -> str:

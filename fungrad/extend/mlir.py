@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fungrad.transforms.foreign import Primitive, lowerings
 
 __all__ = ["apply_primitive", "lower_fun", "register_lowering"]
+__dir__ = __all__.copy
 
 
 class _OfFunction(NamedTuple):

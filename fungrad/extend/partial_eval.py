@@ -23,6 +23,7 @@ __all__ = [
     "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]
+__dir__ = __all__.copy
 
 JaxprTracer = DynamicJaxprTracer = Tracer
 custom_partial_eval_rules: dict[Any, Any] = {}

@@ -8,6 +8,7 @@ import fungrad.lax as lax
 from fungrad.transforms.jaxprs import Own
 
 __all__ = ["primitives"]
+__dir__ = __all__.copy
 
 _NAMES = {
     "axis_index": "axis_index", "cholesky": "cholesky", "custom_jvp_call": "custom_jvp_call",
@@ -17,6 +18,9 @@ _NAMES = {
 
 class _Primitives:
     """Looks up ``sin_p``: equal to what the equations of a `Jaxpr` have, and ``sin_p.bind`` calls ``lax.sin``."""
+
+    def __repr__(self) -> str:
+        return "<fungrad.extend.core.primitives>"
 
     def __getattr__(self, name: str) -> Own:
         if not name.endswith("_p") or name.startswith("_"):

@@ -83,15 +83,12 @@ _NAMES = {
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [*_HOME, "linalg"]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
     from fungrad.lax.exclusions import reason
-    from fungrad.numpy.exclusions import unknown_name
+    from fungrad.numpy.elsewhere import unknown_name
 
     if name == "linalg":  # a module of its own
         return _importlib.import_module("fungrad.lax.linalg")

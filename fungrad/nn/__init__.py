@@ -46,15 +46,12 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 _MODULES = ("initializers", "losses")
 
 __all__ = [*_HOME, *_MODULES]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
     from fungrad.nn.exclusions import EXCLUDED
-    from fungrad.numpy.exclusions import unknown_name
+    from fungrad.numpy.elsewhere import unknown_name
 
     if name in _MODULES:
         return _importlib.import_module(f"fungrad.nn.{name}")

@@ -28,6 +28,7 @@ __all__ = [
     "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "xavier_normal",
     "xavier_uniform", "zeros",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 Axes = int | Sequence[int]
 

@@ -283,6 +283,7 @@ _are_in("statistics")
 __all__ += ["apply_along_axis", "apply_over_axes", "vectorize"]
 _are_in("vectorizing")
 # fmt: on
+__dir__ = __all__.copy
 for _module in ("fft", "linalg", "sliding"):
     rules.provide(f"fungrad.numpy.{_module}", when="numpy")
 
@@ -290,10 +291,6 @@ dispatch.install()
 methods.install()
 operators.install()
 array_api.install()
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
@@ -304,6 +301,7 @@ def __getattr__(name: str) -> Any:
         return found
     if name in rules.extensions:
         return importlib.import_module(rules.extensions[name])
-    from fungrad.numpy.exclusions import EXCLUDED, unknown_name
+    from fungrad.numpy.elsewhere import unknown_name
+    from fungrad.numpy.exclusions import EXCLUDED
 
     raise unknown_name("fungrad.numpy", name, __all__, EXCLUDED)

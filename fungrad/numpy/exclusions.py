@@ -6,9 +6,6 @@ either here or implemented.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
-
 REASONS: dict[str, str] = {
     "it reads or writes files or bytes, which a traced function does once and not in every call; use "
     "numpy.{name} outside of transformed functions": (
@@ -63,14 +60,3 @@ EXCLUDED: dict[str, str] = {
     for name in names.split()
 }
 """For each excluded name, why it is."""
-
-
-def unknown_name(
-    module: str, name: str, known: Iterable[str], excluded: Mapping[str, str] | None = None
-) -> AttributeError:
-    """Return the error for a name that a module does not have: why it is `excluded`, or the nearest one `known`."""
-    if excluded and name in excluded:
-        return AttributeError(f"{module} has no {name!r}: {excluded[name]}")
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")

@@ -43,6 +43,7 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+__dir__ = __all__.copy
 
 
 def checked_norm(norm: Any) -> str:

@@ -34,6 +34,9 @@ class Joining:
         self._settings = axis, ndmin, trans1d
         self.__doc__ = numpys.__doc__
 
+    def __repr__(self) -> str:
+        return f"<fungrad.numpy.{'c_' if self._settings[1] > 1 else 'r_'}>"
+
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
         bounds = [b for s in items if isinstance(s, slice) for b in (s.start, s.stop, s.step)]

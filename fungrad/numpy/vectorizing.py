@@ -135,6 +135,10 @@ class vectorize:
         self.__doc__ = self._numpys.__doc__
         self.__name__ = getattr(pyfunc, "__name__", "vectorize")
 
+    def __repr__(self) -> str:
+        signature = "" if self.signature is None else f", signature={self.signature!r}"
+        return f"vectorize({self.__name__}{signature})"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function of all elements."""
         if self.pyfunc is np._NoValue:

@@ -66,11 +66,11 @@ else:  # type checkers know all names by the imports
 
 def __dir__() -> list[str]:
     losses = _importlib.import_module("fungrad.nn.losses").__all__
-    return sorted({*globals(), *losses, "losses", "schedules", "transforms"})
+    return [*globals()["__all__"], *losses, "losses", "schedules", "transforms"]
 
 
 def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.exclusions import unknown_name
+    from fungrad.numpy.elsewhere import unknown_name
     from fungrad.optim.exclusions import EXCLUDED
 
     if name in ("schedules", "transforms"):  # optax has them once more in these modules

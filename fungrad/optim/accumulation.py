@@ -255,6 +255,11 @@ class MultiSteps:
         self._should_skip = should_skip_update_fn
         self._dtype = accumulator_dtype
 
+    def __repr__(self) -> str:
+        return (
+            f"MultiSteps(every_k_schedule={self._every_k!r}, use_grad_mean={self._use_grad_mean})"
+        )
+
     @property
     def inner_opt(self) -> GradientTransformationExtraArgs:
         """The optimizer."""

@@ -86,6 +86,9 @@ class WrappedSchedule:
     def __init__(self, schedule_fn: Schedule) -> None:
         self.schedule_fn = schedule_fn
 
+    def __repr__(self) -> str:
+        return f"WrappedSchedule({self.schedule_fn!r})"
+
     def init(self) -> WrappedScheduleState:
         """Return the first state."""
         return WrappedScheduleState(no_steps())

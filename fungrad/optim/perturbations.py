@@ -14,6 +14,7 @@ from fungrad.transforms.stop import stop_gradient
 from fungrad.transforms.vmap import vmap
 
 __all__ = ["Gumbel", "Normal", "make_perturbed_fun"]
+__dir__ = __all__.copy
 
 
 class Noise(Protocol):
@@ -27,6 +28,9 @@ class Noise(Protocol):
 class Normal:
     """Normal noise."""
 
+    def __repr__(self) -> str:
+        return "Normal()"
+
     def sample(self, key: Any, sample_shape: Any = (), dtype: Any = float) -> Any:
         """Return random numbers."""
         return random.normal(key, sample_shape, dtype)
@@ -38,6 +42,9 @@ class Normal:
 
 class Gumbel:
     """Gumbel noise."""
+
+    def __repr__(self) -> str:
+        return "Gumbel()"
 
     def sample(self, key: Any, sample_shape: Any = (), dtype: Any = float) -> Any:
         """Return random numbers."""

@@ -30,6 +30,7 @@ __all__ = [
     "projection_simplex",
     "projection_vector",
 ]
+__dir__ = __all__.copy
 
 
 @public

@@ -60,6 +60,7 @@ __all__ = [
     "where",
     "zeros_like",
 ]
+__dir__ = __all__.copy
 
 
 @public

@@ -15,13 +15,12 @@ __all__ = [
     "special",
     "stats",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return importlib.import_module(f"fungrad.scipy.{name}")
-    raise AttributeError(f"module 'fungrad.scipy' has no attribute {name!r}")
+    from fungrad.numpy.elsewhere import unknown_name
+
+    raise unknown_name("fungrad.scipy", name, __all__)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from fungrad.numpy.exclusions import unknown_name
+from fungrad.numpy.elsewhere import unknown_name
 
 
 def mirror_of(

@@ -28,14 +28,11 @@ _NAMES = {
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [*_HOME]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.exclusions import unknown_name
+    from fungrad.numpy.elsewhere import unknown_name
 
     if name not in _HOME:
         raise unknown_name("fungrad.training", name, __all__)

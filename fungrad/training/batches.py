@@ -95,6 +95,10 @@ class Minibatches(Iterator[Any]):
         self._plan, self._index, self._stop = plan, start, stop
         self._ahead = Ahead(plan.batch, stop, prefetch) if prefetch else None
 
+    def __repr__(self) -> str:
+        plan = self._plan
+        return f"<Minibatches of {plan.rows} rows by {plan.size}, {self._index} of {self._stop or 'no end'} taken>"
+
     def __next__(self) -> Any:
         index = self._index
         if self._stop is not None and index >= self._stop:

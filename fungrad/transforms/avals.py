@@ -27,6 +27,9 @@ class AbstractValue:
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 class ShapedArray(AbstractValue):
     """Shape and dtype of an array.

@@ -137,7 +137,9 @@ def _transformed(
     kinds = [("grad", skip) for skip in (0, 1)]
     makes = [functools.partial(Gradient, skip) for skip in (0, 1)]
 
-    @transformed(_transformed, fun, argnums, has_aux, holomorphic, allow_int, with_value)
+    transform = value_and_grad if with_value else grad
+
+    @transformed(transform, fun, argnums, has_aux, holomorphic, allow_int)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = which.of(args, label)
         leaves, structure = tree.flatten(chosen[0] if which.single else chosen)

@@ -43,6 +43,10 @@ class _OfOneType:
         self.in_types = entry.in_types
         self.in_tree, self.out_tree = entry.in_structure, entry.structure
 
+    def _title(self) -> str:
+        types = ", ".join(map(str, self.in_types))
+        return f"{type(self).__name__} jit({self._jitted.name}) of ({types}):"
+
     @property
     def _program(self) -> Program:
         return self._entry.donating or self._entry.program
@@ -113,6 +117,9 @@ class Lowered(_OfOneType):
         del c
         return [d[()]]
     """
+
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{self.expr}"
 
     @property
     def expr(self) -> Expr:
@@ -192,6 +199,9 @@ class MemoryAnalysis(NamedTuple):
 
 class Compiled(_OfOneType):
     """A function compiled for one type of arguments. Made by ``jit(f).lower(*args).compile()``."""
+
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{self.as_text()}".rstrip()
 
     def as_text(self) -> str:
         """Return the NumPy source that is run."""

@@ -13,6 +13,7 @@ from fungrad.compat.standing_in import stand_in
 from fungrad.core.tracer import Tracer
 
 __all__ = ["install"]
+__dir__ = __all__.copy
 
 
 def install() -> None:

@@ -13,6 +13,7 @@ from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.standing_in import Finder, stand_in
 
 __all__ = ["install", "is_installed"]
+__dir__ = __all__.copy
 
 
 def is_installed() -> bool:

@@ -30,6 +30,7 @@ from fungrad.compat.numpy.scipys import AfterImport
 from fungrad.core.config import process_settings, settings
 
 __all__ = ["install", "tracing", "uninstall"]
+__dir__ = __all__.copy
 
 _replacement = Replacement()
 _switching = threading.RLock()

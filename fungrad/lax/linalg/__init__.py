@@ -10,9 +10,10 @@ from fungrad.lax.linalg import decompositions, reflections, systems
 from fungrad.lax.linalg.decompositions import *
 from fungrad.lax.linalg.reflections import *
 from fungrad.lax.linalg.systems import *
-from fungrad.numpy.exclusions import unknown_name
+from fungrad.numpy.elsewhere import unknown_name
 
 _NAMES = [*decompositions.__all__, *reflections.__all__, *systems.__all__]
+__dir__ = _NAMES.copy
 if not TYPE_CHECKING:  # type checkers know all names by the imports
     __all__ = _NAMES
 

@@ -30,3 +30,4 @@ if not TYPE_CHECKING:  # type checkers know all names by the imports
         for name, value in globals().items()
         if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, _ModuleType)
     ]
+    __dir__ = __all__.copy

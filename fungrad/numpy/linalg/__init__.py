@@ -49,3 +49,4 @@ if not TYPE_CHECKING:  # type checkers know all names by the imports
         *products.__all__,
         *systems.__all__,
     ]
+    __dir__ = __all__.copy

@@ -34,6 +34,7 @@ __all__ = [
     "save_from_both_policies",
     "save_only_these_names",
 ]
+__dir__ = __all__.copy
 
 Policy = Callable[..., bool]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.summary import summary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.arguments import double
@@ -24,6 +25,10 @@ class Interpolant:
 
     settings: ClassVar[tuple[str, ...]]
     """Names of the attributes that are part of the structure."""
+
+    def __repr__(self) -> str:
+        parts = {name: getattr(self, name) for name in (*self.arrays, *self.settings)}
+        return summary(type(self).__name__, **parts)
 
     @classmethod
     def of(cls, arrays: Any, settings: Any) -> Self:

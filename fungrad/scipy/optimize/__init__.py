@@ -15,6 +15,7 @@ from scipy.optimize import NonlinearConstraint as NonlinearConstraint
 from scipy.optimize import OptimizeResult as OptimizeResult
 from scipy.optimize import OptimizeWarning as OptimizeWarning
 
+from fungrad.numpy.elsewhere import unknown_name
 from fungrad.scipy.optimize import fitting, minimization, roots, scalar_roots
 from fungrad.scipy.optimize.fitting import *
 from fungrad.scipy.optimize.minimization import *
@@ -27,9 +28,10 @@ if not TYPE_CHECKING:  # type checkers know all names by the imports
         *("NonlinearConstraint", "OptimizeResult", "OptimizeWarning"),
         *(*fitting.__all__, *minimization.__all__, *roots.__all__, *scalar_roots.__all__),
     ]
+    __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> object:
     if name in scipy.optimize.__all__:
         return getattr(scipy.optimize, name)
-    raise AttributeError(f"module 'fungrad.scipy.optimize' has no attribute {name!r}")
+    raise unknown_name("fungrad.scipy.optimize", name, globals()["__all__"])

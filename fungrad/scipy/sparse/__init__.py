@@ -22,10 +22,7 @@ from fungrad.scipy.sparse.arrays import SparseArray as SparseArray
 from fungrad.scipy.sparse.construct import *
 
 __all__ = [*construct.__all__, "SparseArray", "linalg"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,7 @@ from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
+__dir__ = __all__.copy
 
 Settings = tuple[Any, float, int | None, int | None]
 

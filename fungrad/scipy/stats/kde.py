@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from fungrad.core.errors import api_boundary
+from fungrad.core.summary import summary
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
@@ -75,6 +76,9 @@ class gaussian_kde:
         spread = (self.weights * centred) @ np.transpose(centred) / unbiased
         self.covariance = spread * self.factor**2
         self._cholesky = np.linalg.cholesky(spread) * self.factor
+
+    def __repr__(self) -> str:
+        return summary("gaussian_kde", dataset=self.dataset, factor=self.factor)
 
     def _bandwidth(self, method: Any) -> Any:
         if method is None or (isinstance(method, str) and method == "scott"):

@@ -1,0 +1,73 @@
+"""Names of other libraries that are asked for: each gets the one that is written here, which exists."""
+
+import re
+
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.numpy.elsewhere import ADVICE, SPELLINGS, instead_of
+
+
+def find(path):
+    value = fg
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+@pytest.mark.parametrize("here", SPELLINGS)
+def test_what_a_row_suggests_exists_and_is_called_otherwise(here):
+    find(here)
+    names = SPELLINGS[here].split()
+    assert names
+    assert here.rpartition(".")[2] not in names or "." in here.removeprefix("numpy.")
+    for name in names:
+        assert instead_of(name) == f"write fungrad.{here}"
+
+
+def test_a_name_has_one_row():
+    names = [name for row in SPELLINGS.values() for name in row.split()] + [*ADVICE]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_advice_mentions_exists(name):
+    for path in re.findall(r"fungrad\.([a-z_.0-9]*[a-z0-9])", ADVICE[name]):
+        find(path)
+    assert not hasattr(fg, name)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "message"),
+    [
+        (fg, "elementwise_grad", r"fungrad has no 'elementwise_grad': write fungrad.vmap\(fungrad.grad\(f\)\)"),
+        (fg, "backward", "fungrad has no 'backward': no array knows of gradients.*fungrad.grad"),
+        (fg, "no_grad", "fungrad has no 'no_grad': write fungrad.stop_gradient$"),
+        (fg, "scan", "fungrad has no 'scan': it is fungrad.lax.scan$"),
+        (fg, "io_callback", "it is fungrad.experimental.io_callback$"),
+        (fg, "sin", "fungrad has no 'sin': it is fungrad.numpy.sin$"),
+        (fg, "tree_leaves", "write fungrad.tree.leaves$"),
+        (fg, "valu_and_grad", "module 'fungrad' has no attribute 'valu_and_grad'; did you mean 'value_and_grad'"),
+        (fnp, "cat", "fungrad.numpy has no 'cat': write fungrad.numpy.concatenate$"),
+        (fnp, "softmax", "fungrad.numpy has no 'softmax': it is fungrad.nn.softmax$"),
+        (fnp, "solve", "write fungrad.numpy.linalg.solve$"),
+        (fg.lax, "unsqueeze", "fungrad.lax has no 'unsqueeze': write fungrad.numpy.expand_dims$"),
+        (fg.lax, "vmap", "fungrad.lax has no 'vmap': it is fungrad.vmap$"),
+        (fg.nn, "cross_entropy", "write fungrad.nn.softmax_cross_entropy_with_integer_labels$"),
+        (fg.random, "randn", "write fungrad.random.normal$"),
+        (fg.optim, "Adam", "write fungrad.optim.adam$"),
+        (fg.scipy.special, "lgamma", "write fungrad.scipy.special.gammaln$"),
+        (fg.scipy, "optimise", "module 'fungrad.scipy' has no attribute 'optimise'; did you mean 'optimize'"),
+        (fg.debug, "prnt", "module 'fungrad.debug' has no attribute 'prnt'; did you mean 'print'"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_there(module, name, message):
+    with pytest.raises(AttributeError, match=message) as error:
+        getattr(module, name)
+    assert error.value.name == name
+
+
+def test_names_that_python_asks_for_are_not_looked_up():
+    assert instead_of("__wrapped__") is None
+    assert not hasattr(fg, "__wrapped__")
