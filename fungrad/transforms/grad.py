@@ -130,14 +130,12 @@ def _transformed(
     allow_int: bool,
     with_value: bool,
 ) -> Callable[..., Any]:
-    check_callable(fun, "value_and_grad" if with_value else "grad")
-    label = f"grad({name_of(fun)})"
-    which = Argnums(argnums)
+    transform = value_and_grad if with_value else grad
+    check_callable(fun, transform.__name__)
+    label, which = f"grad({name_of(fun)})", Argnums(argnums)
 
     kinds = [("grad", skip) for skip in (0, 1)]
     makes = [functools.partial(Gradient, skip) for skip in (0, 1)]
-
-    transform = value_and_grad if with_value else grad
 
     @transformed(transform, fun, argnums, has_aux, holomorphic, allow_int)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
