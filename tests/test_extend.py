@@ -12,7 +12,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import extend
 from fungrad.experimental import checkify
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 from tests.check import CHECKS, checks_of
 from tests.samples.row import Sample, reals
 

@@ -12,7 +12,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from fungrad.core.config import settings
+from fungrad.core.errors import here
 from fungrad.core.paths import keystr, paths_of
+from fungrad.core.state import state_variable
 from fungrad.core.tree import KeyOrder, TreeDef
 from fungrad.core.types import ArrayType
 from fungrad.transforms.argnums import parameters_of, positional_names
@@ -22,6 +24,36 @@ _jitted: weakref.WeakKeyDictionary[CodeType, weakref.ref[Any]] = weakref.WeakKey
 
 SHOWN = 4
 """How many differences are written out."""
+
+FIRST = "this is its first call"
+
+
+class Miss(NamedTuple):
+    """That a jitted function was traced.
+
+    Attributes
+    ----------
+    jitted
+        The function.
+    text
+        Why.
+    place
+        The user's line that called it.
+    """
+
+    jitted: Any
+    text: str
+    place: str
+
+    @property
+    def first(self) -> bool:
+        """Whether it could not be helped."""
+        return self.text.endswith(FIRST)
+
+
+_NOWHERE: tuple[list[Miss], ...] = ()
+noted = state_variable("misses_noted", _NOWHERE)
+"""Where misses are noted in place of the log, by each of the blocks that ask for it."""
 
 
 class Signature(NamedTuple):
@@ -55,7 +87,11 @@ def log_miss(
     logger = logging.getLogger("fungrad")
     chosen = settings.get()
     if chosen.misses_explained:
-        logger.warning("%s", explanation(jitted, fun, label, known, new, how))
+        text = explanation(jitted, fun, label, known, new, how)
+        for notes in noted.get():
+            notes.append(Miss(jitted, text, here()))
+        if not noted.get():
+            logger.warning("%s", text)
     if chosen.compiles_logged:
         done = "compiled" if how == "compiled" else "traced"
         types = ", ".join(map(str, new.types)) or "no arrays"
@@ -103,7 +139,7 @@ def explanation(
             f"traced {label}: it is a new function, made at {place} as another was before. Each call of jit "
             "has programs of its own: jit the function once, outside of the loop"
         )
-    return f"traced {label}: this is its first call"
+    return f"traced {label}: {FIRST}"
 
 
 def _code_of(fun: Any) -> CodeType | None:

@@ -10,7 +10,7 @@ import fungrad.numpy as fnp
 from fungrad.programs.rules.closures import closure_convert, custom_gradient
 from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.programs.rules.linear_call import linear_call
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 A = np.array([0.3, -1.2, 2.0])
 

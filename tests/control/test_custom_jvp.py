@@ -12,7 +12,7 @@ from fungrad import debug, lax
 from fungrad.programs.loops.loops import scan
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.rules import SymbolicZero
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 A = np.array([0.3, -1.2, 2.0])
 

@@ -9,7 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.custom_batching import custom_vmap, sequential_vmap
 from fungrad.programs.rules.custom_vjp import custom_vjp
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 A = np.array([0.3, -1.2, 2.0])
 

@@ -9,7 +9,7 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.programs.solvers.linear_solve import MAX_DENSE, custom_linear_solve
 from fungrad.programs.solvers.root import custom_root
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 A = np.array([[2.0, 0.3], [0.5, 1.5]])
 B = np.array([1.0, -2.0])

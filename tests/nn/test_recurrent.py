@@ -9,7 +9,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax, nn
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 from tests.compile.compiling import compare, needs_compiler
 
 T, B, I, H = 6, 4, 3, 5

@@ -8,7 +8,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.programs.solvers.initial_value import METHODS
 from fungrad.scipy import integrate
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 from tests.numpy.checker import check_function
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}

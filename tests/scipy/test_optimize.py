@@ -7,7 +7,7 @@ import scipy.optimize
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy import optimize
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 METHODS = (
     None, "Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA", "COBYQA", "SLSQP",

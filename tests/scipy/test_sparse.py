@@ -8,7 +8,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy import sparse
 from fungrad.scipy.sparse import linalg
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 ROWS = np.array([0, 2, 1, 0, 2, 1, 1])
 COLS = np.array([0, 2, 1, 1, 0, 2, 1])  # two entries at one place

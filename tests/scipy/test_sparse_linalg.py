@@ -8,7 +8,7 @@ import scipy.sparse.linalg
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy.sparse import linalg
-from tests.agreement import check_agreement
+from fungrad.test_util import check_agreement
 
 A = np.array([[2.0, 0.3], [0.5, 1.5]])
 B = np.array([1.0, -2.0])

@@ -1,0 +1,120 @@
+"""How often jitted functions are traced, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fungrad.core.config import setting
+from fungrad.core.state import chosen
+from fungrad.test_util.compare import GLOSSARY
+from fungrad.transforms.explain import Miss, noted
+from fungrad.transforms.jit import Jitted
+
+__all__ = ["assert_no_retrace", "assert_trace_count"]
+
+
+@contextlib.contextmanager
+def _noting() -> Iterator[list[Miss]]:
+    """Note what is traced in the block, in this thread or task."""
+    notes: list[Miss] = []
+    with setting(misses_explained=True), chosen(noted, lambda outer: (*outer, notes)):
+        yield notes
+
+
+def _jitted(f: Any, label: str) -> Jitted:
+    """Return a jitted function, of which a method may be given."""
+    found = f.func if isinstance(f, functools.partial) else f
+    if not isinstance(found, Jitted):
+        raise TypeError(
+            f"{label} takes functions that `jit` returns; got {f!r}. Pass the jitted function that the block calls"
+        )
+    return found
+
+
+def _listed(misses: Sequence[Miss]) -> str:
+    lines = [f"\n  {i}. {miss.text}\n     at {miss.place}" for i, miss in enumerate(misses, 1)]
+    return "".join(lines)
+
+
+@GLOSSARY.documented
+@contextlib.contextmanager
+def assert_trace_count(f: Any, n: int) -> Iterator[None]:
+    """Return a context in which a jitted function must be traced `n` times.
+
+    Counted is what this thread or task traces, within other traced functions too.
+
+    Parameters
+    ----------
+    f
+        A jitted function.
+    n
+        How often.
+
+    Raises
+    ------
+    AssertionError
+        At the end of the block, if it was traced more or less often; the error says why, each time, and from which line.
+    TypeError
+        If `f` is not jitted.
+
+    Examples
+    --------
+    >>> f = fg.jit(lambda x: x + 1)
+    >>> with assert_trace_count(f, 2):
+    ...     _ = f(np.ones(3)), f(np.zeros(3)), f(np.ones(4))
+    """
+    jitted = _jitted(f, "assert_trace_count")
+    with _noting() as notes:
+        yield
+    found = [miss for miss in notes if miss.jitted is jitted]
+    if len(found) != n:
+        raise AssertionError(
+            f"assert_trace_count: {jitted!r} was traced {len(found)} times, not {n}{_listed(found)}"
+        )
+
+
+@GLOSSARY.documented
+@contextlib.contextmanager
+def assert_no_retrace(*fs: Any) -> Iterator[None]:
+    """Return a context in which no jitted function may be traced again, or made anew.
+
+    The first trace of a function is allowed. An error is each further one, for arguments of other types; one that is good for a
+    single call; and the first trace of a function made at the same line as another that was traced in the block, as with
+    `jit` within a loop.
+
+    Parameters
+    ----------
+    *fs
+        Jitted functions; without any, all that the block calls in this thread or task.
+
+    Raises
+    ------
+    AssertionError
+        At the end of the block, if one was; the error says which argument differed.
+    TypeError
+        If one of `fs` is not jitted.
+
+    Examples
+    --------
+    >>> f = fg.jit(lambda x: x + 1)
+    >>> try:
+    ...     with assert_no_retrace(f):
+    ...         _ = f(np.ones(3)), f(np.ones(4))
+    ... except AssertionError as error:
+    ...     print(str(error).splitlines()[1].strip())
+    1. retraced jit(<lambda>): argument x went from float64[3] to float64[4]
+    """
+    watched = [_jitted(f, "assert_no_retrace") for f in fs]
+    with _noting() as notes:
+        yield
+    found = [
+        miss
+        for miss in notes
+        if not miss.first and (not watched or any(miss.jitted is f for f in watched))
+    ]
+    if found:
+        what = f"{len(found)} traces" if len(found) > 1 else "1 trace"
+        raise AssertionError(f"assert_no_retrace: {what} too many{_listed(found)}")
