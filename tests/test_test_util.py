@@ -80,9 +80,15 @@ def test_parts():
     tu.check_vjp(f, functools.partial(fg.vjp, f), (X,))
     with pytest.raises(AssertionError, match="mine primal"):
         tu.check_jvp(f, lambda x, t: (fnp.cos(*x), t[0]), (X,), err_msg="mine")
-    with pytest.raises(AssertionError, match=r"primal is not the result of the function: shape: found \(1,\), expected \(2,\)"):
+    with pytest.raises(
+        AssertionError,
+        match=r"primal is not the result of the function: shape: found \(1,\), expected \(2,\)",
+    ):
         tu.check_vjp(f, lambda x: (fnp.sin(x)[:1], None), (X,))
-    with pytest.raises(AssertionError, match="tangent disagrees with differences:\n  along a random direction: structure: expected a leaf, got a tuple"):
+    with pytest.raises(
+        AssertionError,
+        match="tangent disagrees with differences:\n  along a random direction: structure: expected a leaf, got a tuple",
+    ):
         tu.check_jvp(f, lambda x, t: (fnp.sin(*x), t), (X,))
     with pytest.raises(ValueError, match="modes are a tuple of some of"):
         tu.check_grads(f, (X,), 1, modes="fwd")
@@ -184,7 +190,9 @@ def test_trees_that_differ(found, expected, said):
 def test_worst_leaf_comes_first_and_few_are_shown():
     zeros = [0.0] * 9
     said = failure(tu.assert_allclose, [0.0, 1.0, 3.0, *[0.5] * 6], zeros)
-    assert said.startswith("assert_allclose: [2]: float64[] differs: found 3, expected 0, off by 3 (")
+    assert said.startswith(
+        "assert_allclose: [2]: float64[] differs: found 3, expected 0, off by 3 ("
+    )
     assert said.endswith("... and 4 more leaves differ")
 
 
@@ -214,7 +222,9 @@ def test_wrong_vmap_rule():
     ones = np.ones((3, 2))
     tu.check_vmap(wrong_batch, (ones, ones[0]), in_axes=(0, None))
     said = failure(tu.check_vmap, wrong_batch, (ones, ones * np.array([[1], [1], [0.01]])))
-    assert said.startswith("check_vmap(wrong_batch): vmap and a loop differ in element 2 of the batch: ")
+    assert said.startswith(
+        "check_vmap(wrong_batch): vmap and a loop differ in element 2 of the batch: "
+    )
     assert "found 1.01, expected 0.01" in said
     assert said.endswith("\n  mapped over x alone: they agree; over y alone: they differ")
 
@@ -261,7 +271,9 @@ def test_all_finds_what_is_wrong():
     other = lambda x: x * 2 if isinstance(x, np.ndarray) else x * 3
     with pytest.raises(AssertionError, match="JVP primal is not the result of the function"):
         tu.check_all(other, (X,))
-    said = failure(tu.check_all, lambda x: x if type(x) is np.ndarray else x + 1, (np.arange(2),), vmap=False)
+    said = failure(
+        tu.check_all, lambda x: x if type(x) is np.ndarray else x + 1, (np.arange(2),), vmap=False
+    )
     assert said.startswith("check_jit(<lambda>): the first call")
 
 
@@ -368,6 +380,9 @@ def test_programs_that_differ(f, g, said):
 def test_programs_of_other_arguments():
     f = lambda x: x * 2
     message = failure(tu.assert_equal_exprs, program(f, X), program(f, X.astype("f")))
-    assert "differ in the arguments\n  actual:   { lambda a:float64[2] .\n  expected: { lambda a:float32[2] ." in message
+    assert (
+        "differ in the arguments\n  actual:   { lambda a:float64[2] .\n  expected: { lambda a:float32[2] ."
+        in message
+    )
     with pytest.raises(TypeError, match=r"fungrad.make_expr\(f\)\(\*args\) makes one"):
         tu.assert_equal_exprs(f, f)

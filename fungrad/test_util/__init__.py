@@ -8,10 +8,11 @@ plugin for pytest.
 """
 
 from fungrad.test_util.compare import assert_allclose
+from fungrad.test_util.everything import check_agreement, check_all
 from fungrad.test_util.exprs import assert_equal_exprs
 from fungrad.test_util.gradients import check_grads, check_jvp, check_vjp
 from fungrad.test_util.tracing import assert_no_retrace, assert_trace_count
-from fungrad.test_util.transforms import check_agreement, check_all, check_jit, check_vmap
+from fungrad.test_util.transforms import check_jit, check_vmap
 
 __all__ = [
     "assert_allclose",
