@@ -13,7 +13,7 @@ from fungrad.compat.standing_in import stand_in
 from fungrad.core.tracer import Tracer
 
 __all__ = ["install"]
-__dir__ = __all__.copy
+__dir__ = [*__all__, "pytest_addoption"].copy  # pytest finds its hooks by `dir`
 
 
 def install() -> None:

@@ -13,7 +13,7 @@ from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.standing_in import Finder, stand_in
 
 __all__ = ["install", "is_installed"]
-__dir__ = __all__.copy
+__dir__ = [*__all__, "pytest_addoption"].copy  # pytest finds its hooks by `dir`
 
 
 def is_installed() -> bool:
