@@ -1,7 +1,7 @@
 """Function transformations for the arrays people already have.
 
-`grad`, `vjp`, `jvp`, `vmap`, `jit` and what they compose to, over plain NumPy arrays (CPU) and plain CuPy
-arrays (GPU).
+`grad`, `vjp`, `jvp`, `vmap`, `jit` and what they compose to, over plain arrays of NumPy (CPU) and CuPy
+(GPU).
 
 Derivatives
     `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
@@ -11,11 +11,11 @@ Batches
 Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less.
 Looking inside
-    `make_expr`: the program a function is; `to_source`: in NumPy.
+    `make_expr`: the program a function is; `to_source`: in NumPy; `show.graph`: drawn.
     `eval_shape`: types alone. `fungrad.debug`: print from inside.
     `config`: settings. `show_config`: versions.
 Modules
-    `fungrad.numpy`, `fungrad.scipy`: their functions, of arrays and traced arrays.
+    `fungrad.numpy`, `fungrad.scipy`: their functions, also of traced arrays.
     `fungrad.lax`: loops, branches, JAX's lower level.
     `fungrad.nn`: networks. `fungrad.optim`: optax's optimizers.
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
@@ -58,7 +58,7 @@ from fungrad.numpy.rules import provide as _provide
 if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
     from fungrad import (
         ad_checkpoint, conventions, custom_batching, custom_derivatives, debug, example_libraries, experimental,
-        extend, flatten_util, lax, nn, ops, optim, random, scipy, test_util, training, tree,
+        extend, flatten_util, lax, nn, ops, optim, random, scipy, show, test_util, training, tree,
         tree_util,
     )
     from fungrad.ad_checkpoint import checkpoint_policies
@@ -169,13 +169,13 @@ _are_in("transforms.vmap")
 __all__ += [
     "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "example_libraries",
     "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
-    "test_util", "training", "tree", "tree_util",
+    "show", "test_util", "training", "tree", "tree_util",
 ]
 _are_in("")
 # fmt: on
 
 _provide("fungrad.scipy.special", when="scipy.special")
-# Where SciPy looks for an extension that the array API standard may get.
+# Where SciPy looks for an extension of the array API standard.
 _extensions["special"] = "fungrad.scipy.special"
 
 
@@ -183,11 +183,11 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
-    if _HOME.get(name) == "fungrad":
+    home = _HOME.get(name)
+    if home == "fungrad":
         return importlib.import_module(f"fungrad.{name}")
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-        globals()[name] = value
+    if home:
+        value = globals()[name] = getattr(importlib.import_module(home), name)
         return value
     from fungrad.numpy.elsewhere import unknown_name
 

@@ -49,6 +49,7 @@ BY_NAME = {
     "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",
     "fungrad.compat.standing_in": "modules in the place of another library's, laid out as these",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
+    "fungrad.show": "where each public name is, in a table beside it",
     "fungrad.transforms.linear": "a pickled function names NumPy or CuPy",
 }
 """Modules that import what they are told by others, or by a table: why."""

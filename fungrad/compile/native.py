@@ -25,15 +25,19 @@ LITTLE = 1 << 22
 """Bytes that a program with kernels may take for itself, whatever it is donated."""
 
 
+def prepared(expr: Expr) -> Expr:
+    """Return `expr` in the equations that kernels are made of."""
+    return taken_apart(without_units(spelled_out(with_libraries(expr))))
+
+
+def with_kernels(expr: Expr) -> Expr:
+    """Return what has been `prepared` with routines and kernels in place of what they compute."""
+    return fuse(outlined(expr, can_be_written, has_form)[0])[0]
+
+
 def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Schedule, list[Fused]]:
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
-
-    def with_kernels(expr: Expr) -> Expr:
-        found = taken_apart(without_units(spelled_out(with_libraries(expr))))
-        found, _ = outlined(found, can_be_written, has_form)
-        return fuse(found)[0]
-
-    found = schedule(expr, (), borrowed, prepare=with_kernels, over=0)
+    found = schedule(expr, (), borrowed, prepare=lambda x: with_kernels(prepared(x)), over=0)
     return found, [x for x in _called(found) if isinstance(x, Fused)]
 
 

@@ -172,6 +172,51 @@ def pulled(
     return [next(linears) if moves else None for moves in flags]
 
 
+class Joint(NamedTuple):
+    """A program with what pulls cotangents of its outputs back.
+
+    Attributes
+    ----------
+    program
+        It takes the inputs and then the cotangents of the outputs, and gives the outputs and then the cotangents of inputs.
+    forward
+        How many of its equations compute the outputs; those that go back come after them.
+    seeds
+        Of each output, the variable of its cotangent; None if it has none.
+    reached
+        Of each input, whether it is given a cotangent.
+    """
+
+    program: Expr
+    forward: int
+    seeds: Sequence[int | None]
+    reached: Sequence[bool]
+
+
+def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
+    """Return a program with what pulls cotangents of its outputs back to the inputs in `flags`."""
+    types = expr.types
+    with Trace("grad", bake=True, rewriting=True) as trace:
+        by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
+        values, steps, moving = _forward(trace, expr, by, 0)
+        count = len(trace.equations)
+        cts: list[Any] = [None] * len(types)
+        seeds: dict[int, int] = {}
+        for v in dict.fromkeys(expr.outputs):
+            if types[v].inexact:
+                ct = trace.new_input(tangent_type(types[v]))
+                seeds[v] = ct.variable
+                cts[v] = ct if v in moving else None
+        _backward(trace, values, steps, moving, cts)
+        found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
+        results = [*[values[v] for v in expr.outputs], *[x for x in found if x is not None]]
+        program = trace.expr([trace.lift(x).variable for x in results])
+    if check_exprs.get():
+        program.check()
+    reached = [x is not None for x in found]
+    return Joint(program, count, [seeds.get(v) for v in expr.outputs], reached)
+
+
 class CutExpr(NamedTuple):
     """The programs of a `Cut`."""
 
@@ -183,27 +228,16 @@ class CutExpr(NamedTuple):
 
 def cut_expr(expr: Expr, flags: Sequence[bool]) -> CutExpr:
     """Return a program with one output, and what pulls a cotangent of that back to the inputs in `flags`."""
-    (out,), types = expr.outputs, expr.types
-    with Trace("grad", bake=True, rewriting=True) as trace:
-        by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
-        values, steps, moving = _forward(trace, expr, by, 0)
-        count = len(trace.equations)
-        ct = trace.new_input(tangent_type(types[out]))
-        cts: list[Any] = [None] * len(types)
-        if out in moving:
-            cts[out] = ct
-        _backward(trace, values, steps, moving, cts)
-        found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
-        pulled = [trace.lift(x).variable for x in found if x is not None]
-        joint = trace.expr([trace.lift(values[out]).variable, *pulled])
+    joint, count, (seed,), reached = joint_expr(expr, flags)
+    assert seed is not None
+    pulled = joint.outputs[1:]
     residuals, again = _kept(joint, count)
     backward = (*again, *joint.equations[count:])
     read = {v for equation in backward for v in equation.inputs}.union(pulled)
     needed = [i for i, v in enumerate(expr.inputs) if v in read]
     first = _part(joint, expr.inputs, joint.equations[:count], (joint.outputs[0], *residuals))
-    inputs = (*[expr.inputs[i] for i in needed], *residuals, ct.variable)
-    second = _part(joint, inputs, backward, pulled)
-    return CutExpr(first, second, needed, [x is not None for x in found])
+    inputs = (*[expr.inputs[i] for i in needed], *residuals, seed)
+    return CutExpr(first, _part(joint, inputs, backward, pulled), needed, reached)
 
 
 def _kept(joint: Expr, count: int) -> tuple[list[int], list[Equation]]:

@@ -1,4 +1,4 @@
-"""Programs for people to read: what a function is, as NumPy source.
+"""Programs for people to see and to read: the graph of a function, drawn, and what it is as NumPy source.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -7,6 +7,24 @@
 True
 """
 
-from fungrad.show.source import to_source
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["to_source"]
+if TYPE_CHECKING:
+    from fungrad.show.drawing import Graph as Graph
+    from fungrad.show.drawing import graph as graph
+    from fungrad.show.source import to_source as to_source
+
+_HOME = {"Graph": "drawing", "graph": "drawing", "to_source": "source"}
+"""Where each name is: the module is imported when one of them is asked for."""
+
+__all__ = sorted(_HOME)
+__dir__ = __all__.copy
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        from fungrad.numpy.elsewhere import unknown_name
+
+        raise unknown_name("fungrad.show", name, __all__)
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,354 @@
+"""Where everything in a drawing goes: scenes in scenes, frames around nodes, and the edges through them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fungrad.show.layout import RISE, Edge, Layered, Point
+from fungrad.show.model import Frame, Node, Scene
+
+LETTER, LINE, PADDING = 6.3, 15.0, 8.0
+"""Of text, of 10.5 pixels: the width of a letter, the height of a line, and the space around it."""
+BETWEEN = 56.0
+"""Between the forward and the backward pass."""
+
+
+class Box(NamedTuple):
+    """A rectangle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def moved(self, x: float, y: float) -> Box:
+        """Return it elsewhere."""
+        return self._replace(x=self.x + x, y=self.y + y)
+
+
+class Path(NamedTuple):
+    """An edge, or a part of one: its bends, from where it begins; `arrow` says whether it ends at a node."""
+
+    ends: tuple[int, int]
+    points: Sequence[Point]
+    arrow: bool
+    kind: str = ""
+
+
+@dataclasses.dataclass(eq=False)
+class Arranged:
+    """A scene and where its parts are, from its upper left corner.
+
+    Attributes
+    ----------
+    boxes
+        Of each node.
+    frames
+        Of each frame.
+    paths
+        The edges.
+    stubs
+        Beside long edges: which node they stand for.
+    bodies
+        By node: the scenes in it, and where they are in its box.
+    """
+
+    scene: Scene
+    boxes: list[Box]
+    frames: list[Box]
+    paths: list[Path]
+    stubs: list[tuple[int, Box]]
+    bodies: dict[int, list[tuple[Arranged, Point]]]
+    width: float = 0.0
+    height: float = 0.0
+
+
+def text_lines(node: Node) -> list[str]:
+    """Return what is written in a node."""
+    name = f"{node.variable} {node.name}" if node.variable and not node.bodies else node.name
+    lines = [name] + ([node.type] if node.type else [])
+    return lines + node.note.splitlines()
+
+
+def arranged(scene: Scene) -> Arranged:
+    """Return the layout of a scene, and of all in it."""
+    order = [scene]
+    for one in order:  # it grows
+        order += [body for node in one.nodes for body in node.bodies]
+    found: dict[int, Arranged] = {}
+    for one in reversed(order):
+        found[id(one)] = _Arrangement(one, found).arranged()
+    return found[id(scene)]
+
+
+def _node_size(node: Node, found: dict[int, Arranged]) -> tuple[float, float]:
+    lines = text_lines(node)
+    longest = max([len(lines[0]) + 4 * (node.kernel is not None), *map(len, lines)])
+    width = longest * LETTER + 2 * PADDING
+    height = len(lines) * LINE + PADDING
+    if node.bodies:
+        inner = [found[id(body)] for body in node.bodies]
+        width = max(width, sum([x.width + 3 * PADDING for x in inner]) + PADDING)
+        height += max([x.height for x in inner]) + LINE + 3 * PADDING
+    return width, height
+
+
+class _Part(NamedTuple):
+    """A node, or a frame, as it is laid out among others: its number, or that of the frame."""
+
+    number: int
+    framed: bool
+
+
+class _Framed:
+    """What is in a frame: its nodes, and above and below the places where edges go through."""
+
+    def __init__(self, scene: Scene, frame: Frame, sizes: Sequence[tuple[float, float]]) -> None:
+        self.members = list(frame.members)
+        place = {v: i for i, v in enumerate(self.members)}
+        upward = _side(scene, self.members[0])
+        edges: list[Edge] = []
+        self.ends: list[tuple[int, int]] = []  # of each edge, in the scene
+        self.enter: dict[int, int] = {}  # by the node outside
+        self.leave: dict[int, int] = {}  # by the node inside
+        own = [sizes[v] for v in self.members]
+        links = [(v, u) if upward else (u, v) for u, v in scene.edges]
+        for u, v in links:
+            if v in place and u not in place and _side(scene, u) == _side(scene, v):
+                if u not in self.enter:
+                    self.enter[u] = len(own)
+                    own.append((0.0, 0.0))
+                edges.append(Edge(self.enter[u], place[v]))
+                self.ends.append((u, v))
+            elif u in place and v not in place and _side(scene, u) == _side(scene, v):
+                if u not in self.leave:
+                    self.leave[u] = len(own)
+                    own.append((0.0, 0.0))
+                    edges.append(Edge(place[u], self.leave[u]))
+                    self.ends.append((u, -1))
+            elif u in place and v in place:
+                edges.append(Edge(place[u], place[v]))
+                self.ends.append((u, v))
+        self.sizes, self.edges, self.title = own, edges, frame.title
+        self.lay_out([*self.enter.values()], [*self.leave.values()], False)
+
+    def lay_out(self, enter: Sequence[int], leave: Sequence[int], kept: bool) -> None:
+        """Lay out the nodes; with `kept`, the edges from outside go through in the order given."""
+        self.layered = Layered(self.sizes, self.edges, enter, leave, kept=kept)
+        self.layered.stand()
+        self.head = LINE + 4 if self.title else 0.0
+        self.width = max(self.layered.width, len(self.title) * LETTER) + 2 * PADDING
+        self.height = self.layered.height + self.head + PADDING
+        self.left = (self.width - self.layered.width) / 2
+
+    def offset(self, port: int) -> float:
+        """Return where an edge goes through, from the middle."""
+        return self.layered.x[port] + self.left - self.width / 2
+
+
+def _side(scene: Scene, v: int) -> bool:
+    return scene.beside and scene.nodes[v].backward
+
+
+class _Arrangement:
+    def __init__(self, scene: Scene, found: dict[int, Arranged]) -> None:
+        self.scene, self.found = scene, found
+        self.sizes = [_node_size(node, found) for node in scene.nodes]
+        self.framed = [_Framed(scene, frame, self.sizes) for frame in scene.frames]
+        self.frame_of = {v: k for k, frame in enumerate(scene.frames) for v in frame.members}
+        self.out = Arranged(
+            scene,
+            [Box(0, 0, 0, 0)] * len(scene.nodes),
+            [Box(0, 0, 0, 0)] * len(scene.frames),
+            [],
+            [],
+            {},
+        )
+
+    def arranged(self) -> Arranged:
+        out = self.out
+        if self.scene.beside:
+            self._side_by_side()
+        else:
+            parts, layered, ends = self._layered(False)
+            layered.stand()
+            self._take(parts, layered, ends, 0.0, False)
+            out.width, out.height = layered.width, layered.height
+        for v, node in enumerate(self.scene.nodes):
+            if node.bodies:
+                box = out.boxes[v]
+                x, y = (
+                    box.x + 2 * PADDING,
+                    box.y + len(text_lines(node)) * LINE + LINE + 2 * PADDING,
+                )
+                out.bodies[v] = []
+                for body in node.bodies:
+                    inner = self.found[id(body)]
+                    out.bodies[v].append((inner, (x, y)))
+                    x += inner.width + 3 * PADDING
+        return out
+
+    def _layered(
+        self, side: bool, ranks: dict[_Part, int] | None = None, again: bool = True
+    ) -> tuple[list[_Part], Layered, list[tuple[int, int]]]:
+        """Lay out what is on one side: nodes and frames; return them, and of each edge which nodes it connects."""
+        scene = self.scene
+        parts = dict.fromkeys(
+            [self._part(v) for v in range(len(scene.nodes)) if _side(scene, v) == side]
+        )
+        number = {part: i for i, part in enumerate(parts)}
+        sizes = [
+            (self.framed[p.number].width, self.framed[p.number].height)
+            if p.framed
+            else self.sizes[p.number]
+            for p in parts
+        ]
+        edges: list[Edge] = []
+        ends: list[tuple[int, int]] = []
+        known = set()
+        for u, v in scene.edges:
+            if _side(scene, u) != side or _side(scene, v) != side:
+                continue
+            u, v = (v, u) if side else (u, v)
+            a, b = self._part(u), self._part(v)
+            key = u, b if b.framed else v
+            if a == b or key in known:
+                continue
+            known.add(key)
+            begins, finish = 0.0, None
+            if a.framed:
+                begins = self.framed[a.number].offset(self.framed[a.number].leave[u])
+            if b.framed:
+                finish = self.framed[b.number].offset(self.framed[b.number].enter[u])
+            edges.append(Edge(number[a], number[b], begins, finish))
+            ends.append((u, v))
+        given = None if ranks is None else [ranks[p] for p in parts]
+        layered = Layered(sizes, edges, ranks=given)
+        if again and self._reordered([*parts], layered, ends):
+            return self._layered(side, ranks, False)
+        return [*parts], layered, ends
+
+    def _reordered(
+        self, parts: Sequence[_Part], layered: Layered, ends: Sequence[tuple[int, int]]
+    ) -> bool:
+        """Have edges go through frames in the order in which they come; return whether there are such."""
+        frames = {p.number for p in parts if p.framed}
+        come: dict[int, dict[int, float]] = {k: {} for k in frames}
+        go: dict[int, dict[int, float]] = {k: {} for k in frames}
+        for (u, _), edge, chain in zip(ends, layered.edges, layered.chains, strict=True):
+            a, b = parts[edge.source], parts[edge.target]
+            if b.framed:
+                come[b.number][self.framed[b.number].enter[u]] = layered.x[chain[-2]]
+            if a.framed:
+                go[a.number][self.framed[a.number].leave[u]] = layered.x[chain[1]]
+        for k in frames:
+            enter, leave = (
+                sorted(come[k], key=come[k].__getitem__),
+                sorted(go[k], key=go[k].__getitem__),
+            )
+            self.framed[k].lay_out(enter, leave, True)
+        return bool(frames)
+
+    def _part(self, v: int) -> _Part:
+        frame = self.frame_of.get(v)
+        return _Part(v, False) if frame is None else _Part(frame, True)
+
+    def _take(
+        self,
+        parts: Sequence[_Part],
+        layered: Layered,
+        ends: Sequence[tuple[int, int]],
+        x: float,
+        up: bool,
+    ) -> None:
+        """Note where everything of one side is."""
+        out = self.out
+        for i, part in enumerate(parts):
+            left, top = layered.corners[i]
+            width, height = layered.sizes[i]
+            box = Box(left + x, top, width, height)
+            if part.framed:
+                out.frames[part.number] = box
+                self._take_framed(self.framed[part.number], box, up)
+            else:
+                out.boxes[part.number] = box
+        for (u, v), path in zip(ends, layered.paths, strict=True):
+            points = [(a + x, b) for a, b in path]
+            self._add_path((u, v), points, not self._part(v).framed, not self._part(u).framed, up)
+        for i, (_, (a, b)) in enumerate(layered.stubs):
+            width, height = layered.sizes[layered.count + i]
+            source = layered.stub_sources[i]
+            first = next(
+                u for (u, _), e in zip(ends, layered.edges, strict=True) if e.source == source
+            )
+            out.stubs.append((first, Box(a + x, b, width, height)))
+
+    def _take_framed(self, framed: _Framed, frame: Box, up: bool) -> None:
+        x, y = frame.x + framed.left, frame.y + framed.head
+        layered = framed.layered
+        for i, v in enumerate(framed.members):
+            (left, top), (width, height) = layered.corners[i], layered.sizes[i]
+            self.out.boxes[v] = Box(left + x, top + y, width, height)
+        for (u, v), path in zip(framed.ends, layered.paths, strict=True):
+            points = [(a + x, b + y) for a, b in path]
+            if u not in framed.members:
+                points = [(points[0][0], frame.y), *points]
+            if v < 0:
+                points = [*points, (points[-1][0], frame.y + frame.height)]
+            self._add_path((u, v), points, v >= 0, u in framed.members, up)
+        for i, source in enumerate(layered.stub_sources):
+            (left, top), (width, height) = (
+                layered.corners[layered.count + i],
+                layered.sizes[layered.count + i],
+            )
+            inside = {port: u for u, port in framed.enter.items()}
+            of = framed.members[source] if source < len(framed.members) else inside[source]
+            self.out.stubs.append((of, Box(left + x, top + y, width, height)))
+
+    def _add_path(
+        self, ends: tuple[int, int], points: list[Point], arrow: bool, begins: bool, up: bool
+    ) -> None:
+        u, v = ends
+        if up:  # it was laid out the other way round
+            self.out.paths.append(Path((v, u), points[::-1], begins, "backward"))
+        else:
+            self.out.paths.append(Path((u, v), points, arrow))
+
+    def _side_by_side(self) -> None:
+        """Lay out the backward pass on the right, each part at the height of what it goes back through."""
+        out, scene = self.out, self.scene
+        parts, left, ends = self._layered(False)
+        rank = {part: left.rank[i] for i, part in enumerate(parts)}
+        ranks: dict[_Part, int] = {}
+        for v, node in enumerate(scene.nodes):
+            if _side(scene, v):
+                anchor = rank[self._part(node.anchor)] if node.anchor is not None else 0
+                ranks.setdefault(self._part(v), anchor)
+        others, right, right_ends = self._layered(True, ranks)
+        tops, y = {}, 0.0
+        for r in sorted({*left.heights, *right.heights}):
+            height = max(left.heights.get(r, 0.0), right.heights.get(r, 0.0))
+            tops[r], left_height = y, height
+            y += left_height + RISE
+            for one in (left, right):
+                if r in one.heights:
+                    one.heights[r] = height
+        for one in (left, right):
+            one.stand(tops)
+        x = left.width + BETWEEN
+        self._take(parts, left, ends, 0.0, False)
+        self._take(others, right, right_ends, x, True)
+        out.paths += self._across()
+        out.width, out.height = x + right.width, max(left.height, right.height)
+
+    def _across(self) -> Iterator[Path]:
+        """Yield what the backward pass reads of the forward one."""
+        for u, v in self.scene.edges:
+            if _side(self.scene, u) != _side(self.scene, v):
+                a, b = self.out.boxes[u], self.out.boxes[v]
+                points = [(a.x + a.width, a.y + a.height / 2), (b.x, b.y + b.height / 2)]
+                if _side(self.scene, u):
+                    points = [(a.x, a.y + a.height / 2), (b.x + b.width, b.y + b.height / 2)]
+                yield Path((u, v), points, True, "across")

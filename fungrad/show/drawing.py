@@ -1,0 +1,282 @@
+"""The computational graph of a function, drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fungrad.compile.simplify import simplify
+from fungrad.core import tree
+from fungrad.core.cached import cached_property
+from fungrad.core.errors import InDerivative, Source, api_boundary, in_derivative
+from fungrad.core.evaluate import inline
+from fungrad.core.expr import Calling, Expr
+from fungrad.core.paths import KeyPath, SequenceKey, keystr, paths_of
+from fungrad.rewrite.reverse import joint_expr
+from fungrad.show.dot import dot_of
+from fungrad.show.model import Scene
+from fungrad.show.scenes import Shown, scene_of
+from fungrad.show.svg import svg_of
+from fungrad.transforms.abstract import trace_abstractly
+from fungrad.transforms.argnums import parameters_of, positional_names
+from fungrad.transforms.call import check_callable, name_of
+
+
+class Graph:
+    """A drawing of a program. Made by ``graph(f)(*args)``; a notebook shows it.
+
+    Attributes
+    ----------
+    name
+        What it is of.
+    expr
+        The program that is drawn.
+    scene
+        What is drawn: nodes, edges, frames.
+    notes
+        What has been folded, if anything has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> drawing = fg.show.graph(lambda x: np.sum(np.sin(x)))(np.ones(3))
+    >>> drawing
+    <graph of <lambda>: 2 equations>
+    >>> [node.name for node in drawing.scene.nodes]
+    ['x', 'sin', 'reduce_sum', 'result']
+    """
+
+    def __init__(self, name: str, expr: Expr, scene: Scene) -> None:
+        self.name, self.expr, self.scene = name, expr, scene
+        self.notes = [note for one in _scenes(scene) for note in one.notes]
+
+    @property
+    def _head(self) -> str:
+        count = len(self.expr.equations)
+        return f"{self.name}: {count:,} equation{'s' * (count != 1)}"
+
+    @cached_property
+    def svg(self) -> str:
+        """The drawing as SVG: what an element is stands in its tooltip; colours follow those that the reader prefers."""
+        return svg_of(self.scene, self._head, self.notes)
+
+    @cached_property
+    def dot(self) -> str:
+        """The drawing in the language of Graphviz."""
+        return dot_of(self.scene, self._head)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file: SVG, PNG or DOT, as the name ends.
+
+        Parameters
+        ----------
+        path
+            Where to.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise.
+        ImportError
+            If it is to be a PNG and resvg_py is not installed, as by ``pip install 'fungrad[show]'``.
+        """
+        path = Path(path)
+        match path.suffix.lower():
+            case ".svg":
+                path.write_text(self.svg, "utf-8")
+            case ".dot" | ".gv":
+                path.write_text(self.dot, "utf-8")
+            case ".png":
+                path.write_bytes(self._png())
+            case other:
+                raise ValueError(
+                    f"save: the name ends with .svg, .png or .dot, which says what is written; got {other!r} in {path}"
+                )
+
+    def _png(self) -> bytes:
+        try:
+            import resvg_py
+        except ImportError:
+            raise ImportError(
+                "save: a PNG is drawn by resvg_py, which is not installed: pip install 'fungrad[show]'; or save as .svg"
+            ) from None
+        light = svg_of(self.scene, self._head, self.notes, dark=False)
+        return bytes(resvg_py.svg_to_bytes(svg_string=light, zoom=2))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<graph of {self._head}>"
+
+
+def graph(
+    fun: Callable[..., Any],
+    *,
+    backward: bool = False,
+    kernels: bool = True,
+    simplified: bool = True,
+    depth: int = 3,
+    most: int = 500,
+) -> Callable[..., Graph]:
+    """Return the function that draws what `fun` computes of arguments of given types.
+
+    Parameters
+    ----------
+    fun
+        A function of arrays, numbers and pytrees of them.
+    backward
+        Whether to draw, on the right of that, how cotangents of the results are pulled back to the arguments; that of a loss, a
+        result which is one real number, is 1.
+    kernels
+        Whether to show what `jit` computes in one loop of machine code where llvmlite is installed: in a frame, or, beside a backward pass, by a
+        bar and a number.
+    simplified
+        Whether to draw the program that is compiled, or, if false, that which is recorded, with all that is computed twice or for
+        nothing.
+    depth
+        How many levels of programs within programs are drawn: what loops, branches and calls run.
+    most
+        How many nodes are drawn, about. Of a longer program, what is repeated is drawn once, and what one line of yours computes, or one function,
+        is one node. The drawing says so.
+
+    Returns
+    -------
+    Callable
+        Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns a `Graph`, which notebooks show.
+
+    Raises
+    ------
+    TypeError
+        If `fun` is no function.
+    ValueError
+        If `most` is not positive or `depth` is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> def loss(w, x):
+    ...     return np.sum(np.tanh(x @ w) ** 2)
+    >>> drawing = fg.show.graph(loss, backward=True)(np.ones(2), np.ones((3, 2)))
+    >>> drawing
+    <graph of loss, forward and backward: 12 equations>
+    >>> drawing.svg.startswith("<svg")
+    True
+    """
+    check_callable(fun, "graph")
+    if most < 1:
+        raise ValueError(f"graph: most is how many nodes are drawn, a positive number; got {most}")
+    if depth < 0:
+        raise ValueError(f"graph: depth is a number of levels, 0 or more; got {depth}")
+
+    @api_boundary
+    def drawn(*args: Any, **kwargs: Any) -> Graph:
+        name = name_of(fun)
+        found = trace_abstractly(f"graph({name})", fun, args, kwargs)
+        inputs = [f"captured {i}" for i in range(found.expr.captured)]
+        inputs += argument_names(fun, args, kwargs)
+        outputs = [f"result{keystr(path)}" for path in paths_of(found.structure)]
+        expr = _entered(found.expr)
+        if backward:
+            name += ", forward and backward"
+            shown = _with_backward(expr, inputs, outputs, simplified)
+        else:
+            expr = simplify(expr) if simplified else expr
+            sources = [*expr.sources] or [None] * len(expr.equations)
+            shown = Shown("", expr, inputs, outputs, sources)
+        return Graph(name, shown.expr, scene_of(shown, most, depth, kernels))
+
+    return drawn
+
+
+def argument_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """Return what the leaves of the arguments are called: the parameter, and where in it they are."""
+    parameters = parameters_of(fun) or []
+    names = positional_names(parameters)
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "argument")
+
+    def name(path: KeyPath) -> str:
+        first, which, *inner = path
+        if first == SequenceKey(1):
+            return f"{getattr(which, 'key', which)}{keystr(tuple(inner))}"
+        i = getattr(which, "idx", 0)
+        start = names[i] if i < len(names) else f"{rest}[{i - len(names)}]"
+        return f"{start}{keystr(tuple(inner))}"
+
+    return [name(path) for path in paths_of(tree.structure((args, kwargs)))]
+
+
+def _entered(expr: Expr) -> Expr:
+    """Return the program that a program does nothing but call, as that of a jitted function does."""
+    while len(expr.equations) == 1:
+        primitive, inputs, outputs = expr.equations[0]
+        if not isinstance(primitive, Calling) or (inputs, outputs) != (expr.inputs, expr.outputs):
+            break
+        expr = primitive.callee
+    return expr
+
+
+def _with_backward(
+    expr: Expr, inputs: Sequence[str], outputs: Sequence[str], simplified: bool
+) -> Shown:
+    """Return a program with its pullback."""
+    expr = inline(expr)
+    places = [*expr.sources] or [None] * len(expr.equations)
+    # Where an equation was recorded is its number here: so those of the pullback say which one they go back through.
+    numbered = dataclasses.replace(expr, sources=tuple(range(len(expr.equations))))
+    flags = [type_.inexact for type_ in expr.input_types]
+    joint = joint_expr(numbered, flags)
+    program = joint.program
+    known: dict[int, Any] = {}
+    (only,) = expr.output_types if len(expr.outputs) == 1 else (None,)
+    if only is not None and not only.shape and only.dtype.kind == "f":
+        known = {v: np.asarray(1, only.dtype)[()] for v in joint.seeds if v is not None}
+    seeds = {v: i for i, v in reversed([*enumerate(joint.seeds)]) if v is not None}
+    given = [v for v in program.inputs[len(expr.inputs) :] if v not in known]
+    program = dataclasses.replace(
+        program,
+        inputs=(*expr.inputs, *given),
+        constants={**program.constants, **known},
+    )
+    program = simplify(program) if simplified else program
+    wrt = [i for i, found in enumerate(joint.reached) if found]
+    return Shown(
+        "",
+        program,
+        [*inputs, *[f"cotangent of {outputs[seeds[v]]}" for v in given]],
+        [*outputs, *[f"{'gradient by' if known else 'cotangent of'} {inputs[i]}" for i in wrt]],
+        [_placed(source, places) for source in program.sources],
+        [_number(source) for source in program.sources],
+        [seeds[v] for v in given],
+        wrt,
+    )
+
+
+def _number(source: Source | None) -> int | None:
+    found = source.source if isinstance(source, InDerivative) else source
+    return found if isinstance(found, int) else None
+
+
+def _placed(source: Source | None, places: Sequence[Source | None]) -> Source | None:
+    """Return where an equation was recorded, of its number."""
+    number = _number(source)
+    place = source if number is None else places[number]
+    return in_derivative(place, source.backward) if isinstance(source, InDerivative) else place
+
+
+def _scenes(scene: Scene) -> list[Scene]:
+    """Return a scene and those in it."""
+    found = [scene]
+    for one in found:  # it grows
+        found += [body for node in one.nodes for body in node.bodies]
+    return found

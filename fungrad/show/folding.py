@@ -1,0 +1,129 @@
+"""Which equations of a long program are drawn as one: what is repeated, what a line or a function of the user's wrote, equal parts.
+
+Folded are equations that follow one another. So nothing that reads a result of them comes before something that they read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+LONGEST = 2048
+"""Equations of a repetition at most."""
+SEARCHES = 64
+"""How many stretches of a program are searched for repetitions."""
+FEWEST = 3
+"""How often something comes at least to be a repetition."""
+
+
+class Unit(NamedTuple):
+    """Equations that are drawn together.
+
+    Attributes
+    ----------
+    start, stop
+        The first one, and the one after the last.
+    period
+        Of a repetition: how many equations are drawn, the first of them. 0 of what is one node.
+    why
+        What they have in common, if they are several.
+    """
+
+    start: int
+    stop: int
+    period: int = 0
+    why: Any = None
+
+    @property
+    def drawn(self) -> int:
+        """How many nodes there are for it."""
+        return self.period or 1
+
+
+def folded(
+    operations: Sequence[Hashable],
+    lines: Sequence[Hashable],
+    functions: Sequence[Hashable],
+    most: int,
+) -> list[Unit]:
+    """Return the equations as at most so many units, each by itself if possible.
+
+    Of each equation `operations` say what it computes, `lines` where it is written, and `functions` in which function.
+    """
+    count = len(operations)
+    units = [Unit(i, i + 1) for i in range(count)]
+    if count <= most:
+        return units
+    units = _repetitions(list(zip(operations, lines, strict=True)), most)
+    if _drawn(units) > most:  # repetitions that are long themselves
+        units = [u._replace(period=0, why=("repeated", u.period)) if u.period else u for u in units]
+    for why, places in (("line", lines), ("function", functions)):
+        if _drawn(units) > most:
+            units = _joined(units, why, places)
+    if _drawn(units) > most:
+        size = -(-len(units) // most)
+        parts = [units[i : i + size] for i in range(0, len(units), size)]
+        units = [Unit(p[0].start, p[-1].stop, 0, ("part", None)) for p in parts]
+    return units
+
+
+def _drawn(units: Sequence[Unit]) -> int:
+    return sum([unit.drawn for unit in units])
+
+
+def _joined(units: Sequence[Unit], why: str, places: Sequence[Hashable]) -> list[Unit]:
+    """Return units with those at one place that follow one another as one; a repetition stays as it is."""
+    found: list[Unit] = []
+    keys = [("repetition", unit.start) if unit.period else places[unit.start] for unit in units]
+    for _, group in itertools.groupby(range(len(units)), keys.__getitem__):
+        several = [units[i] for i in group]
+        first, last = several[0], several[-1]
+        alone = len(several) == 1
+        found.append(
+            first if alone else Unit(first.start, last.stop, 0, (why, places[first.start]))
+        )
+    return found
+
+
+def _repetitions(tokens: Sequence[Hashable], most: int) -> list[Unit]:
+    """Return units with what is repeated as one each, the longest first, until there are few enough."""
+    numbers: dict[Hashable, int] = {}
+    codes = np.array([numbers.setdefault(token, len(numbers)) for token in tokens])
+    pending, found, drawn = [(0, len(codes))], dict[int, Unit](), len(codes)
+    for _ in range(SEARCHES):
+        if not pending or drawn <= most:
+            break
+        pending.sort(key=lambda part: part[1] - part[0])
+        start, stop = pending.pop()
+        unit = _longest(codes[start:stop])
+        if unit is None:
+            continue
+        unit = unit._replace(start=start + unit.start, stop=start + unit.stop)
+        found[unit.start] = unit
+        drawn -= unit.stop - unit.start - unit.period
+        pending += [(start, unit.start), (unit.stop, stop)]
+    units, at = [], 0
+    while at < len(codes):
+        units.append(found.get(at) or Unit(at, at + 1))
+        at = units[-1].stop
+    return units
+
+
+def _longest(codes: Any) -> Unit | None:
+    """Return the repetition that leaves the fewest to be drawn; None if there is none."""
+    best, saved = None, FEWEST
+    for period in range(1, min(len(codes) // FEWEST, LONGEST) + 1):
+        same = codes[period:] == codes[:-period]
+        if int(same.sum()) <= saved:
+            continue
+        ends = np.flatnonzero(np.diff(np.concatenate(([0], same, [0]))))
+        begins, lengths = ends[::2], ends[1::2] - ends[::2]
+        longest = int(lengths.argmax())
+        times = int(lengths[longest]) // period + 1
+        if times >= FEWEST and (times - 1) * period > saved:
+            start = int(begins[longest])
+            best, saved = Unit(start, start + times * period, period), (times - 1) * period
+    return best
