@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,19 @@ format: $(VENV)/.dev ## format the code and apply the safe fixes
 docs-grid: $(VENV)/.test ## write the tables of docs/numpy.md and docs/lax.md
 	$(VENV)/bin/python -m tests.numpy.grid
 	$(VENV)/bin/python -m tests.lax.page
+
+docs: $(VENV)/.docs ## build the site into docs/_build/html, and look for broken links in it
+	$(VENV)/bin/python -m sphinx -E -b html -n -W --keep-going -c docs . docs/_build/html
+	$(VENV)/bin/python tools/links.py docs/_build/html
+
+readme-table: $(VENV)/.test ## write the figures of README.md from benchmarks/results
+	$(VENV)/bin/python -m benchmarks.tables
+
+first-steps: ## time a new user's path, from an empty environment to a picture
+	$(PYTHON) tools/first_steps.py --write
+
+package: $(VENV)/.test $(VENV)/.package ## build wheel and sdist into dist/, look into both, and try the wheel in an empty environment
+	$(VENV)/bin/python tools/package.py
 
 bench: $(PEERS_VENV)/.peers ## run the benchmarks beside JAX, autograd and plain NumPy
 	$(PEERS_VENV)/bin/python -m benchmarks

@@ -357,7 +357,7 @@ def log1mexp(x: Any) -> Any:
 
     References
     ----------
-    M. Mächler, "Accurately Computing log(1 - exp(-|a|))", 2012, a vignette of the R package Rmpfr.
+    M. Mächler, "Accurately Computing ``log(1 - exp(-|a|))``", 2012, a vignette of the R package Rmpfr.
     """
     return computed(_log1mexp, x)
 

@@ -18,7 +18,7 @@ NumPy, under every transform and to every order of differentiation. What needs t
 
 Examples
 --------
-The gradient of log |det A| is the transposed inverse:
+The gradient of the logarithm of det A is the transposed inverse:
 
 >>> import numpy as np
 >>> import fungrad as fg
