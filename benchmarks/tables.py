@@ -98,7 +98,10 @@ def beside_peers() -> str:
         seconds = workloads[name]["seconds"]
         theirs = [JITTED_JAX] if ours == JITTED else ["jax, own arrays"]
         found = [seconds.get(contender) for contender in (ours, "autograd", *theirs)]
-        return [text, *(duration(x["first_call" if first else "median"]) if x else "-" for x in found)]
+        return [
+            text,
+            *(duration(x["first_call" if first else "median"]) if x else "-" for x in found),
+        ]
 
     heads = ["", "fungrad", "autograd, no `jit`", "JAX on its own arrays"]
     return markdown(heads, [cells(*row) for row in PEERS])
@@ -111,7 +114,10 @@ def beside_jitted_jax() -> str:
     half = (len(cells) + 1) // 2
     rows = [(*left, *right) for left, right in zip(cells[:half], cells[half:], strict=True)]
     table = markdown(["", "JAX / fungrad", "", "JAX / fungrad"], rows)
-    return table.replace("| --- | ---: | ---: | ---: |", "| --- | ---: | --- | ---: |") + on_the_whole()
+    return (
+        table.replace("| --- | ---: | ---: | ---: |", "| --- | ---: | --- | ---: |")
+        + on_the_whole()
+    )
 
 
 def on_the_whole() -> str:
@@ -130,7 +136,10 @@ def training() -> str:
     """Return how many times longer training loops take elsewhere."""
     workloads = read(newest("training")).values()
     rows = [
-        [w["measures"].partition(": ")[2], *(digits(ratio(w, peer)) for peer in (JITTED_JAX, "torch"))]
+        [
+            w["measures"].partition(": ")[2],
+            *(digits(ratio(w, peer)) for peer in (JITTED_JAX, "torch")),
+        ]
         for w in workloads
     ]
     return markdown(["", "JAX / fungrad", "PyTorch / fungrad"], rows)
@@ -161,7 +170,10 @@ def main() -> int:
     if "--check" not in sys.argv[1:]:
         README.write_text(new, "utf-8")
     elif new != old:
-        print("README.md has other figures than benchmarks/results: make readme-table", file=sys.stderr)
+        print(
+            "README.md has other figures than benchmarks/results: make readme-table",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

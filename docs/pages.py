@@ -15,7 +15,14 @@ from benchmarks import tables
 from benchmarks.report import duration, times
 
 ROOT = Path(__file__).parent.parent
-TOP = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md", "benchmarks/results/README.md"]
+TOP = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "benchmarks/README.md",
+    "benchmarks/results/README.md",
+]
 """Pages of the site outside of docs/ and notebooks/."""
 
 ENTRIES = ["fungrad", "fungrad.compat.autograd", "fungrad.compat.jax", "fungrad.compat.numpy"]
@@ -171,7 +178,13 @@ def gallery() -> Pages:
         page = [*_heading(first.rstrip("."), "="), f".. image:: {shown}", f"   :alt: {first}", ""]
         run = [f"``python examples/{path.name} --picture {picture.name}`` runs it.", ""]
         made[f"examples/{path.stem}.rst"] = "\n".join([*page, rest, "", *run, *code, ""])
-    grid = [".. grid:: 1 2 3 3", "   :gutter: 3", "", *(f"   {line}".rstrip() for line in cards), ""]
+    grid = [
+        ".. grid:: 1 2 3 3",
+        "   :gutter: 3",
+        "",
+        *(f"   {line}".rstrip() for line in cards),
+        "",
+    ]
     intro = "Classic programs of the field, each in one file that takes less than a minute on two cores."
     head = [*_heading("Gallery", "="), intro, ""]
     toc = [".. toctree::", "   :hidden:", "   :glob:", "", "   examples/*", ""]
@@ -226,5 +239,12 @@ def _programs(kind: str, contenders: list[str]) -> str:
         seconds = workload["seconds"]
         ratios = [times(tables.ratio(workload, peer)) for peer in peers]
         said = f"`{name.removeprefix(f'{kind}_')}`: {workload['measures']}"
-        rows.append([said, duration(seconds[ours]["median"]), *ratios, duration(seconds[ours]["first_call"])])
+        rows.append(
+            [
+                said,
+                duration(seconds[ours]["median"]),
+                *ratios,
+                duration(seconds[ours]["first_call"]),
+            ]
+        )
     return tables.markdown(heads, rows)

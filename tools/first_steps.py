@@ -71,7 +71,10 @@ def walk(package: str) -> list[tuple[str, float]]:
 def table(steps: list[tuple[str, float]]) -> str:
     """Return the steps as a table, with the sum and where it was measured."""
     total = sum(seconds for _, seconds in steps)
-    rows = [f"| {name[0].lower()}{name[1:]} | {seconds:.2f} |" for name, seconds in [*steps, ("all", total)]]
+    rows = [
+        f"| {name[0].lower()}{name[1:]} | {seconds:.2f} |"
+        for name, seconds in [*steps, ("all", total)]
+    ]
     where = f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     load = f" under a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return "\n".join(["| step | seconds |", "|---|---:|", *rows, "", f"Measured {where},{load}."])
@@ -84,7 +87,9 @@ def main() -> None:
     print(text)
     if "--write" in sys.argv:
         page = PAGE.read_text("utf-8")
-        PAGE.write_text(re.sub(PATTERN, lambda m: f"{m[1]}{text}\n{m[2]}", page, flags=re.DOTALL), "utf-8")
+        PAGE.write_text(
+            re.sub(PATTERN, lambda m: f"{m[1]}{text}\n{m[2]}", page, flags=re.DOTALL), "utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,11 @@ class Page(HTMLParser):
 
 def check(root: Path) -> tuple[list[str], set[str]]:
     """Return what is broken below a folder, and the addresses of links to elsewhere."""
-    pages = {path: Page(path.read_text("utf-8")) for path in root.rglob("*.html") if "_static" not in path.parts}
+    pages = {
+        path: Page(path.read_text("utf-8"))
+        for path in root.rglob("*.html")
+        if "_static" not in path.parts
+    }
     broken, external = [], set()
     for path, page in pages.items():
         for link in page.links:

@@ -18,8 +18,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
-IN_SDIST = ("README.md", "LICENSE", "pyproject.toml", "Makefile", "fungrad/py.typed", "tests/conftest.py")
-IN_SDIST += ("docs/conf.py", "docs/pictures/fluid.png", "examples/beam.py", "benchmarks/results/README.md")
+IN_SDIST = (
+    "README.md",
+    "LICENSE",
+    "pyproject.toml",
+    "Makefile",
+    "fungrad/py.typed",
+    "tests/conftest.py",
+)
+IN_SDIST += (
+    "docs/conf.py",
+    "docs/pictures/fluid.png",
+    "examples/beam.py",
+    "benchmarks/results/README.md",
+)
 TESTS = ("tests/test_layers.py", "tests/core/test_expr.py", "tests/transforms/test_grad.py")
 """Tests that are run in what the sdist unpacks to."""
 
@@ -66,7 +78,9 @@ def check_wheel(path: Path) -> None:
     }
     found = {name for name in names if not name.startswith(Path(metadata).parent.name)}
     if found != wanted:
-        sys.exit(f"the wheel has {sorted(found - wanted)} too many and lacks {sorted(wanted - found)}")
+        sys.exit(
+            f"the wheel has {sorted(found - wanted)} too many and lacks {sorted(wanted - found)}"
+        )
     if dead := re.findall(r"<img[^>]*>|\]\((?!https?:)[^)]*\)", description):
         sys.exit(f"the wheel's description has links that lead nowhere: {dead}")
 
@@ -78,10 +92,18 @@ def check_sdist(path: Path, folder: Path) -> None:
     (unpacked,) = folder.iterdir()
     names = {file.relative_to(unpacked).as_posix() for file in unpacked.rglob("*")}
     missing = [name for name in (*IN_SDIST, *TESTS) if name not in names]
-    made = [name for name in names if "__pycache__" in name or "docs/_build" in name or "docs/generated" in name]
+    made = [
+        name
+        for name in names
+        if "__pycache__" in name or "docs/_build" in name or "docs/generated" in name
+    ]
     if missing or made:
         sys.exit(f"the sdist lacks {missing}, and has files that are made: {made}")
-    run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS], unpacked, PYTHONPATH=".")
+    run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS],
+        unpacked,
+        PYTHONPATH=".",
+    )
 
 
 def run(command: list[str], folder: Path, **variables: str) -> None:
@@ -100,7 +122,10 @@ def main() -> None:
         check_sdist(sdist, folder / "sdist")
         run([sys.executable, "-m", "venv", "venv"], folder)
         python = str(folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python")
-        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], folder)
+        run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
+            folder,
+        )
         run([python, "-W", "error", "-c", PROGRAM], folder)
     print(f"{wheel.name} and {sdist.name} are fit to be given away")
 
