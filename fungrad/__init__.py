@@ -31,7 +31,7 @@ array([0.        , 1.38177329])
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fungrad.numpy as numpy
 from fungrad.core.checks import CheckError
@@ -53,54 +53,11 @@ from fungrad.numpy.at import at
 from fungrad.numpy.rules import extensions as _extensions
 from fungrad.numpy.rules import provide as _provide
 
-# fmt: off
-# isort: off
-if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
-    from fungrad import (
-        ad_checkpoint, conventions, custom_batching, custom_derivatives, debug, example_libraries, experimental,
-        extend, flatten_util, lax, nn, ops, optim, random, scipy, show, test_util, training, tree,
-        tree_util,
-    )
-    from fungrad.ad_checkpoint import checkpoint_policies
-    from fungrad.callback import pure_callback
-    from fungrad.device import (
-        Device, default_backend, default_device, device_count, device_put, devices,
-    )
-    from fungrad.execution import (
-        block_until_ready, device_get, effects_barrier, ensure_compile_time_eval, named_call,
-        named_scope,
-    )
-    from fungrad.programs.rules.checkpoint import checkpoint, remat
-    from fungrad.programs.rules.closures import closure_convert, custom_gradient
-    from fungrad.programs.rules.custom_jvp import custom_jvp
-    from fungrad.programs.rules.custom_vjp import custom_vjp
-    from fungrad.programs.rules.residuals import print_saved_residuals
-    from fungrad.random.reuse import KeyReuseError
-    from fungrad.settings import (
-        checking_leaks, config, debug_infs, debug_key_reuse, debug_nans, disable_jit,
-        explain_cache_misses, inexact_algebra, log_compiles, show_config, strict_conversions,
-        strict_dependence, threefry_partitionable,
-    )
-    from fungrad.show import to_source
-    from fungrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_expr, make_jaxpr, typeof
-    from fungrad.transforms.autodiff import jvp, linear_transpose, linearize, vjp
-    from fungrad.transforms.grad import grad, value_and_grad
-    from fungrad.transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
-    from fungrad.transforms.jet import jet
-    from fungrad.transforms.jit import jit
-    from fungrad.transforms.stop import stop_gradient
-    from fungrad.transforms.vmap import vmap
-# isort: on
-# fmt: on
-
 __version__ = "0.1.0"
-
-Array = numpy.ndarray | Tracer
-"""What functions are given: an array of NumPy, or a tracer that stands for one; for annotations."""
 
 # fmt: off
 __all__ = [
-    "Array", "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
+    "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
     "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
     "MissingRuleError", "StrictConversionWarning", "Tracer", "at", "checking", "float0",
     "numpy",
@@ -166,10 +123,12 @@ __all__ += ["stop_gradient"]
 _are_in("transforms.stop")
 __all__ += ["vmap"]
 _are_in("transforms.vmap")
+__all__ += ["Array"]
+_are_in("typing")
 __all__ += [
     "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "example_libraries",
     "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
-    "show", "test_util", "training", "tree", "tree_util",
+    "show", "test_util", "training", "tree", "tree_util", "typing",
 ]
 _are_in("")
 # fmt: on

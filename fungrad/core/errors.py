@@ -49,6 +49,13 @@ class FungradError(Exception):
     True
     """
 
+    explained = False
+    """Whether its message ends with how to read about it."""
+
+    def __str__(self) -> str:
+        more = f"\nMore: python -m fungrad explain {type(self).__name__}" if self.explained else ""
+        return super().__str__() + more
+
 
 class ConcretizationError(FungradError, TypeError):
     """A value was asked of a tracer that has none (under `jit`, or mapped by `vmap`).
@@ -62,6 +69,8 @@ class ConcretizationError(FungradError, TypeError):
     ...     print("use fungrad.numpy.where")
     use fungrad.numpy.where
     """
+
+    explained = True
 
 
 class LeakedTracerError(FungradError, RuntimeError):
@@ -79,6 +88,8 @@ class LeakedTracerError(FungradError, RuntimeError):
     return the value instead
     """
 
+    explained = True
+
 
 class LostDerivativeError(FungradError, TypeError):
     """A traced number would become a plain one, and its derivative be lost.
@@ -94,6 +105,8 @@ class LostDerivativeError(FungradError, TypeError):
     use fungrad.numpy.asarray
     """
 
+    explained = True
+
 
 class MissingRuleError(FungradError, NotImplementedError):
     """A primitive has no rule for what a transform asks of it.
@@ -107,6 +120,8 @@ class MissingRuleError(FungradError, NotImplementedError):
     ...     print("not a linear function")
     not a linear function
     """
+
+    explained = True
 
 
 class ExprError(FungradError, AssertionError):
@@ -237,6 +252,8 @@ _HINTS = {
     "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
     "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "
     "array: fungrad.numpy.cumsum(a, out=x) for a.cumsum(out=x)",
+    "expected a sequence of integers": "shapes must be known when a function is traced: take them from x.shape, or name the "
+    "argument in static_argnums or static_argnames of jit",
     "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
     "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ def _uniform(numpy_function: Any, value: int) -> Any:
             return in_trace(numpy_function(*args, **kwargs), args)
         if type(kwargs.get("like")) is Tracer:
             del kwargs["like"]
+        if args and type(args[0]) is Tracer:  # NumPy would drop the error of one without a value
+            args = (operator.index(args[0]), *args[1:])
         made = np.empty(*args, **kwargs)  # asks NumPy for shape, dtype and errors
         if kind_of(made.dtype) not in "biufc":
             return numpy_function(*args, **kwargs)

@@ -34,6 +34,8 @@ class KeyReuseError(FungradError, RuntimeError):
     key, other = fg.random.split(key)
     """
 
+    explained = True
+
 
 KEPT = 1 << 16
 """How many keys are remembered."""

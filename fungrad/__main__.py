@@ -1,0 +1,23 @@
+"""``python -m fungrad``: what a report of a fault needs. ``python -m fungrad explain NAME``: what an error means."""
+
+from __future__ import annotations
+
+import argparse
+
+from fungrad.reporting import explain, report
+
+
+def main() -> int:
+    """Run the command; return the status it exits with."""
+    parser = argparse.ArgumentParser("python -m fungrad", description=__doc__)
+    parser.set_defaults(run=lambda _: report())
+    commands = parser.add_subparsers(metavar="explain")
+    errors = commands.add_parser("explain", help="the usual cause of an error, and what to write")
+    errors.add_argument("name", nargs="?", default="", help="its class, or a word of its heading")
+    errors.set_defaults(run=lambda given: explain(given.name))
+    given = parser.parse_args()
+    return int(given.run(given))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,116 @@
+"""What ``python -m fungrad`` prints: where fungrad runs, whether it works there, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.compile.targets.host import missing, threads
+from fungrad.core.config import COMPILATIONS, compilation
+from fungrad.core.state import chosen
+from fungrad.device import device_put, devices
+from fungrad.execution import device_get
+from fungrad.settings import config, show_config
+from fungrad.transforms.call import programs
+from fungrad.transforms.grad import grad
+from fungrad.transforms.jit import jit
+from fungrad.transforms.vmap import vmap
+
+
+def report() -> int:
+    """Print versions, devices, threads, caches and settings, and check that fungrad works; return 1 if it does not."""
+    print(platform.platform())
+    show_config()
+    for backend in ("cpu", "gpu"):
+        print(f"{backend}: {_devices(backend)}")
+    print(f"threads: {threads()} for kernels, {os.cpu_count()} processors")
+    print(config)
+    given = [
+        f"{name}={value}" for name, value in sorted(os.environ.items()) if name[:8] == "FUNGRAD_"
+    ]
+    print(f"environment: {', '.join(given) or 'nothing that begins with FUNGRAD_'}")
+    failed = [name for name, check in _checks().items() if not _passes(name, check)]
+    known = programs.info()
+    print(f"programs: {known.currsize} kept in memory, at most {known.maxsize}")
+    return int(bool(failed))
+
+
+def _devices(backend: str) -> str:
+    try:
+        return ", ".join(map(repr, devices(backend)))
+    except RuntimeError as error:
+        return str(error)
+
+
+_X = np.linspace(0.0, 1.0, 1000)
+_SLOPE = np.sin(_X) + _X * np.cos(_X)
+
+
+def _gradient(x: Any) -> Any:
+    return grad(lambda x: fnp.sum(fnp.sin(x) * x))(x)
+
+
+def _checks() -> dict[str, Callable[[], Any]]:
+    """Return what must give the derivative of ``x sin(x)``, by name."""
+    checks: dict[str, Callable[[], Any]] = {
+        "gradient": lambda: _gradient(_X),
+        "vmap": lambda: vmap(grad(lambda x: fnp.sin(x) * x))(_X),
+        "jit without kernels": lambda: _jitted("off"),
+    }
+    if not missing():
+        checks["jit with kernels"] = lambda: _jitted("eager")
+    try:
+        gpu = devices("gpu")[0]
+    except RuntimeError:
+        return checks
+    checks["jit on the GPU"] = lambda: device_get(jit(_gradient)(device_put(_X, gpu)))
+    return checks
+
+
+def _jitted(when: str) -> Any:
+    assert when in COMPILATIONS
+    with chosen(compilation, lambda _: when):
+        compiled = jit(_gradient).lower(_X)
+        if when != "off" and not compiled.kernels:
+            raise RuntimeError("no kernel is made of the program")
+        return compiled.compile()(_X)
+
+
+def _passes(name: str, check: Callable[[], Any]) -> bool:
+    """Print what comes of a check, and how long it takes; return whether it is right."""
+    start = time.perf_counter()
+    try:
+        np.testing.assert_allclose(check(), _SLOPE, rtol=1e-12)
+    except Exception:
+        print(f"check {name}: FAILED\n{traceback.format_exc()}", end="")
+        return False
+    print(f"check {name}: right, {(time.perf_counter() - start) * 1e3:.0f} ms")
+    return True
+
+
+def explanations() -> dict[str, str]:
+    """Return the sections about errors by their headings: docs/errors.md, which an installed fungrad has beside this file."""
+    here = Path(__file__).parent
+    page = next(p for p in (here / "errors.md", here.parent / "docs" / "errors.md") if p.exists())
+    _, *sections = re.split(r"^## ", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {text.partition("\n")[0]: text.partition("\n")[2].strip() for text in sections}
+
+
+def explain(name: str) -> int:
+    """Print the sections whose headings hold a name, or all headings; return 1 if there is none."""
+    known = explanations()
+    found = [title for title in known if name.lower() in title.lower()]
+    if not name or not found:
+        print(f"{f'Nothing is said of {name!r}. ' * bool(name)}There is:", *known, sep="\n  ")
+        return int(bool(name))
+    print("\n\n\n".join(f"{title}\n{'=' * len(title)}\n\n{known[title]}" for title in found))
+    return 0

@@ -1,0 +1,91 @@
+"""``python -m fungrad``: what it prints for reports of faults, and what it says of errors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad import reporting
+from fungrad.compile.targets.host import missing
+from fungrad.core.errors import FungradError
+
+ROOT = Path(__file__).parent.parent
+
+
+def command(*arguments, **environment):
+    """Run ``python -m fungrad`` in another folder; return the status and what it prints."""
+    given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    run = [sys.executable, "-W", "error", "-m", "fungrad", *arguments]
+    result = subprocess.run(run, cwd=Path.home(), env=given, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    return result.returncode, result.stdout
+
+
+def test_the_report_of_this_machine(tmp_path):
+    status, text = command(FUNGRAD_CACHE_DIR=str(tmp_path), FUNGRAD_NUM_THREADS="2", FUNGRAD_COMPILE="background")
+    assert status == 0
+    lines = dict(line.partition(": ")[::2] for line in text.splitlines() if ": " in line)
+    assert f"numpy {np.__version__}\n" in text
+    assert f"fungrad {fg.__version__}\n" in text
+    assert lines["cpu"] == "cpu:0"
+    assert lines["gpu"].startswith(("gpu:0", "devices: there is no GPU"))
+    assert lines["threads"].startswith("2 for kernels, ")
+    assert "Config(disable_jit=False, debug_nans=False" in text
+    assert lines["environment"].startswith(f"FUNGRAD_CACHE_DIR={tmp_path}, FUNGRAD_COMPILE=background")
+    for check in ("gradient", "vmap", "jit without kernels", *["jit with kernels"] * (not missing())):
+        assert lines[f"check {check}"].startswith("right, ")
+    assert int(lines["programs"].partition(" ")[0]) > 0
+    if not missing():
+        assert lines["cache"].startswith(str(tmp_path))
+
+
+def test_a_check_that_fails_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(reporting, "_SLOPE", np.ones(1000))
+    assert reporting.report() == 1
+    assert "check gradient: FAILED\nTraceback" in capsys.readouterr().out
+    monkeypatch.setattr(reporting, "_checks", lambda: {"division": lambda: 1 // 0})
+    assert reporting.report() == 1
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+ERRORS = [
+    value
+    for value in (getattr(fg, name) for name in fg.__all__)
+    if isinstance(value, type) and issubclass(value, (FungradError, Warning)) and value is not FungradError
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_each_public_error_has_a_section(error):
+    assert error.__name__ in reporting.explanations()
+
+
+def test_a_message_ends_with_the_command_that_explains_it():
+    with pytest.raises(fg.ConcretizationError) as error:
+        fg.jit(bool)(1.0)
+    last = str(error.value).rpartition("\n")[2]
+    assert last == "More: python -m fungrad explain ConcretizationError"
+    status, text = command(*last.split()[4:])
+    assert (status, text.splitlines()[0]) == (0, "ConcretizationError")
+    assert "lax.cond" in text
+    assert "LeakedTracerError" not in text
+
+
+def test_sections_are_found_by_a_word(capsys):
+    assert reporting.explain("vmap") == 0
+    assert capsys.readouterr().out.startswith("Axes of vmap\n============\n\nAll mapped axes")
+    assert reporting.explain("") == 0
+    assert capsys.readouterr().out.split("\n  ")[1] == "ConcretizationError"
+    assert reporting.explain("nonsense") == 1
+    assert capsys.readouterr().out.startswith("Nothing is said of 'nonsense'. There is:")
+
+
+def test_the_page_is_in_the_wheel():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"] == {"docs/errors.md": "fungrad/errors.md"}
