@@ -20,13 +20,17 @@ def command(*arguments, **environment):
     """Run ``python -m fungrad`` in another folder; return the status and what it prints."""
     given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     run = [sys.executable, "-W", "error", "-m", "fungrad", *arguments]
-    result = subprocess.run(run, cwd=Path.home(), env=given, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        run, cwd=Path.home(), env=given, capture_output=True, text=True, check=False
+    )
     assert result.stderr == ""
     return result.returncode, result.stdout
 
 
 def test_the_report_of_this_machine(tmp_path):
-    status, text = command(FUNGRAD_CACHE_DIR=str(tmp_path), FUNGRAD_NUM_THREADS="2", FUNGRAD_COMPILE="background")
+    status, text = command(
+        FUNGRAD_CACHE_DIR=str(tmp_path), FUNGRAD_NUM_THREADS="2", FUNGRAD_COMPILE="background"
+    )
     assert status == 0
     lines = dict(line.partition(": ")[::2] for line in text.splitlines() if ": " in line)
     assert f"numpy {np.__version__}\n" in text
@@ -35,8 +39,15 @@ def test_the_report_of_this_machine(tmp_path):
     assert lines["gpu"].startswith(("gpu:0", "devices: there is no GPU"))
     assert lines["threads"].startswith("2 for kernels, ")
     assert "Config(disable_jit=False, debug_nans=False" in text
-    assert lines["environment"].startswith(f"FUNGRAD_CACHE_DIR={tmp_path}, FUNGRAD_COMPILE=background")
-    for check in ("gradient", "vmap", "jit without kernels", *["jit with kernels"] * (not missing())):
+    assert lines["environment"].startswith(
+        f"FUNGRAD_CACHE_DIR={tmp_path}, FUNGRAD_COMPILE=background"
+    )
+    for check in (
+        "gradient",
+        "vmap",
+        "jit without kernels",
+        *["jit with kernels"] * (not missing()),
+    ):
         assert lines[f"check {check}"].startswith("right, ")
     assert int(lines["programs"].partition(" ")[0]) > 0
     if not missing():
@@ -55,7 +66,9 @@ def test_a_check_that_fails_is_told(monkeypatch, capsys):
 ERRORS = [
     value
     for value in (getattr(fg, name) for name in fg.__all__)
-    if isinstance(value, type) and issubclass(value, (FungradError, Warning)) and value is not FungradError
+    if isinstance(value, type)
+    and issubclass(value, (FungradError, Warning))
+    and value is not FungradError
 ]
 
 
@@ -88,4 +101,6 @@ def test_the_page_is_in_the_wheel():
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"] == {"docs/errors.md": "fungrad/errors.md"}
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"] == {
+        "docs/errors.md": "fungrad/errors.md"
+    }
