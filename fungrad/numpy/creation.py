@@ -265,9 +265,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Any) -> bool:
-    return strong(x).dtype.kind == "c"  # type: ignore[no-any-return]
+    return (x if type(x) is ShapeDtypeStruct else strong(x)).dtype.kind == "c"  # type: ignore[no-any-return]
 
 
 @implements(np.isrealobj)
 def isrealobj(x: Any) -> bool:
-    return strong(x).dtype.kind != "c"  # type: ignore[no-any-return]
+    return not iscomplexobj(x)

@@ -12,6 +12,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import primitive as core
 from fungrad.core.cached import cached_property
+from fungrad.core.config import setting
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, format_value, variable_names
 from fungrad.core.trace import Trace
@@ -58,7 +59,9 @@ class Own(Primitive):
         made = self.make(
             **{k: v.program if isinstance(v, ClosedJaxpr) else v for k, v in params.items()}
         )
-        results = core.bind(made, as_operands(operands))
+        with setting(enable_x64=True):  # programs may compute with 64 bits inside
+            values = as_operands(operands)
+        results = core.bind(made, values)
         return list(results) if self.multiple_results else results
 
     def __eq__(self, other: object) -> bool:

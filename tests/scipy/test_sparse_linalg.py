@@ -169,3 +169,11 @@ def test_tolerance_that_is_traced():
     assert by_tol == 0
     found = fg.vmap(solution, (None, None, 0))(a, b, np.array([1e-12, 1e3]))
     np.testing.assert_allclose(found, [np.linalg.solve(a, b), [0, 0]])
+
+
+def test_absolute_tolerance_that_is_traced():
+    a, b = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    f = fg.jit(lambda rtol, atol: linalg.cg(a, b, rtol=rtol, atol=atol)[0])
+    np.testing.assert_allclose(f(0.0, 1e-12), np.linalg.solve(a, b))
+    np.testing.assert_array_equal(f(0.0, 1e3), 0)
+    np.testing.assert_array_equal(f(1e3, 0.0), 0)

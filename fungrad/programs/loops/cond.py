@@ -92,7 +92,7 @@ def cond(
     if value is not None:
         return _call("cond", true_fun if value else false_fun, operands)
     # The first branch is that of 0.
-    which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(pred)))
+    which = Cast(_counting())(logical_not(Cast(np.dtype(bool))(pred)))
     return _choose("cond", which, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
 
 
@@ -140,11 +140,16 @@ def switch(
         return _call("switch", branches[min(max(operator.index(value), 0), last)], operands)
     if not last:
         return _call("switch", branches[0], operands)
-    dtype = np.dtype(np.int64)
+    dtype = _counting()
     index = index if index.dtype == dtype else Cast(dtype)(index)
     which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
     names = tuple([f"branches[{i}]" for i in range(len(branches))])
     return _choose("switch", which, names, branches, operands)
+
+
+def _counting() -> np.dtype[Any]:
+    """Return the dtype of the number of a branch."""
+    return np.dtype(np.int32 if settings.get().narrow else np.int64)
 
 
 def _all_operands(label: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

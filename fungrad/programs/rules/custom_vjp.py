@@ -27,7 +27,7 @@ from fungrad.programs.rules.custom_derivative import CustomDerivative
 from fungrad.programs.rules.rule_tracing import TracedRule, Unusable, tracing_rule
 from fungrad.programs.rules.rules import OfFunction, check_results, for_outputs, pair, run_rule
 from fungrad.programs.rules.sites import Results, Site
-from fungrad.transforms.call import Call, check_callable, name_of
+from fungrad.transforms.call import Call, as_operands, check_callable, name_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,8 +249,9 @@ class custom_vjp(CustomDerivative):
         outs, structure = tree.flatten(result)
         residuals, residual_structure = tree.flatten(residual_tree)
         rule = self.backward(site, tuple(map(type_of, outs)), structure, residual_structure)
-        backward, captured = trace_backward(name_of(self.fun), rule, residuals)
-        return backward, outs, [*captured, *residuals], structure
+        kept = as_operands(residuals)
+        backward, captured = trace_backward(name_of(self.fun), rule, kept)
+        return backward, outs, [*captured, *kept], structure
 
     def trace_rule(self, site: Site, function: Results) -> TracedRule:
         label = f"fwd of {self.label}"

@@ -33,7 +33,7 @@ from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 __dir__ = __all__.copy
 
-Settings = tuple[Any, float, int | None, int | None]
+Settings = tuple[Any, Any, int | None, int | None]
 
 INFO = array_type((), np.dtype(np.int64))
 
@@ -42,12 +42,11 @@ INFO = array_type((), np.dtype(np.int64))
 class Krylov(HostSolver):
     """A solver of `scipy.sparse.linalg`.
 
-    Its constants: a guess, if it has one; the relative tolerance, if that is traced; what `precondition` captures.
+    Its constants: a guess, if it has one; those of the tolerances that are traced, which are None here; what `precondition` captures.
     """
 
     method: str
-    rtol: float | None
-    atol: float
+    tolerances: tuple[float | None, float | None]
     maxiter: int | None
     restart: int | None
     precondition: Program | None
@@ -76,12 +75,11 @@ class Krylov(HostSolver):
                 dtype=layout.dtype,
             )
 
-        options: dict[str, Any] = {"atol": self.atol, "maxiter": self.maxiter}
+        captured = list(constants[self.guesses :])
+        rtol, atol = [float(captured.pop(0)) if x is None else x for x in self.tolerances]
+        options: dict[str, Any] = {"atol": atol, "maxiter": self.maxiter}
         # SciPy renamed the tolerance, CuPy has not.
         renamed = "rtol" in inspect.signature(solve).parameters
-        captured, rtol = constants[self.guesses :], self.rtol
-        if rtol is None:
-            rtol, captured = float(captured[0]), captured[1:]
         options["rtol" if renamed else "tol"] = rtol
         if self.guesses:
             options["x0"] = layout.ravel(xp, constants[: self.guesses])
@@ -152,8 +150,9 @@ def _solve(
         guess = [cast(operand(x), t.dtype) for x, t in zip(guess, types, strict=False)]
         if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
             raise ValueError(f"{method}: x0 must have the structure and shapes of b")
-    rtol, atol, maxiter, restart = settings
-    traced = () if rtol is None or isinstance(rtol, float) else (operand(rtol),)
+    *tolerances, maxiter, restart = settings
+    traced = [x for x in tolerances if type(x) is Tracer]
+    rtol, atol = [None if type(x) is Tracer else x for x in tolerances]
     forward: tuple[Any, ...] = ()
     first = second = None
     if M is not None:
@@ -164,8 +163,7 @@ def _solve(
         first = second = precondition.program
         if not symmetric or kinds == {"c"}:
             second = transposed(first, len(forward))
-    static = None if traced else rtol
-    solver = Krylov(method, static, atol, maxiter, restart, first, len(guess), callback)
+    solver = Krylov(method, (rtol, atol), maxiter, restart, first, len(guess), callback)
     again = dataclasses.replace(
         solver, precondition=second, guesses=0, callback=None, for_derivatives=True
     )
@@ -176,9 +174,9 @@ def _solve(
     return tree.unflatten(structure, x), info
 
 
-def _tolerances(rtol: Any, atol: float, tol: Any) -> tuple[Any, float]:
-    rtol = rtol if tol is None else tol
-    return rtol if type(rtol) is Tracer else float(rtol), float(atol)
+def _tolerances(rtol: Any, atol: Any, tol: Any) -> tuple[Any, Any]:
+    """Return the relative and the absolute tolerance: each a number, or a tracer."""
+    return tuple([x if type(x) is Tracer else float(x) for x in (rtol if tol is None else tol, atol)])  # type: ignore[return-value]
 
 
 @public
@@ -207,7 +205,7 @@ def cg(
         Where to start, of the structure of `b`; by default zero. The solution has no derivative by it.
     rtol, atol
         The iteration stops when ``norm(b - A x) <= max(rtol * norm(b), atol)``. This is the accuracy of
-        derivatives too. `rtol` may be traced; there is no derivative by it.
+        derivatives too. They may be traced; there is no derivative by them.
     maxiter
         The number of iterations after which to give up; by default ten times the size of `b`.
     M
