@@ -71,8 +71,8 @@ def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
 
     By JAX's rules, ``x[i]`` of a traced array, and ``at(x)[i].get()`` of any, read the nearest element; updates by `at` that are out of bounds are
     dropped, and `take` and `take_along_axis` give NaN, for integers the least, for unsigned ones the greatest. Negative indices count from the end first. The
-    argument `mode` of these has the last word. Plain arrays that are indexed directly raise NumPy's error, as ever. The derivative of what was read goes to the
-    element that was read; JAX drops it.
+    argument `mode` of these has the last word. Plain arrays that are indexed directly raise NumPy's error, as ever. What an array of indices read out of
+    bounds has no derivative; what a single integer read has that of the element. (In forward mode JAX has it in both cases.)
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def failures(outcome: str = "nan") -> AbstractContextManager[None]:
     """Return a context in which a matrix that has no factors, or a system that has no solution, is an error, as in NumPy, or gives NaN.
 
     With "nan", `cholesky`, `inv`, `solve`, `eigh`, `svd` and all others that would raise `LinAlgError` for the values they are given return NaN instead, of a stack
-    for the matrices concerned alone. Of singular systems JAX gives infinities, or a mixture. What does not depend on values, such as a
+    for the matrices concerned alone; of singular systems the infinities and NaN of elimination that divides by zero, as in JAX. What does not depend on values, such as a
     matrix that is not square, is an error still.
 
     Parameters

@@ -58,7 +58,6 @@ from numpy import (
     number,
     pi,
     printoptions,
-    promote_types,
     set_printoptions,
     short,
     signedinteger,
@@ -147,7 +146,7 @@ __all__ = [
     "generic", "get_printoptions", "half", "inexact", "inf", "int16", "int32", "int64", "int8",
     "int_", "intc", "integer", "intp", "isdtype", "isscalar", "issubdtype", "iterable", "lib",
     "long", "longdouble", "longlong", "min_scalar_type", "nan", "ndarray", "ndindex", "newaxis",
-    "number", "pi", "printoptions", "promote_types", "set_printoptions", "short",
+    "number", "pi", "printoptions", "set_printoptions", "short",
     "signedinteger", "single", "ubyte", "uint", "uint16", "uint32", "uint64", "uint8", "uintc",
     "uintp", "ulong", "ulonglong", "unsignedinteger", "ushort",
     # Shapes and axes
@@ -187,7 +186,7 @@ __all__ += [
     "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
     "diag_indices", "empty", "empty_like", "eye", "fromfunction", "full", "full_like",
     "identity", "index_exp", "indices", "iscomplexobj", "isrealobj", "mask_indices", "mgrid",
-    "ogrid", "ones", "ones_like", "result_type", "s_", "tri", "tril_indices", "triu_indices",
+    "ogrid", "ones", "ones_like", "promote_types", "result_type", "s_", "tri", "tril_indices", "triu_indices",
     "zeros", "zeros_like",
 ]
 _are_in("creation")

@@ -87,8 +87,8 @@ class Update(NamedTuple):
             padded, key = _with_spare_elements(self.array, self.key, fill_value)
             return _read(padded, key)
         key = _bounded(self.array, self.key, mode)
-        if mode is None and settings.get().clamps:
-            items = _index_axes(self.array, key)
+        if mode is None and settings.get().clamps and type(self.array) is not Tracer:
+            items = index_axes(self.array, key)
             key = _bounds().clamped(items, type_of(self.array).shape)
         return _read(self.array, key, unique_indices)
 
@@ -147,7 +147,7 @@ class Update(NamedTuple):
     ) -> Any:
         x = self.array
         if mode is None and settings.get().clamps:
-            mode, values = _bounds().kept(x, _index_axes(x, self.key), kind, values)
+            mode, values = _bounds().kept(x, index_axes(x, self.key), kind, values)
         if mode in ("drop", "fill"):
             padded, key = _with_spare_elements(x, self.key, 0)
             changed = _write(padded, key, values, kind, unique_indices)
@@ -212,7 +212,7 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.nan) if kind_of(dtype) in "fc" else dtype.type(1)
 
 
-def _index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
+def index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
     """Return the items of a key, each with the axis it indexes if it is integers."""
     items = list(key) if isinstance(key, tuple) else [key]
     used = [axes_used(item_of(item)) for item in items]
@@ -237,7 +237,7 @@ def _bounded(x: Any, key: Any, mode: str | None) -> Any:
         return key
     shape = type_of(x).shape
     parts = []
-    for item, axis in _index_axes(x, key):
+    for item, axis in index_axes(x, key):
         if axis is not None:
             n = shape[axis]
             index = strong(item)
@@ -253,7 +253,7 @@ def _with_spare_elements(x: Any, key: Any, fill: Any) -> tuple[Any, Any]:
     """Return an array with one more element at the end of each axis, to which indices out of bounds go."""
     type_ = type_of(x)
     parts, widths = [], [(0, 0)] * type_.ndim
-    whole = list(_index_axes(x, key))
+    whole = list(index_axes(x, key))
     for item, axis in whole:
         if axis is not None:
             n = type_.shape[axis]

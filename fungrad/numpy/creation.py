@@ -31,7 +31,7 @@ __all__ = [
     "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
     "diag_indices", "empty", "empty_like", "eye", "fromfunction", "full", "full_like",
     "identity", "index_exp", "indices", "iscomplexobj", "isrealobj", "mask_indices", "mgrid",
-    "ogrid", "ones", "ones_like", "result_type", "s_", "tri", "tril_indices", "triu_indices",
+    "ogrid", "ones", "ones_like", "promote_types", "result_type", "s_", "tri", "tril_indices", "triu_indices",
     "zeros", "zeros_like",
 ]  # fmt: skip
 
@@ -251,6 +251,13 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
             for x in arrays_and_dtypes
         ]
     )
+
+
+def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
+    """Return the dtype that arrays of two dtypes take together."""
+    if not settings.get().jax_types:
+        return np.promote_types(type1, type2)
+    return plans.result_dtype(ArrayType((), np.dtype(type1)), ArrayType((), np.dtype(type2)))
 
 
 def has_dtype(x: Any) -> bool:

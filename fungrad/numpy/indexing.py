@@ -47,13 +47,15 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     """
     if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
         return bind(one, (x,))
-    items, arrays, distinct = _parsed(x, key, settings.get().clamps)
+    clamps = settings.get().clamps
+    items, arrays, distinct = _parsed(x, key, clamps)
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
-    return _run(plan.after, gather(_region(plan, trace.lift(x)), *indices))
+    found = gather(_region(plan, trace.lift(x)), *indices)
+    return _run(plan.after, _bounds().dropped(x, key, found, shape) if clamps else found)
 
 
 def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
@@ -166,7 +168,7 @@ def _parsed(
                 items.append(part)
                 continue
             if clamps and axis < len(shape) and not (part is None or type(part) is tuple):
-                part = _nearest(part, shape[axis])
+                part = _bounds().nearest(part, shape[axis])
             if part is not None and type(part) is not int and type(part) is not tuple:
                 is_mask = part.dtype.kind == "b"
                 array = part
@@ -188,10 +190,10 @@ def _parsed(
     return tuple(items), arrays, distinct
 
 
-def _nearest(part: Any, n: int) -> Any:
-    from fungrad.numpy.nearest import nearest  # few programs need it
+def _bounds() -> Any:
+    from fungrad.numpy import bounds  # few programs need it
 
-    return nearest(part, n)
+    return bounds
 
 
 def item_of(item: Any) -> Any:

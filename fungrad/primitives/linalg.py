@@ -65,6 +65,9 @@ class Solve(OfNumpy, LinearSystem):
 
     function = "solve"
 
+    def failed(self, *matrices: Any) -> Any:
+        return _eliminated(*matrices)
+
 
 @primitive
 class TriangularSolve(LinearSystem):
@@ -114,10 +117,29 @@ class TriangularSolve(LinearSystem):
             )
         return x
 
+    def failed(self, *matrices: Any) -> Any:
+        return _substituted(*matrices, self.lower, self.unit_diagonal)
+
 
 _TRTRS = {
     dtype: getattr(scipy.linalg.lapack, f"{name}trtrs") for dtype, name in zip("fdFD", "sdcz")
 }
+
+
+def _substituted(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
+    """Solve with a triangular matrix, dividing by its zeros too: what has no solution is inf and NaN."""
+    (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (a, b))
+    return trsm(1, a, b, lower=lower, diag=unit_diagonal)
+
+
+def _eliminated(a: Any, b: Any) -> Any:
+    """Solve with a singular matrix by elimination, dividing by its zero pivots too."""
+    (getrf,) = scipy.linalg.get_lapack_funcs(("getrf",), (a,))
+    factors, swaps, _ = getrf(a)
+    b = b.copy()
+    for i, j in enumerate(swaps):
+        b[[i, j]] = b[[j, i]]
+    return _substituted(factors, _substituted(factors, b, True, True), False, False)
 
 
 @primitive
@@ -126,6 +148,9 @@ class Inv(OfNumpy, OfSquare):
 
     function = "inv"
     can_fail = True
+
+    def failed(self, *matrices: Any) -> Any:
+        return _eliminated(*matrices, np.eye(*matrices[0].shape, dtype=matrices[0].dtype))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return neg(matmul(matmul(out, tangents[0]), out))

@@ -5,7 +5,6 @@ What the rules of linear algebra are written with: products, transposes, triangl
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Callable
@@ -36,7 +35,7 @@ from fungrad.primitives.slices import Pad, Slice, slice_axis
 class OfMatrices(Primitive):
     """Computes with the matrices of stacks; all operands have the same stacking axes.
 
-    A batch is one more stacking axis. Where the setting `failures` is "nan", matrices that raise `LinAlgError` give NaN.
+    A batch is one more stacking axis. Where the setting `failures` is "nan", matrices that raise `LinAlgError` give what `failed` does.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -47,6 +46,10 @@ class OfMatrices(Primitive):
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
+
+    def failed(self, *matrices: Any) -> Any:
+        """Return what is computed of matrices that raise `LinAlgError`; None if that is NaN."""
+        return None
 
     def spoilt(self, out: Any) -> Any:
         """Return a result in which some matrices are NaN as it is to be."""
@@ -90,7 +93,7 @@ class OfMatrices(Primitive):
 
 
 def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an `impl` that gives NaN where it would raise `LinAlgError`, if that is asked for."""
+    """Return an `impl` that gives what `failed` does where it would raise `LinAlgError`, if that is asked for."""
 
     @functools.wraps(impl)
     def computed(self: OfMatrices, xp: Any, *operands: Any) -> Any:
@@ -102,11 +105,14 @@ def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
         outs = [
             np.full(t.shape, np.nan, t.dtype) for t in self.infer(tuple(map(type_of, operands)))
         ]
-        for i in np.ndindex(operands[0].shape[:-2]) if operands[0].ndim > 2 else ():
-            with contextlib.suppress(np.linalg.LinAlgError):
-                found = self.as_sequence(impl(self, xp, *[x[i] for x in operands]))
-                for out, value in zip(outs, found, strict=True):
-                    out[i] = value
+        for i in np.ndindex(operands[0].shape[:-2]):
+            matrices = [x[i] for x in operands]
+            try:
+                found = impl(self, xp, *matrices)
+            except np.linalg.LinAlgError:
+                found = self.failed(*matrices)
+            for out, value in zip(outs, () if found is None else self.as_sequence(found)):
+                out[i] = value
         outs = list(map(self.spoilt, outs))
         return tuple(outs) if self.multiple_results else outs[0]
 

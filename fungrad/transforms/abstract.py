@@ -165,7 +165,7 @@ def trace_abstractly(
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     moving = [x for i, x in enumerate(args) if i not in fixed]
     leaves, structure = tree.flatten((moving, kwargs))
-    with _Hoisting(label, bake=True) as trace, ExitStack() as axes:
+    with _Hoisting(label, bake=True, branch=not shapes_alone) as trace, ExitStack() as axes:
         for name, size in axis_env:
             axes.enter_context(opened(name, size, trace))
         types = argument_types(leaves, moving, kwargs, label)

@@ -137,3 +137,45 @@ def test_nothing_given_is_written_to():
         == jnp.roots(jnp.array([1.0, -1.0])).dtype
         == jnp.complex64
     )
+
+
+def test_dtypes_of_64_bits_that_are_asked_for():
+    x = jnp.ones(2)
+    for make in (
+        lambda: jnp.zeros(2, np.float64),
+        lambda: jnp.arange(3, dtype=jnp.int64),
+        lambda: x.astype("float64"),
+        lambda: x.view(jnp.float64),
+        lambda: jnp.float64(3),
+        lambda: jax.jit(lambda x: x.astype(jnp.float64))(x),
+        lambda: jax.random.normal(jax.random.key(0), (2,), np.float64),
+    ):
+        with pytest.warns(UserWarning, match="Explicitly requested dtype"):
+            assert make().dtype in (np.float32, np.int32)
+    assert jnp.zeros(2, float).dtype == x.astype(float).dtype == np.float32  # without a word
+    assert jnp.promote_types(np.float64, np.int32) == jnp.promote_types(float, int) == np.float64
+    assert jnp.promote_types(np.uint32, np.int8) == np.int32
+
+
+X = jnp.float32(1)
+LOOPS = {
+    "scan": (lambda b: lax.scan(lambda c, _: (b(c), None), X, length=2)[0], jnp.int32),
+    "fori_loop": (lambda b: lax.fori_loop(0, 2, lambda i, c: b(c), X), lambda c: (c, c)),
+    "while_loop": (lambda b: lax.while_loop(lambda c: c < 3, b, X), lambda c: c + jnp.ones(2)),
+    "cond": (lambda b: lax.cond(True, lambda c: c, b, X), lambda c: c > 0),
+    "switch": (lambda b: lax.switch(1, [lambda c: c, b], X), lambda c: 1),
+}
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit])
+@pytest.mark.parametrize("name", LOOPS)
+def test_types_of_carries_and_branches(name, jit):
+    f, changed = LOOPS[name]
+    assert jit(lambda: f(lambda c: c + 1))().dtype == np.float32
+    with pytest.raises(TypeError, match="structure, shapes and dtypes"):
+        jit(lambda: f(changed))()
+
+
+def test_without_jit_one_branch_is_called():
+    with jax.disable_jit():
+        assert lax.cond(True, lambda: 1, lambda: X) == 1

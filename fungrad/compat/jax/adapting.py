@@ -82,7 +82,7 @@ class _Writer:
             return name
         if name in FUNCTIONS:
             return f"receives({name})"
-        return f"dtype_of({name})" if name in DTYPES else f"enter({name})"
+        return f"dtype_of({name}, {self.name!r})" if name in DTYPES else f"enter({name})"
 
     def lines(self, shown: str) -> list[str]:
         """Return the source."""

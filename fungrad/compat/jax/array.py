@@ -15,7 +15,6 @@ IMMUTABLE = os.environ.get("FUNGRAD_COMPAT_IMMUTABLE", "") == "1"
 """Whether assigning to elements is the error that it is in JAX."""
 
 _view = np.ndarray.view
-_TYPE = type
 
 
 class ArrayMeta(type):
@@ -96,13 +95,6 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
     def on_device_size_in_bytes(self) -> int:
         """Return how many bytes it takes."""
         return self.nbytes
-
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
-        """Return the array's bytes as of another dtype; a subclass of NumPy's array is taken in place of it."""
-        if isinstance(dtype, _TYPE) and issubclass(dtype, np.ndarray):
-            return _view(self, dtype)
-        plain = _view(self, np.ndarray)
-        return _view(plain if dtype is None else plain.view(np.dtype(dtype)), Array)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if IMMUTABLE:

@@ -29,7 +29,7 @@ class ScalarType(type):
     dtype: np.dtype[Any]
 
     def __call__(cls, x: Any = 0) -> Any:
-        return leave(fnp.asarray(enter(x), dtype=dtype_of(cls.dtype)))
+        return leave(fnp.asarray(enter(x), dtype=dtype_of(cls.dtype, "asarray")))
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or other == cls.dtype.type
@@ -61,25 +61,29 @@ def added_dtype(name: str) -> Any:
     return getattr(ml_dtypes, name)
 
 
-def dtype_of(given: Any) -> Any:
-    """Return what an argument `dtype` means: as it is if it is None, else one that there is without 64 bits, if these are off."""
+def dtype_of(given: Any, where: str = "") -> Any:
+    """Return what an argument `dtype` means: as it is if it is None, else one that there is without 64 bits, if these are off.
+
+    `where` is the function whose argument it is, for JAX's warning: programs filter it by its first words.
+    """
     if given is None:
         return None
-    if given in (int, float, complex):  # Python's own give way without a word
-        dtype = np.dtype(given)
-        return dtype if x64_enabled() else NARROW.get(dtype, dtype)
+    pythons = given is int or given is float or given is complex
+    dtype = getattr(given, "dtype", None)
     try:
-        dtype = np.dtype(getattr(given, "dtype", given))
+        dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(given)
     except TypeError:
         return given
     if dtype not in NARROW or x64_enabled():
         return dtype
-    warnings.warn(
-        f"dtype {dtype.name} is asked for while numbers of 64 bits are off, so this is {NARROW[dtype].name}. "
-        "jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 in the environment, switches them on.",
-        UserWarning,
-        stacklevel=4,
-    )
+    if not pythons:  # Python's own give way without a word
+        warnings.warn(
+            f"Explicitly requested dtype {dtype.name}{where and f' requested in {where}'} is not available, and will be truncated "
+            f"to dtype {NARROW[dtype].name}. jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 in the environment, "
+            "switches numbers of 64 bits on.",
+            UserWarning,
+            stacklevel=3,
+        )
     return NARROW[dtype]
 
 

@@ -72,7 +72,7 @@ def _type(x: Any) -> Any:
     if isinstance(x, (np.dtype, str, ScalarType)) or (
         isinstance(x, type) and issubclass(x, np.generic)
     ):
-        return array_type((), np.dtype(getattr(x, "dtype", x)))
+        return array_type((), np.dtype(x.dtype if isinstance(x, ScalarType) else x))
     return type_of(enter(x)).update(shape=())
 
 
@@ -84,8 +84,11 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """Return the dtype that arrays of two dtypes are promoted to."""
-    return result_type(a, b)
+    """Return the dtype that arrays of two dtypes are promoted to; with a dtype of 64 bits also where there are no such arrays."""
+    types = _type(a), _type(b)
+    dtype, _ = lattice.promoted(types)
+    wide = x64_enabled() or any(t.weak or t.dtype in NARROW for t in types)
+    return dtype if wide else NARROW.get(dtype, dtype)
 
 
 def take(
@@ -128,7 +131,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """Return an array, or a number, in another dtype."""
-    return leave(fnp.astype(fnp.asarray(enter(x)), dtype_of(dtype), copy=copy))
+    return leave(fnp.astype(fnp.asarray(enter(x)), dtype_of(dtype, "astype"), copy=copy))
 
 
 def einsum(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 import fungrad
 from fungrad.compat.jax.array import Array, plain
-from fungrad.compat.jax.crossing import enter, leave, quick_dtypes
+from fungrad.compat.jax.crossing import dtype_of, enter, leave, quick_dtypes
 from fungrad.compat.jax.modules import numpy as _numpy
 from fungrad.core.tracer import Tracer, current_trace
 
@@ -83,6 +84,13 @@ class Methods:
     def flatten(self, order: Any = "C", *, out_sharding: Any = None) -> Any:
         """Return the elements in one axis."""
         return jnp.ravel(self, order)
+
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+        """Return the array's bytes as of another dtype; a subclass of NumPy's array is taken in place of it."""
+        if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
+            return _view(self, dtype)
+        plain = _view(self, np.ndarray)
+        return _view(plain if dtype is None else plain.view(dtype_of(dtype, "view")), Array)
 
     def __getitem__(self: Any, key: Any) -> Any:
         if not _traced(key):

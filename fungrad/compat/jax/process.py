@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 import fungrad
 from fungrad.compat.jax import inert, methods, x64
 from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.crossing import dtype_of
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -20,6 +22,9 @@ def set_up() -> None:
     """Do it."""
     methods.install()
     np.seterr(all="ignore")  # JAX does not warn
+    warnings.filterwarnings(
+        "ignore", "Diagonal number .* is exactly zero"
+    )  # SciPy's lu_factor does
     for name, value in SETTINGS.items():
         if hasattr(process_settings, name):
             process_settings.set(name, value)
@@ -35,6 +40,8 @@ def set_up() -> None:
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
     of_tracer.weak_type = property(lambda self: self.type.weak)
+    cast = of_tracer.astype
+    of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.config import settings
+from fungrad.core.config import jit_disabled, settings
 from fungrad.core.errors import called_with
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import record_expr
@@ -19,7 +19,7 @@ from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, clamp, logical_not
 from fungrad.primitives.shaping import full
 from fungrad.programs.analysis import widened
-from fungrad.programs.closing import Closure, close, memoized, shared
+from fungrad.programs.closing import Closure, NotTraced, close, memoized, shared, try_to_close
 from fungrad.programs.loops.branches import Cond
 from fungrad.programs.loops.carry import (
     any_tracer,
@@ -32,6 +32,7 @@ from fungrad.programs.loops.carry import (
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 
 _NO_OPERAND = object()
+_NAMES = ("true_fun", "false_fun")
 
 
 @COMMON.public
@@ -64,7 +65,8 @@ def cond(
     Raises
     ------
     TypeError
-        If `pred` is no scalar, or the functions return different types and `pred` has no value.
+        If `pred` is no scalar, or the functions return different types and `pred` has no value (by JAX's rules of
+        promotion, also if it has).
 
     Notes
     -----
@@ -90,10 +92,10 @@ def cond(
         raise TypeError(f"cond: pred must be a boolean or a real number, got {type_}")
     value = _value(pred)
     if value is not None:
-        return _call("cond", true_fun if value else false_fun, operands)
+        return _one_of("cond", not value, _NAMES, (true_fun, false_fun), operands)
     # The first branch is that of 0.
     which = Cast(_counting())(logical_not(Cast(np.dtype(bool))(pred)))
-    return _choose("cond", which, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
+    return _choose("cond", which, _NAMES, (true_fun, false_fun), operands)
 
 
 @COMMON.public_like(cond)
@@ -135,15 +137,16 @@ def switch(
             f"switch: index must be an integer, got {type_}; convert it with .astype(int)"
         )
     last = len(branches) - 1
+    names = tuple([f"branches[{i}]" for i in range(len(branches))])
     value = _value(index)
     if value is not None:
-        return _call("switch", branches[min(max(operator.index(value), 0), last)], operands)
+        chosen = min(max(operator.index(value), 0), last)
+        return _one_of("switch", chosen, names, branches, operands)
     if not last:
         return _call("switch", branches[0], operands)
     dtype = _counting()
     index = index if index.dtype == dtype else Cast(dtype)(index)
     which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
-    names = tuple([f"branches[{i}]" for i in range(len(branches))])
     return _choose("switch", which, names, branches, operands)
 
 
@@ -177,6 +180,26 @@ def _value(x: Any) -> Any:
     return known_value(x) if type(x) is Tracer else x
 
 
+def _one_of(
+    label: str,
+    chosen: int,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: Sequence[Any],
+) -> Any:
+    """Call the function that is chosen.
+
+    By JAX's rules all are traced, and must return the same types, unless one asks for values.
+    """
+    if settings.get().jax_types and not jit_disabled.get():
+        closures = _all_closed(label, names, functions, operands)
+        traced = [c for c in closures if not isinstance(c, NotTraced)]
+        if len(traced) == len(closures):
+            types, taken = _common_types(label, names, traced), traced[chosen]
+            return taken._replace(program=_returning(taken.program, types))(*operands)
+    return _call(label, functions[chosen], operands)
+
+
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """Call the function that is chosen; traced, if it uses what only traced arrays have."""
     if any(type(x) is bool for x in tree.leaves(operands)):
@@ -203,9 +226,11 @@ def _choose(
 ) -> Any:
     """Record the choice between traced functions."""
     parts = leaves_of(tuple(operands), f"{label}: operands")
-    closures = [
-        _closed(f"{label}: {name}, {name_of(f)}", f, operands) for name, f in zip(names, functions)
-    ]
+    closures = []
+    for closed in _all_closed(label, names, functions, operands):
+        if isinstance(closed, NotTraced):
+            raise closed.error
+        closures.append(closed)
     types = _common_types(label, names, closures)
     counts = [len(c.captured) for c in closures]
     captured = [x for c in closures for x in c.captured]
@@ -226,9 +251,21 @@ def _how(label: str) -> str:
     return f"the functions are called with the operands that follow them: {label}({first}, {functions}, *operands)"
 
 
-def _closed(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Closure:
-    with called_with(function, len(operands), _how(label.partition(":")[0])):
-        return close(label, function, *operands, weak=True, branch=True)
+def _all_closed(
+    label: str,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: Sequence[Any],
+) -> list[Closure | NotTraced]:
+    """Trace the functions, as long as they ask for no values."""
+    closed: list[Closure | NotTraced] = []
+    for name, f in zip(names, functions, strict=True):
+        with called_with(f, len(operands), _how(label)):
+            what = f"{label}: {name}, {name_of(f)}"
+            closed.append(try_to_close(what, f, *operands, weak=True, branch=True))
+        if isinstance(closed[-1], NotTraced):
+            break
+    return closed
 
 
 def _common_types(
@@ -236,12 +273,12 @@ def _common_types(
 ) -> tuple[ArrayType, ...]:
     """Return the types of the results; raise a TypeError unless they are the same for all.
 
-    Python numbers take the dtype of what another function returns in their place.
+    Python numbers take the dtype of what another function returns in their place, but not by JAX's rules.
     """
     by_branch = [list(c.program.expr.output_types) for c in closures]
     first = closures[0].structure
     common = by_branch[0]
-    if all(c.structure == first for c in closures):
+    if all(c.structure == first for c in closures) and not settings.get().jax_types:
         common = [_strongest(column) for column in zip(*by_branch, strict=True)]
         by_branch = [
             [_giving_way(t, c) for t, c in zip(ts, common, strict=True)] for ts in by_branch

@@ -176,7 +176,9 @@ def _solve(
 
 def _tolerances(rtol: Any, atol: Any, tol: Any) -> tuple[Any, Any]:
     """Return the relative and the absolute tolerance: each a number, or a tracer."""
-    return tuple([x if type(x) is Tracer else float(x) for x in (rtol if tol is None else tol, atol)])  # type: ignore[return-value]
+    return tuple(
+        [x if type(x) is Tracer else float(x) for x in (rtol if tol is None else tol, atol)]
+    )  # type: ignore[return-value]
 
 
 @public
