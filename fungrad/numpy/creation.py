@@ -272,7 +272,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Any) -> bool:
-    return (x if type(x) is ShapeDtypeStruct else strong(x)).dtype.kind == "c"  # type: ignore[no-any-return]
+    return (x if type(x) is ShapeDtypeStruct else strong(x)).dtype.kind == "c"
 
 
 @implements(np.isrealobj)

@@ -66,7 +66,8 @@ class Solve(OfNumpy, LinearSystem):
     function = "solve"
 
     def failed(self, *matrices: Any) -> Any:
-        return _eliminated(*matrices)
+        a, b = matrices
+        return _eliminated(a, b)
 
 
 @primitive
@@ -118,7 +119,8 @@ class TriangularSolve(LinearSystem):
         return x
 
     def failed(self, *matrices: Any) -> Any:
-        return _substituted(*matrices, self.lower, self.unit_diagonal)
+        a, b = matrices
+        return _substituted(a, b, self.lower, self.unit_diagonal)
 
 
 _TRTRS = {
@@ -150,7 +152,8 @@ class Inv(OfNumpy, OfSquare):
     can_fail = True
 
     def failed(self, *matrices: Any) -> Any:
-        return _eliminated(*matrices, np.eye(*matrices[0].shape, dtype=matrices[0].dtype))
+        (a,) = matrices
+        return _eliminated(a, np.eye(len(a), dtype=a.dtype))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         return neg(matmul(matmul(out, tangents[0]), out))
