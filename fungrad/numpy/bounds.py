@@ -11,11 +11,9 @@ import numpy as np
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
-from fungrad.numpy.at import index_axes
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.nearest import inside, nearest, outside
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
-from fungrad.primitives.elementwise import stop_gradient
 
 Items = Sequence[tuple[Any, int | None]]
 """The items of a key, each with the axis it indexes if it is integers."""
@@ -30,19 +28,6 @@ def clamped(items: Items, shape: Shape) -> tuple[Any, ...]:
 
 def _integers(item: Any) -> Any:
     return item if type(item) in (int, Tracer) else np.asarray(item)
-
-
-def dropped(x: Any, key: Any, found: Any, shape: Shape) -> Any:
-    """Return what was read at the nearest indices, of `shape` together, without its derivatives where they were out of bounds."""
-    if not shape or not type_of(x).inexact:  # JAX clamps single integers
-        return found
-    pairs = [(strong(p), type_of(x).shape[a]) for p, a in index_axes(x, key) if a is not None]
-    beyond = [outside(i, n) for i, n in pairs if not inside(i, n)]
-    if not beyond:
-        return found
-    mask = promotion.broadcast_to(as_tracer(functools.reduce(np.logical_or, beyond)), shape)
-    mask = np.reshape(mask, (*shape, *[1] * (len(found.shape) - len(shape))))
-    return promotion.where(mask, stop_gradient(found), found)
 
 
 def kept(x: Any, items: Items, kind: str, values: Any) -> tuple[str | None, Any]:

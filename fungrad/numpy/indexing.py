@@ -47,15 +47,15 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     """
     if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
         return bind(one, (x,))
-    clamps = settings.get().clamps
-    items, arrays, distinct = _parsed(x, key, clamps)
+    clamped: list[Any] | None = [] if settings.get().clamps else None
+    items, arrays, distinct = _parsed(x, key, clamped)
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
     found = gather(_region(plan, trace.lift(x)), *indices)
-    return _run(plan.after, _bounds().dropped(x, key, found, shape) if clamps else found)
+    return _run(plan.after, _nearest().dropped(clamped, found, shape) if clamped else found)
 
 
 def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
@@ -147,13 +147,13 @@ def _run(steps: Sequence[Primitive], x: Any) -> Any:
 
 
 def _parsed(
-    x: Any, key: Any, clamps: bool = False
+    x: Any, key: Any, clamped: list[Any] | None = None
 ) -> tuple[tuple[Item, ...], list[Any], list[bool]]:
     """Return the items of a key, its index arrays, and which of those name no element twice.
 
-    With `clamps`, integers out of bounds are the nearest in bounds.
+    With `clamped`, integers out of bounds are the nearest in bounds; what they are, and the lengths of their axes, is added to it.
     """
-    if type(key) is int and not clamps:
+    if type(key) is int and clamped is None:
         return (key,), [], []
     items: list[Item] = []
     arrays: list[Any] = []
@@ -167,8 +167,13 @@ def _parsed(
                 axis += len(shape) - sum(map(axes_used, parts))
                 items.append(part)
                 continue
-            if clamps and axis < len(shape) and not (part is None or type(part) is tuple):
-                part = _bounds().nearest(part, shape[axis])
+            if (
+                clamped is not None
+                and axis < len(shape)
+                and not (part is None or type(part) is tuple)
+            ):
+                clamped.append((part, shape[axis]))
+                part = _nearest().nearest(part, shape[axis])
             if part is not None and type(part) is not int and type(part) is not tuple:
                 is_mask = part.dtype.kind == "b"
                 array = part
@@ -190,10 +195,10 @@ def _parsed(
     return tuple(items), arrays, distinct
 
 
-def _bounds() -> Any:
-    from fungrad.numpy import bounds  # few programs need it
+def _nearest() -> Any:
+    from fungrad.numpy import nearest  # few programs need it
 
-    return bounds
+    return nearest
 
 
 def item_of(item: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.backend import to_host
 from fungrad.core.nesting import trace_of
 from fungrad.core.tracer import Tracer, known_value
-from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.core.types import ArrayType, Shape, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.promotion import as_tracer, broadcast_to, convert
-from fungrad.primitives.elementwise import clamp
+from fungrad.primitives.elementwise import clamp, stop_gradient
 
 
 def nearest(index: Any, n: int) -> Any:
@@ -53,6 +55,24 @@ def filled(found: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
     mask = as_tracer(outside(index, n))
     after = len(found.shape) - axis - len(mask.shape)
     return promotion.where(np.reshape(mask, (*mask.shape, *[1] * after)), fill, found)
+
+
+def dropped(indices: Sequence[tuple[Any, int]], found: Any, shape: Shape) -> Any:
+    """Return what was read at the nearest of index arrays, of `shape` together, without derivatives where one was out of bounds.
+
+    `indices` are the parts of the key, each with the length of its axis. Alone, single integers keep theirs, as in JAX.
+    """
+    if not shape or not type_of(found).inexact:
+        return found
+    integers = [(i, n) for i, n in indices if type(i) is int or kind_of(i.dtype) in "iu"]
+    beyond = [
+        outside(np.asarray(i) if type(i) is int else i, n) for i, n in integers if not inside(i, n)
+    ]
+    if not beyond:
+        return found
+    mask = broadcast_to(as_tracer(functools.reduce(np.logical_or, beyond)), shape)
+    mask = np.reshape(mask, (*shape, *[1] * (len(found.shape) - len(shape))))
+    return promotion.where(mask, stop_gradient(found), found)
 
 
 # Arguments of functions that are indices along an axis
