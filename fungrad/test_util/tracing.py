@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fungrad.core.config import setting
@@ -16,12 +16,24 @@ from fungrad.transforms.jit import Jitted
 __all__ = ["assert_no_retrace", "assert_trace_count"]
 
 
-@contextlib.contextmanager
-def _noting() -> Iterator[list[Miss]]:
-    """Note what is traced in the block, in this thread or task."""
-    notes: list[Miss] = []
-    with setting(misses_explained=True), chosen(noted, lambda outer: (*outer, notes)):
-        yield notes
+class _Noting(contextlib.AbstractContextManager[None]):
+    """Context in which it is noted what is traced, in this thread or task; at its end `check` may object to that."""
+
+    def __init__(self, check: Callable[[list[Miss]], str]) -> None:
+        self._check = check
+
+    def __enter__(self) -> None:
+        self._notes: list[Miss] = []
+        self._stack = contextlib.ExitStack()
+        self._stack.enter_context(setting(misses_explained=True))
+        self._stack.enter_context(chosen(noted, lambda outer: (*outer, self._notes)))
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        __tracebackhide__ = True  # pytest shows the block
+        self._stack.close()
+        objection = "" if kind is not None else self._check(self._notes)
+        if objection:
+            raise AssertionError(objection)
 
 
 def _jitted(f: Any, label: str) -> Jitted:
@@ -39,9 +51,8 @@ def _listed(misses: Sequence[Miss]) -> str:
     return "".join(lines)
 
 
-@GLOSSARY.documented
-@contextlib.contextmanager
-def assert_trace_count(f: Any, n: int) -> Iterator[None]:
+@GLOSSARY.public
+def assert_trace_count(f: Any, n: int) -> contextlib.AbstractContextManager[None]:
     """Return a context in which a jitted function must be traced `n` times.
 
     Counted is what this thread or task traces, within other traced functions too.
@@ -67,18 +78,20 @@ def assert_trace_count(f: Any, n: int) -> Iterator[None]:
     ...     _ = f(np.ones(3)), f(np.zeros(3)), f(np.ones(4))
     """
     jitted = _jitted(f, "assert_trace_count")
-    with _noting() as notes:
-        yield
-    found = [miss for miss in notes if miss.jitted is jitted]
-    if len(found) != n:
-        raise AssertionError(
+
+    def check(notes: list[Miss]) -> str:
+        found = [miss for miss in notes if miss.jitted is jitted]
+        if len(found) == n:
+            return ""
+        return (
             f"assert_trace_count: {jitted!r} was traced {len(found)} times, not {n}{_listed(found)}"
         )
 
+    return _Noting(check)
 
-@GLOSSARY.documented
-@contextlib.contextmanager
-def assert_no_retrace(*fs: Any) -> Iterator[None]:
+
+@GLOSSARY.public
+def assert_no_retrace(*fs: Any) -> contextlib.AbstractContextManager[None]:
     """Return a context in which no jitted function may be traced again, or made anew.
 
     The first trace of a function is allowed. An error is each further one, for arguments of other types; one that is good for a
@@ -108,13 +121,16 @@ def assert_no_retrace(*fs: Any) -> Iterator[None]:
     1. retraced jit(<lambda>): argument x went from float64[3] to float64[4]
     """
     watched = [_jitted(f, "assert_no_retrace") for f in fs]
-    with _noting() as notes:
-        yield
-    found = [
-        miss
-        for miss in notes
-        if not miss.first and (not watched or any(miss.jitted is f for f in watched))
-    ]
-    if found:
+
+    def check(notes: list[Miss]) -> str:
+        found = [
+            miss
+            for miss in notes
+            if not miss.first and (not watched or any(miss.jitted is f for f in watched))
+        ]
+        if not found:
+            return ""
         what = f"{len(found)} traces" if len(found) > 1 else "1 trace"
-        raise AssertionError(f"assert_no_retrace: {what} too many{_listed(found)}")
+        return f"assert_no_retrace: {what} too many{_listed(found)}"
+
+    return _Noting(check)
