@@ -21,7 +21,7 @@ Modules
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested containers of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
-    `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_grads`.
+    `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_all`.
 
 >>> import numpy as np
 >>> import fungrad as fg

@@ -1,6 +1,7 @@
 """The plugin for pytest finds planted mistakes, says what they are, and costs nothing where it is not used."""
 
 import os
+import re
 import textwrap
 import tomllib
 from pathlib import Path
@@ -192,9 +193,8 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["here", "xdist"])
-def test_snapshots(run, pytester, options):
-    result = run(SNAPSHOT, *options)
+def test_snapshots(run, pytester):
+    result = run(SNAPSHOT)
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
@@ -202,7 +202,7 @@ def test_snapshots(run, pytester, options):
             "pytest 'test_it.py::test_loss?two/2?' --update-snapshots"
         ]
     )
-    result = run(None, "--update-snapshots", *options)
+    result = run(None, "--update-snapshots")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["* snapshots written: 4 *", "__snapshots__/test_it/TestModel*"])
     assert snapshots(pytester) == NAMES
@@ -212,9 +212,18 @@ def test_snapshots(run, pytester, options):
         "  c:float64[3] = broadcast[shape=(3,), axes=(0,)] 2.0\n"
         "  d:float64[3] = multiply b c\n  return (d,) }\n"
     )
-    result = run(None, *options)
+    result = run(None)
     result.assert_outcomes(passed=3)
     result.stdout.no_fnmatch_line("* snapshots *")
+
+
+def test_snapshots_with_xdist(run, pytester):
+    result = run(SNAPSHOT, "--update-snapshots", "-n", "1")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["* snapshots written: 4 *"])
+    result = run(SNAPSHOT[SNAPSHOT.index("class") :], "-n", "1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["* snapshots of no test: 2 *"])
 
 
 def test_changed_and_unused_snapshots(run, pytester):
@@ -314,3 +323,11 @@ def test_the_entry_point_has_the_name_of_the_module():
     """Else it would be loaded twice by ``-p pytest_fungrad``, which is an error."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"pytest_fungrad": "pytest_fungrad"}
+
+
+def test_the_example_of_its_documentation(run):
+    page = (ROOT / "docs" / "testing.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python skip\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    result = run(example, "--update-snapshots", header="")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["__snapshots__/test_it/test_program.expr"])

@@ -142,7 +142,7 @@ def test_second_order_names_what_it_is_of():
     ("f", "args", "options", "said"),
     [
         (lambda x: fnp.maximum(x, 2 * x) * x, (0.0,), {}, "(order 1.0): the error shrinks"),
-        (lambda x: fnp.where(x >= 0, 3 * x, x), (0.0,), {}, "the function has a kink (slopes on"),
+        (lambda x: fnp.where(x >= 0, 3 * x, x), (0.0,), {}, "the function has a kink there (slopes"),
         (lambda x: fnp.where(x >= 0, x + 1, x), (0.0,), {}, "the function has a jump there"),
         (lambda x: fnp.sin(1e4 * x), (0.3,), {}, "(order 1.8): the error shrinks with the step"),
         (lambda x: 1e6 * x, (np.float32(1),), {"eps": 1e-6}, "differences at such steps are rounded"),

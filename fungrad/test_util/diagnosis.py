@@ -141,7 +141,7 @@ def _by_step(along: Along, direction: Any, step: float) -> str:
         )
     bends = [_bend(along, direction, h) for h in steps]
     if bends[2] > 0.1 * fine and (steep := _kink(bends)):
-        return said + f"the function has a {steep} there; check it elsewhere"
+        return said + f"the function has a {steep}; check it elsewhere"
     if order > 0.5 or coarse > 1.4 * usual > 2 * fine:
         return said + (
             "the error shrinks with the step, so the rule may be right and the difference too coarse: pass a smaller eps"
@@ -162,8 +162,8 @@ def _kink(bends: Sequence[float]) -> str:
     with np.errstate(all="ignore"):
         ratios = np.divide(bends[1:], bends[:-1])
     if np.all((ratios > 0.75) & (ratios < 1.33)):
-        return f"kink (slopes on both sides differ by {bends[2]:.3g}, however small the step)"
-    return "jump" if np.all((ratios > 1.5) & (ratios < 2.67)) else ""
+        return f"kink there (slopes on both sides differ by {bends[2]:.3g}, however small the step)"
+    return "jump there" if np.all((ratios > 1.5) & (ratios < 2.67)) else ""
 
 
 def _bend(along: Along, direction: Any, step: float) -> float:
