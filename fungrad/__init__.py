@@ -13,6 +13,7 @@ Speed and memory
 Looking inside
     `make_expr`: the program a function is; `to_source`: in NumPy; `show.graph`: drawn.
     `eval_shape`: types alone. `fungrad.debug`: print from inside.
+    `profile`: where time goes. `fungrad.show`: tables and stages.
     `config`: settings. `show_config`: versions.
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, also of traced arrays.
@@ -87,6 +88,8 @@ __all__ += [
     "Device", "default_backend", "default_device", "device_count", "device_put", "devices",
 ]
 _are_in("device")
+__all__ += ["profile"]
+_are_in("profiling")
 __all__ += ["checkpoint", "remat"]
 _are_in("programs.rules.checkpoint")
 __all__ += ["closure_convert", "custom_gradient"]

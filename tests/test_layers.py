@@ -32,6 +32,12 @@ EXCEPTIONS = {
         "fungrad",
     ): "messages ask which functions there are to be written instead",
     ("fungrad.core.refusals", "fungrad.numpy"): "messages ask which methods have a function",
+    ("fungrad.core.expr", "fungrad.show.html"): "a notebook asks a program how it looks",
+    ("fungrad.core.tracer", "fungrad.show.html"): "a notebook asks a tracer how it looks",
+    (
+        "fungrad.transforms.jit",
+        "fungrad.show.html",
+    ): "a notebook asks a jitted function how it looks",
     ("fungrad.core.scipys", "fungrad"): "messages ask which functions of SciPy have a namesake",
     ("fungrad.numpy.array_api", "fungrad.numpy"): "`__array_namespace__` returns the package",
     (

@@ -17,6 +17,7 @@ import numpy as np
 from fungrad.compile.background import importing
 from fungrad.compile.emit.loops import ROUNDS
 from fungrad.compile.emit.python import PythonSource, python_source
+from fungrad.compile.evaluated import evaluator, watcher
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, explain, place_of
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -24,7 +25,7 @@ from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
 from fungrad.compile.tiers import Native, Tier, rounds
-from fungrad.core.backend import as_result, namespace, target_of, to_device
+from fungrad.core.backend import namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, compilation, settings
@@ -40,9 +41,9 @@ from fungrad.core.float_warnings import (
     registry_of,
     usual_modes,
 )
+from fungrad.core.observing import Span, run_observed
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
-from fungrad.core.watch import Watch
 
 LARGE = 1 << 24
 """Bytes of arrays that are computed in blocks: smaller ones take memory that others have given back, and calls on them are as fast."""
@@ -91,7 +92,7 @@ class Program(Keeper):
         xp: ModuleType = np
         if _COMMON.issuperset(map(type, arguments)):
             function = self._compiled.get(xp)
-            if function is not None and not settings.get().watched:
+            if function is not None and not settings.get().observed:
                 return function(*arguments)
         else:
             for x in arguments:
@@ -100,8 +101,15 @@ class Program(Keeper):
                         return apart(evaluate(self.expr, arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
-        if settings.get().watched:
+        chosen = settings.get()
+        if chosen.watched:
             return watcher(self.expr)(*arguments)
+        if chosen.profiled:
+            return run_observed(self, xp, arguments)
+        return self.function(xp)(*arguments)
+
+    def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
+        """Return what runs it on arrays of the library `xp` now."""
         function = self._compiled.get(xp)
         if function is None:
             if self._ran or self.axis_names or not target_of(xp).takes_scalars:
@@ -109,7 +117,7 @@ class Program(Keeper):
             else:
                 self._ran = True
                 function = evaluator(without_dead_code(self.given))  # which may warn, or fail
-        return function(*arguments)
+        return function
 
     @cached_property
     def on_numpy(self) -> Callable[..., list[Any]]:
@@ -167,7 +175,11 @@ class Program(Keeper):
 
     def _compiled_for(self, xp: ModuleType) -> Callable[..., list[Any]]:
         # Without a lock: threads that come at once may each compile, and go on with what was done first.
-        return self._compiled.get(xp) or self._compiled.setdefault(xp, self._compile(xp))
+        function = self._compiled.get(xp)
+        if function is None:
+            with Span("compile", self.label):
+                function = self._compiled.setdefault(xp, self._compile(xp))
+        return function
 
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:
@@ -176,7 +188,7 @@ class Program(Keeper):
         if not on_host or self.effect or compilation.get() == "off":
             with no_collection():
                 source = self.source if on_host else python_source(self.scheduled(xp))
-            return run_source(source, xp)
+            return self.bound(source, xp)
         self._tier = tier = Tier(weakly(self))
         expr, donated, borrowed = self.expr, self.donated, self.borrowed
 
@@ -184,7 +196,7 @@ class Program(Keeper):
             with no_collection():
                 source = python_source(schedule(expr, donated, borrowed))
             # What has overwritten its arguments cannot begin anew.
-            return run_source(source, xp, rounds if donated else tier.rounds, calls)
+            return self.bound(source, xp, rounds if donated else tier.rounds, calls)
 
         blocks = None if donated else blocks_of(expr)
         if blocks is None:
@@ -203,8 +215,33 @@ class Program(Keeper):
             from fungrad.compile.native import source_with_kernels
 
         # The collector stays on: this goes on while other threads run what is the user's.
-        source = source_with_kernels(self.expr, self.borrowed, self.donated)
-        return source and Native(run_source(source, np, calls=False), source.loops)
+        with Span("kernels", self.label):
+            source = source_with_kernels(self.expr, self.borrowed, self.donated)
+            return source and Native(self.bound(source, np, rounds, False), source.loops)
+
+    def bound(
+        self, source: PythonSource, xp: ModuleType, *options: Any
+    ) -> Callable[..., list[Any]]:
+        """Return the function that source of this program defines; `options` are those of `run_source`."""
+        return run_source(source, xp, *options)
+
+    @cached_property
+    def label(self) -> str:
+        """What it is called where people read of it."""
+        places = (place_of((e.primitive, source)) for e, source in self.given.located())
+        place = next(filter(None, places), None)
+        name = "" if place is None else f" of {place[0].co_name},"
+        return f"program{name} {len(self.given.equations):,} equations long"
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has been compiled for NumPy's arrays."""
+        return np in self._compiled
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether it calls kernels by now."""
+        return self._tier is not None and self._tier.native is not None
 
 
 def weakly(program: Program) -> Callable[[], Native | None]:
@@ -341,40 +378,3 @@ def readable(source: PythonSource) -> str:
             texts.append("".join(f"# {line}\n" for line in lines))
             pending += [(f"{name}.{n}", v) for n, v in reversed(inner.bindings.items())]
     return "\n".join(texts)
-
-
-def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:
-    """Return the function that evaluates `expr`, with results that share no memory with anything."""
-
-    def run(*arguments: Any) -> list[Any]:
-        with at_users_lines():
-            results = evaluate(expr, arguments, watch)
-        return unshared(results, [*arguments, *expr.constants.values()])
-
-    return run
-
-
-def unshared(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    """Return `results` with copies of those that may share memory with one another, or with `others`."""
-    own: list[Any] = []
-    known = {id(x) for x in others}
-    for x in results:
-        if getattr(x, "ndim", 0) == 0:
-            x = as_result(x)
-        elif x.base is not None or not getattr(x.flags, "writeable", True) or id(x) in known:
-            x = x.copy()
-        own.append(x)
-        known.add(id(x))
-    return own
-
-
-def watcher(expr: Expr) -> Callable[..., list[Any]]:
-    """Return the function that evaluates `expr` and reports a NaN, say, where the settings ask for it."""
-
-    def run(*arguments: Any) -> list[Any]:
-        watch = Watch()
-        results = evaluator(expr, watch)(*arguments)
-        watch.conclude(expr.outputs)
-        return results
-
-    return run

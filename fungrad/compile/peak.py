@@ -1,8 +1,9 @@
-"""How much memory the steps of a program take at their peak, as far as their types tell."""
+"""How much memory the steps of a program take, as far as their types tell: at the peak, and after each step."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from fungrad.compile.steps import (
     Call,
@@ -14,58 +15,66 @@ from fungrad.compile.steps import (
     within,
 )
 
+Peaks = dict[int, int]
+"""The peaks of schedules by their identity."""
+
 
 def peak(steps: Schedule) -> int:
     """Return the bytes of all arrays that a schedule makes and has at once, beside what it is given.
 
     What primitives need for themselves is not known.
     """
-    known: dict[int, int] = {}  # by the identity of a schedule
+    return peaks(steps)[id(steps)]
+
+
+def peaks(steps: Schedule) -> Peaks:
+    """Return the peaks of a schedule and of all that it runs."""
+    known: Peaks = {}
     pending = [steps]
     while pending:
-        inner = [part for part in _parts(pending[-1]) if id(part) not in known]
+        inner = [part for step in pending[-1].steps for part in parts_of(step, pending[-1])]
+        inner = [part for part in inner if id(part) not in known]
         if inner:
             pending += inner
         else:
             current = pending.pop()
-            known[id(current)] = _peak(current, known)
-    return known[id(steps)]
+            known[id(current)] = max((most for most, _ in holdings(current, known)), default=0)
+    return known
 
 
-def _parts(steps: Schedule) -> list[Schedule]:
-    return [part for step in steps.steps for part in _parts_of(step, steps)]
+def holdings(steps: Schedule, known: Peaks) -> Iterator[tuple[int, Mapping[int, int]]]:
+    """Yield for each step, and then for the copies of results, the bytes that are taken at most meanwhile, and what is held after it.
 
-
-def _peak(steps: Schedule, known: dict[int, int]) -> int:
-    """Return the peak of a schedule, given those of what it runs."""
+    That are bytes by the register that has first had the memory, which the next step changes. `known` has the peaks of what the schedule runs.
+    """
     memory = {v: v for v in (*steps.inputs, *steps.constants)}  # by register: who filled it first
     holders = Counter(memory.values())
     given = frozenset(memory)
-    now = most = 0
-
-    def size(v: int) -> int:
-        type_ = steps.types[v]
-        return 0 if v in given or not type_.shape else type_.nbytes
-
+    held: dict[int, int] = {}
+    now = 0
     for step in steps.steps:
         if isinstance(step, Free):
             for v in step.registers:
                 owner = memory.pop(v)
                 holders[owner] -= 1
-                now -= 0 if holders[owner] else size(owner)
+                now -= 0 if holders[owner] else held.pop(owner, 0)
+            yield now, held
             continue
-        inner = [known[id(part)] for part in _parts_of(step, steps)]  # their results are in it
-        most = max(most, now + max(inner, default=0))
+        inner = [known[id(part)] for part in parts_of(step, steps)]  # their results are in it
+        most = now + max(inner, default=0)
         for v in filled_by(step):
             owner = memory[v] = memory.get(_shown(step), v)
             holders[owner] += 1
-            now += size(v) if owner == v else 0
-        most = max(most, now)
-    copied = [steps.types[v].nbytes for v, copied in steps.results if copied]
-    return max(most, now + sum(copied))
+            type_ = steps.types[v]
+            if owner == v and v not in given and type_.shape:
+                held[v] = type_.nbytes
+                now += type_.nbytes
+        yield max(most, now), held
+    yield now + sum([steps.types[v].nbytes for v, copied in steps.results if copied]), held
 
 
-def _parts_of(step: Step, steps: Schedule) -> list[Schedule]:
+def parts_of(step: Step, steps: Schedule) -> list[Schedule]:
+    """Return the schedules that a step of a schedule runs."""
     if not isinstance(step, Control):
         return []
     return [part for _, part, *_ in within(step, steps.types)]

@@ -101,9 +101,13 @@ class Settings:
     default_device: Any = None
     """Where `device_put` takes what is on no device; None for the CPU."""
 
+    profiled: bool = False
+    """Whether somebody observes what runs: see `core/observing.py`."""
+
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
         """Whether programs run equation by equation, each result being checked."""
+        self.observed = self.watched or self.profiled
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
         self.jax_types, self.narrow = self.promotion == "jax", not self.enable_x64
@@ -120,7 +124,7 @@ class Settings:
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """What the program of a traced function depends on, beside its arguments; () as a rule."""
-        self.direct = not (self.watched or self.jit_disabled or any(unusual))
+        self.direct = not (self.observed or self.jit_disabled or any(unusual))
         """Whether a jitted function may run its program by the shortest way."""
 
     @cached_property
@@ -159,25 +163,6 @@ process_settings = Settings(
 
 settings = state_variable("settings", process_settings)
 """The settings in force. They are one object so that a hot path reads one variable."""
-
-
-class Switch:
-    """One of the settings by name."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def get(self) -> bool:
-        """Return whether it is on here."""
-        return getattr(settings.get(), self.name)  # type: ignore[no-any-return]
-
-
-jit_disabled = Switch("jit_disabled")
-compiles_logged = Switch("compiles_logged")
-misses_explained = Switch("misses_explained")
-threefry_partitionable = Switch("threefry_partitionable")
 
 
 def setting(**values: Any) -> AbstractContextManager[None]:

@@ -151,6 +151,11 @@ class Expr:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from fungrad.show.html import of_expr
+
+        return of_expr(self)
+
 
 class Calling(Primitive):
     """A primitive that calls a program, which rewriting may put in its place."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType
@@ -31,6 +32,7 @@ from fungrad.core.frames import is_caught_below, own_files, users_files, users_f
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
+from fungrad.core.observing import observers, tell
 from fungrad.core.pending import earlier_failure, run_pending, settle, try_last
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
@@ -85,6 +87,7 @@ class Trace(Capturing):
         "sizes",
         "source",
         "staged",
+        "started",
     )
 
     def __init__(
@@ -144,6 +147,7 @@ class Trace(Capturing):
         )
 
     def __enter__(self) -> Trace:
+        self.started = time.perf_counter() if observers else 0.0
         if self.opener:
             self.opener = id(sys._getframe(1))
         outer = current_trace.get()
@@ -166,6 +170,9 @@ class Trace(Capturing):
             outer = outer.outer
 
     def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        if self.started:
+            kind = "rewrite" if self.rewriting else "trace"
+            tell(kind, self.label, self.started, equations=len(self.equations))
         earlier = earlier_failure(self, error) if self.late else None
         self.close()
         current_trace.set(self.outer)

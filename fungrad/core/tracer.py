@@ -282,15 +282,17 @@ class Tracer:
             return f"Tracer({value!r})"
         return f"Tracer<{self.type}>"
 
+    def _repr_html_(self) -> str:
+        from fungrad.show.html import of_tracer
+
+        return of_tracer(self)
+
     def __str__(self) -> str:
-        value = known_value(self) if self.owner.open else None
-        return repr(self) if value is None else str(value)
+        return format(self)
 
     def __format__(self, spec: str) -> str:
         value = known_value(self) if self.owner.open else None
-        if value is None:
-            return repr(self)
-        return format(value, spec)
+        return repr(self) if value is None else format(value, spec)
 
     def __hash__(self) -> int:
         raise TypeError(

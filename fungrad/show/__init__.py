@@ -1,4 +1,4 @@
-"""Programs for people to see and to read: the graph of a function, drawn, and what it is as NumPy source.
+"""Programs for people to see and to read: the graph of a function, drawn; what it takes, in tables; what it is as NumPy source.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -11,11 +11,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fungrad.show.costs import table as table
     from fungrad.show.drawing import Graph as Graph
     from fungrad.show.drawing import graph as graph
+    from fungrad.show.living import memory as memory
     from fungrad.show.source import to_source as to_source
+    from fungrad.show.staging import stages as stages
 
-_HOME = {"Graph": "drawing", "graph": "drawing", "to_source": "source"}
+_HOME = {
+    "Graph": "drawing",
+    "graph": "drawing",
+    "memory": "living",
+    "stages": "staging",
+    "table": "costs",
+    "to_source": "source",
+}
 """Where each name is: the module is imported when one of them is asked for."""
 
 __all__ = sorted(_HOME)

@@ -53,6 +53,9 @@ class Entry:
         self.program = Program(flat, at_once=True)
         self.donated = tuple(donated)
         self.donating = Program(flat, self.donated, at_once=True) if donated else None
+        self.program.label = label = f"jit({name})"
+        if self.donating is not None:
+            self.donating.label = label
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
         self.effect = self.program.effect

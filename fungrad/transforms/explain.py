@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 import os
+import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import CodeType
@@ -76,9 +77,9 @@ def log_miss(
     known: Sequence[Signature],
     new: Signature,
     how: str,
-    seconds: float,
-) -> None:
-    """Write to the log that a program was made, and why, as far as the settings ask for it.
+    start: float,
+) -> str | None:
+    """Write to the log that a program was made, and why, as far as the settings ask for it; return why if anybody wants to know.
 
     `how` is "compiled"; "traced" to be part of another program; or "anew", to be good for this call only.
     """
@@ -86,16 +87,19 @@ def log_miss(
 
     logger = logging.getLogger("fungrad")
     chosen = settings.get()
+    known_why = chosen.misses_explained or chosen.profiled
+    why = explanation(jitted, fun, label, known, new, how) if known_why else None
     if chosen.misses_explained:
-        text = explanation(jitted, fun, label, known, new, how)
         for notes in noted.get():
-            notes.append(Miss(jitted, text, here()))
+            notes.append(Miss(jitted, why, here()))
         if not noted.get():
-            logger.warning("%s", text)
+            logger.warning("%s", why)
     if chosen.compiles_logged:
+        seconds = time.perf_counter() - start
         done = "compiled" if how == "compiled" else "traced"
         types = ", ".join(map(str, new.types)) or "no arrays"
-        logger.warning("%s %s for %s in %.1f ms", done, label, types, seconds * 1e3)
+        logger.warning("%s %s for %s in %.1f ms", done, label, types, 1e3 * seconds)
+    return why
 
 
 def log_traced_anew(name: str, error: Exception) -> None:

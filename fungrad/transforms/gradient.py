@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.cache import LRUCache
-from fungrad.compile.lower import Program, run_source, unshared
+from fungrad.compile.evaluated import unshared
+from fungrad.compile.lower import Program, run_source
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import target_of
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import MissingRuleError, Source
 from fungrad.core.expr import Expr
+from fungrad.core.observing import observers, tell
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
@@ -55,8 +58,11 @@ class Gradient:
     def first(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
         """Return what the program gives for the values in `trace`, as long as there is none."""
         if not self.met:
+            start = time.perf_counter()
             computed = self._at_once(trace, outputs)
             if computed is not None:
+                if observers:
+                    tell("call", f"{trace.label} at once", start)
                 self.met = True
                 return computed
         self.program = program = rewritten(trace, outputs, self._program)

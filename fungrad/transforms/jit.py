@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -20,6 +19,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import hide_internals
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
+from fungrad.core.observing import Span
 from fungrad.core.state import put_back
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, innermost_trace
@@ -45,14 +45,12 @@ from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
-
 CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
 
 def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
-    alive = jitted()
-    if alive is not None:
+    if (alive := jitted()) is not None:
         alive._entries.discard(key)
 
 
@@ -153,7 +151,7 @@ class Jitted(Portable):
                 donated = donated_leaves(args, kwargs, static_at, donated_at)
                 return self._trace(rebuild, static, types, order, donated, layouts)
 
-            if chosen.compiles_logged or chosen.misses_explained:
+            if chosen.compiles_logged or chosen.misses_explained or chosen.profiled:
                 build = self._logged(build, leaves)
             try:
                 entry = self._entries.get_or_build(key, build)
@@ -203,18 +201,18 @@ class Jitted(Portable):
         def logged() -> Entry:
             known = [entry.signature for entry in self._entries.values()]
             report = functools.partial(log_miss, self, self._fun, self._label, known)
-            start = time.perf_counter()
-            try:
-                entry = build()
-            except NotToBeCached as caught:
-                report(caught.entry.signature, "anew", time.perf_counter() - start)
-                raise
-            compiled = not any(type(x) is Tracer for x in leaves) and on_host(leaves)
-            if compiled:
-                entry.program.compiled()
-            how = "compiled" if compiled else "traced"
-            report(entry.signature, how, time.perf_counter() - start)
-            return entry
+            with Span("jit", self._label) as span:
+                try:
+                    entry = build()
+                except NotToBeCached as caught:
+                    span.about["why"] = report(caught.entry.signature, "anew", span.start)
+                    raise
+                compiled = not any(type(x) is Tracer for x in leaves) and on_host(leaves)
+                if compiled:
+                    entry.program.compiled()
+                how = "compiled" if compiled else "traced"
+                span.about["why"] = report(entry.signature, how, span.start)
+                return entry
 
         return logged
 
@@ -279,8 +277,7 @@ class Jitted(Portable):
 
         Arguments may be arrays or anything with their `shape` and `dtype`.
         """
-        entry, _ = self._entry(args, kwargs)
-        return Lowered(self, entry)
+        return Lowered(self, self._entry(args, kwargs)[0])
 
     trace = lower
 
@@ -302,6 +299,11 @@ class Jitted(Portable):
 
     def __repr__(self) -> str:
         return f"<{self._label}>"
+
+    def _repr_html_(self) -> str:
+        from fungrad.show.html import of_jitted
+
+        return of_jitted(self)
 
 
 def jit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +13,6 @@ from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.types import ArrayType
-from fungrad.primitives.contraction import DotGeneral
 from fungrad.transforms.argnums import strongly, with_static
 from fungrad.transforms.call import argument_types, as_operand
 from fungrad.transforms.entry import Entry
@@ -64,7 +62,8 @@ class _OfOneType:
     def cost_analysis(self) -> dict[str, float]:
         """Return estimates of the numbers of operations, "flops", and of bytes read and written, "bytes accessed".
 
-        They are those of the equations as they stand, one by one; what a loop or a solver does is not counted.
+        They are those of the equations as they stand, one by one (`fungrad.primitives.cost`); what a loop or a solver does is not
+        counted.
 
         Examples
         --------
@@ -72,17 +71,15 @@ class _OfOneType:
         >>> fg.jit(lambda x: x @ x).lower(np.ones((10, 10))).cost_analysis()
         {'flops': 2000.0, 'bytes accessed': 2400.0}
         """
-        types, flops, moved = self._program.expr.types, 0, 0
-        for primitive, inputs, outputs in self._program.expr.equations:
-            sizes = [types[v].size for v in (*inputs, *outputs)]
-            moved += sum(types[v].nbytes for v in (*inputs, *outputs))
-            if isinstance(primitive, DotGeneral):
-                shape = types[inputs[0]].shape
-                summed = math.prod(shape[a] for a in primitive.contracting[0])
-                flops += 2 * types[outputs[0]].size * summed
-            elif not (primitive.view or primitive.rearranges):
-                flops += max(sizes, default=0)
-        return {"flops": float(flops), "bytes accessed": float(moved)}
+        from fungrad.primitives.cost import cost  # few programs need it
+
+        expr = self._program.expr
+        costs = [
+            cost(p, [expr.types[v] for v in inputs], [expr.types[v] for v in outputs])
+            for p, inputs, outputs in expr.equations
+        ]
+        moved = sum(c.read + c.written for c in costs)
+        return {"flops": sum(c.flops for c in costs), "bytes accessed": float(moved)}
 
 
 def _struct(type_: ArrayType) -> Any:

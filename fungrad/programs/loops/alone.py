@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import Any
 
-from fungrad.compile.lower import Program, evaluator, watcher
+from fungrad.compile.evaluated import evaluator, watcher
+from fungrad.compile.lower import Program
 from fungrad.core.backend import target_of
 from fungrad.core.cached import cached_property
 from fungrad.core.config import settings

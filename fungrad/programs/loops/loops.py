@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.config import jit_disabled, settings
+from fungrad.core.config import settings
 from fungrad.core.errors import called_with, here
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
@@ -157,7 +157,7 @@ def _run(
     label: str, step: Step, init: Leaves, rows: Leaves, n: int, reverse: bool
 ) -> tuple[Any, Any]:
     """Run a loop as a Python loop or as one equation."""
-    disabled = jit_disabled.get()
+    disabled = settings.get().jit_disabled
     plain = not (any_tracer([*init.leaves, *rows.leaves]) or settings.get().dtypes)
     if disabled or plain:
         try:

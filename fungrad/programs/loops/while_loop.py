@@ -8,7 +8,7 @@ from typing import Any
 from fungrad.compile.flow import Until, handed_on
 from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
-from fungrad.core.config import jit_disabled, settings
+from fungrad.core.config import settings
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import place_of_use, primitive
@@ -267,7 +267,7 @@ def while_loop(
     check_callable(body_fun, "while_loop: body_fun")
     label = f"while_loop({name_of(body_fun)})"
     init = leaves_of(init_val, f"{label}: init_val")
-    if jit_disabled.get() or _run_by_python(init.leaves):
+    if settings.get().jit_disabled or _run_by_python(init.leaves):
         try:
             result = while_by_python(label, cond_fun, body_fun, init)
         except NeedsTracing:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fungrad.core import tree
-from fungrad.core.config import jit_disabled
+from fungrad.core.config import settings
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import transformed
@@ -90,7 +90,7 @@ def checkpoint(
 
     @transformed(_checkpoint, fun, policy, positions, names)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if innermost_trace() is None or jit_disabled.get():
+        if innermost_trace() is None or settings.get().jit_disabled:
             return fun(*args, **kwargs)
         fixed = {i % len(args) for i in positions if -len(args) <= i < len(args)}
         free = [i for i in range(len(args)) if i not in fixed]

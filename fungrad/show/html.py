@@ -1,0 +1,173 @@
+"""Programs, jitted functions and tracers as a notebook shows them: with types, the user's lines, and bodies of loops to unfold."""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fungrad.core.errors import InDerivative, describe_source
+from fungrad.core.expr import Equation, Expr, format_value, variable_names
+from fungrad.core.primitive import Primitive
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.show.tables import STYLE, counted, safely
+
+if TYPE_CHECKING:
+    from fungrad.transforms.jit import Jitted
+
+FIRST = 100
+"""Equations that stand open; those after them are folded."""
+MOST = 2000
+"""Equations that are written at all, of one program."""
+WIDEST = 120
+"""Characters of parameters and of the user's lines that are shown."""
+
+
+def _span(kind: str, text: str, title: str = "") -> str:
+    about = f" title='{html.escape(title)}'" if title else ""
+    return f"<span class='{kind}'{about}>{html.escape(text)}</span>"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+class _Writer:
+    """Writes one program."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self.fresh = variable_names()
+        self.names: dict[int, str] = {}
+        self.arrays: list[str] = []
+        for v, value in expr.constants.items():
+            text = format_value(value)
+            if text is None:
+                self.arrays.append(f"  {self.binder(v)} = constant")
+            else:
+                self.names[v] = _span("num", text)
+
+    def binder(self, v: int) -> str:
+        """Return a variable with its type."""
+        if v not in self.names:
+            self.names[v] = next(self.fresh)
+        return f"{self.names[v]}:{_span('type', repr(self.expr.types[v]))}"
+
+    def head(self) -> str:
+        captured = [self.binder(v) for v in self.expr.inputs[: self.expr.captured]]
+        inputs = [self.binder(v) for v in self.expr.inputs[self.expr.captured :]]
+        return " ".join(["{ lambda", *captured, *([";"] if captured else []), *inputs, "."])
+
+    def foot(self) -> str:
+        return f"  return ({', '.join([self.names[v] for v in self.expr.outputs])}) }}"
+
+    def equation(self, equation: Equation, source: Any) -> tuple[str, str]:
+        """Return the line of an equation, and what is to be unfolded below it."""
+        primitive, inputs, outputs = equation
+        left = " ".join([self.binder(v) for v in outputs])
+        name, bracket, parameters = str(primitive).partition("[")
+        right = _span("op", name) + _span("dim", _cut(bracket + parameters), bracket + parameters)
+        operands = " ".join([self.names[v] for v in inputs])
+        place = describe_source(source)
+        if isinstance(source, InDerivative) or place != "an unknown line":
+            operands += "  " + _span("dim", "# " + _cut(place), place)
+        return f"  {left} = {right} {operands}" if outputs else f"  {right} {operands}", _parts(
+            primitive
+        )
+
+
+def _parts(primitive: Primitive) -> str:
+    """Return what an equation runs, each to be unfolded."""
+    found = []
+    for name, program in primitive.parts.items():
+        size = counted(len(program.expr.equations), "equation")
+        summary = _span("dim", f"{name}: {size}")
+        inner = expression(program.expr)
+        found.append(f"<details><summary>{summary}</summary>{inner}</details>")
+    return "".join(found)
+
+
+def expression(expr: Expr) -> str:
+    """Return a program as HTML, without the style. What is beyond the first equations is folded, and what is far beyond counted."""
+    writer = _Writer(expr)
+    start = "\n".join([writer.head(), *writer.arrays])
+    written = [writer.equation(*located) for located in itertools.islice(expr.located(), MOST)]
+    left = len(expr.equations) - len(written)
+    text = f"<pre>{start}</pre>{_block(written[:FIRST])}"
+    if len(written) > FIRST or left:
+        more = f"{len(expr.equations) - FIRST:,} more equations"
+        beyond = [(f"  … {left:,} more are not shown: print(expr) has all", "")] if left else []
+        text += f"<details><summary>{more}</summary>{_block([*written[FIRST:], *beyond])}</details>"
+    for v in expr.outputs:
+        writer.binder(v)  # of what is not shown
+    return f"{text}<pre>{writer.foot()}</pre>"
+
+
+def _block(lines: Sequence[tuple[str, str]]) -> str:
+    """Return lines, and what is below some of them."""
+    return "".join(_pieces(lines))
+
+
+def _pieces(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    plain: list[str] = []
+    for line, below in lines:
+        plain.append(line)
+        if below:
+            yield f"<pre>{chr(10).join(plain)}</pre><div style='margin-left:2em'>{below}</div>"
+            plain = []
+    if plain:
+        yield f"<pre>{chr(10).join(plain)}</pre>"
+
+
+def _shown(inner: str) -> str:
+    return f"{STYLE}<div class='fungrad'>{inner}</div>"
+
+
+def of_expr(expr: Expr) -> str:
+    """Return a program as a notebook shows it."""
+    return safely(lambda: _shown(expression(expr)), expr)
+
+
+def of_jitted(jitted: Jitted) -> str:
+    """Return a jitted function as a notebook shows it: what it has been compiled for, to be unfolded."""
+
+    def show() -> str:
+        entries = jitted._entries.values()
+        info = jitted.cache_info()
+        head = (
+            f"{_span('op', f'jit({jitted.name})')} "
+            f"{_span('dim', f'{len(entries)} of at most {info.maxsize} programs, {info.hits:,} calls by a known one')}"
+        )
+        programs = []
+        for entry in entries:
+            types = ", ".join(map(str, entry.in_types)) or "no arrays"
+            static = "".join(f", {where}={value!r}" for where, _, value in entry.signature.static)
+            size = _span("dim", counted(len(entry.traced.equations), "equation"))
+            summary = f"{_span('type', _cut(types + static), types + static)} {size}"
+            inner = expression(entry.traced)
+            programs.append(f"<details><summary>{summary}</summary>{inner}</details>")
+        return _shown(head + "".join(programs))
+
+    return safely(show, jitted)
+
+
+def of_tracer(tracer: Tracer) -> str:
+    """Return a tracer as a notebook shows it: its type, what traces it, and its value if it has one."""
+
+    def show() -> str:
+        owner = tracer.owner
+        head = f"{_span('op', 'Tracer')} {_span('type', str(tracer.type))} of {_span('dim', owner.label)}"
+        if not owner.open:
+            return _shown(f"{head}, {_span('bad', 'which has returned')}")
+        value = known_value(tracer)
+        if value is None:
+            return _shown(
+                f"{head}: {_span('dim', 'it has no value, as the function is traced once for all')}"
+            )
+        with np.printoptions(threshold=200, edgeitems=3):
+            return _shown(f"{head}<pre>{html.escape(str(value))}</pre>")
+
+    return safely(show, tracer)
