@@ -89,7 +89,7 @@ def log_miss(
     chosen = settings.get()
     known_why = chosen.misses_explained or chosen.profiled
     why = explanation(jitted, fun, label, known, new, how) if known_why else None
-    if chosen.misses_explained:
+    if chosen.misses_explained and why is not None:
         for notes in noted.get():
             notes.append(Miss(jitted, why, here()))
         if not noted.get():
