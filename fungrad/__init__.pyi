@@ -33,6 +33,7 @@ from fungrad.device import default_device as default_device
 from fungrad.device import device_count as device_count
 from fungrad.device import device_put as device_put
 from fungrad.device import devices as devices
+from fungrad.profiling import profile as profile
 from fungrad.programs.rules.checkpoint import checkpoint as checkpoint
 from fungrad.programs.rules.checkpoint import remat as remat
 from fungrad.programs.rules.closures import closure_convert as closure_convert

@@ -333,7 +333,7 @@ def test_two_threads_at_once_end_in_any_order():
 
 def test_within_blocks_of_other_settings():
     jitted = fg.jit(f)
-    with fg.strict_dependence():
+    with fg.log_compiles(False):
         with fg.profile() as p:
             jitted(np.ones(3))
             with fg.debug_infs():
@@ -346,7 +346,7 @@ def test_within_blocks_of_other_settings():
 def test_a_block_that_was_entered_meanwhile_and_outlives_it():
     jitted = fg.jit(f)
     context = contextvars.copy_context()
-    block = fg.strict_dependence()
+    block = fg.log_compiles(False)
     with fg.profile() as p:
         context.run(block.__enter__)
         context.run(jitted, np.ones(3))
