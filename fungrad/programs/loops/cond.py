@@ -191,7 +191,7 @@ def _one_of(
 
     By JAX's rules all are traced, and must return the same types, unless one asks for values.
     """
-    if settings.get().jax_types and not jit_disabled.get():
+    if settings.get().jax_types and not settings.get().jit_disabled:
         closures = _all_closed(label, names, functions, operands)
         traced = [c for c in closures if not isinstance(c, NotTraced)]
         if len(traced) == len(closures):
