@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.config import jit_disabled, settings
+from fungrad.core.config import settings
 from fungrad.core.errors import called_with
 from fungrad.core.glossary import COMMON
 from fungrad.core.trace import record_expr
