@@ -24,6 +24,7 @@ IN_SDIST = (
     "pyproject.toml",
     "Makefile",
     "fungrad/py.typed",
+    "pytest_fungrad.py",
     "tests/conftest.py",
 )
 IN_SDIST += (
@@ -32,6 +33,8 @@ IN_SDIST += (
     "examples/beam.py",
     "benchmarks/results/README.md",
 )
+BESIDE = {"pytest_fungrad.py", "fungrad/errors.md"}
+"""What the wheel has that is not so in the folder of the package."""
 TESTS = ("tests/test_layers.py", "tests/core/test_expr.py", "tests/transforms/test_grad.py")
 """Tests that are run in what the sdist unpacks to."""
 
@@ -76,6 +79,7 @@ def check_wheel(path: Path) -> None:
         for file in (ROOT / "fungrad").rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
+    wanted |= BESIDE
     found = {name for name in names if not name.startswith(Path(metadata).parent.name)}
     if found != wanted:
         sys.exit(

@@ -101,9 +101,7 @@ identity = lambda f, **_: f
 
 
 def close(found, expected):
-    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+    fg.test_util.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)

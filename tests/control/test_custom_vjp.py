@@ -64,11 +64,7 @@ def check_reverse(f, reference, args, jit=True, vmap=True):
 
 
 def close(found, expected, what):
-    ours, theirs = fg.tree.leaves(found), fg.tree.leaves(expected)
-    assert len(ours) == len(theirs), what
-    for x, y in zip(ours, theirs):
-        assert (np.shape(x), x.dtype) == (np.shape(y), y.dtype), what
-        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10, err_msg=what)
+    fg.test_util.assert_allclose(found, expected, rtol=1e-8, atol=1e-10, err_msg=what)
 
 
 def plain_affine(w, x):

@@ -56,11 +56,8 @@ def loop(fn, elems, reverse=False, axis=0):
 
 
 def equal(found, expected, rtol=1e-12):
-    assert fg.tree.structure(found) == fg.tree.structure(expected)
-    for x, y in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
-        assert type(x) is type(y)
-        assert (x.shape, x.dtype) == (y.shape, y.dtype)
-        np.testing.assert_allclose(x, y, rtol, rtol)
+    assert [*map(type, fg.tree.leaves(found))] == [*map(type, fg.tree.leaves(expected))]
+    fg.test_util.assert_allclose(found, expected, rtol, rtol)
 
 
 def total(scan, fn, reverse):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.test_util import assert_allclose
 
 FOLDER = Path(__file__).parent
 TOPICS = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
@@ -92,10 +93,4 @@ def weighted(f: Callable[..., Any], np_: Any = np) -> Callable[..., Any]:
 
 def assert_close(actual: Any, expected: Any, rtol: float, what: str) -> None:
     """Check that all arrays agree, to `rtol` of their largest number; and their shapes and dtypes."""
-    xs, ys = tree.leaves(actual), tree.leaves(expected)
-    assert len(xs) == len(ys), what
-    for x, y in zip(xs, ys, strict=True):
-        y = np.asarray(y)
-        assert (np.shape(x), x.dtype) == (y.shape, y.dtype), what
-        scale = max(1.0, np.max(np.abs(y), initial=0))
-        np.testing.assert_allclose(x, y, rtol, rtol * scale, err_msg=what)
+    assert_allclose(tree.leaves(actual), tree.leaves(expected), rtol, err_msg=what)

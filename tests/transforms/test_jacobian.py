@@ -10,12 +10,7 @@ JACOBIANS = [fg.jacfwd, fg.jacrev, fg.jacobian]
 
 
 def close(a, b, rtol=1e-12, atol=1e-13):
-    a, b = fg.tree.flatten(a), fg.tree.flatten(b)
-    assert a[1] == b[1]
-    for x, y in zip(a[0], b[0]):
-        assert np.shape(x) == np.shape(y)
-        assert np.asarray(x).dtype == np.asarray(y).dtype
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+    fg.test_util.assert_allclose(a, b, rtol, atol)
 
 
 @pytest.mark.parametrize("jacobian", JACOBIANS)

@@ -56,11 +56,7 @@ def sum_of_squares(tree):
 
 
 def equal(a, b):
-    a, b = fg.tree.flatten(a), fg.tree.flatten(b)
-    assert a[1] == b[1]
-    for x, y in zip(a[0], b[0]):
-        assert np.asarray(x).dtype == np.asarray(y).dtype
-        np.testing.assert_allclose(x, y, rtol=1e-14)
+    fg.test_util.assert_allclose(a, b, rtol=1e-14, atol=0.0)
 
 
 def doubled(tree):
