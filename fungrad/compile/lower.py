@@ -230,8 +230,8 @@ class Program(Keeper):
         """What it is called where people read of it."""
         places = (place_of((e.primitive, source)) for e, source in self.given.located())
         place = next(filter(None, places), None)
-        name = "" if place is None else f" of {place[0].co_name},"
-        return f"program{name} {len(self.given.equations):,} equations long"
+        name = "," if place is None else f" of {place[0].co_name},"
+        return f"program{name} {len(self.given.equations):,} equations"
 
     @property
     def is_compiled(self) -> bool:

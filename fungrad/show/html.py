@@ -62,7 +62,8 @@ class _Writer:
         return " ".join(["{ lambda", *captured, *([";"] if captured else []), *inputs, "."])
 
     def foot(self) -> str:
-        return f"  return ({', '.join([self.names[v] for v in self.expr.outputs])}) }}"
+        results = ", ".join([self.names[v] for v in self.expr.outputs])
+        return f"  return ({results}{',' if len(self.expr.outputs) == 1 else ''}) }}"
 
     def equation(self, equation: Equation, source: Any) -> tuple[str, str]:
         """Return the line of an equation, and what is to be unfolded below it."""
@@ -137,9 +138,10 @@ def of_jitted(jitted: Jitted) -> str:
     def show() -> str:
         entries = jitted._entries.values()
         info = jitted.cache_info()
+        known = counted(info.hits, "call")
         head = (
             f"{_span('op', f'jit({jitted.name})')} "
-            f"{_span('dim', f'{len(entries)} of at most {info.maxsize} programs, {info.hits:,} calls by a known one')}"
+            f"{_span('dim', f'{len(entries)} of at most {info.maxsize} programs, {known} by a known one')}"
         )
         programs = []
         for entry in entries:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -17,7 +18,7 @@ STYLE = (
     "<style>.fungrad{font-size:0.9em;line-height:1.45;overflow-x:auto;max-width:100%}"
     ".fungrad pre,.fungrad code{font-family:ui-monospace,Menlo,Consolas,monospace;background:none;color:inherit}"
     ".fungrad pre{margin:0.2em 0;padding:0;border:0;white-space:pre}"
-    ".fungrad table{border-collapse:collapse;margin:0.4em 0}"
+    ".fungrad table{border-collapse:collapse;margin:0.4em 0;font-size:inherit;line-height:inherit}"
     ".fungrad th,.fungrad td{padding:0.1em 0.6em;text-align:left;white-space:nowrap;border:0;background:none;color:inherit}"
     ".fungrad td.r,.fungrad th.r{text-align:right;font-variant-numeric:tabular-nums}"
     ".fungrad thead th,.fungrad tfoot td{border-bottom:1px solid #8888;font-weight:600}"
@@ -54,6 +55,21 @@ class Column(NamedTuple):
     text: Callable[[Any], str] = str
     right: bool = True
     style: str = ""
+
+
+class _Shown(NamedTuple):
+    """The texts of a table."""
+
+    columns: list[Column]
+    rows: list[list[str]]
+    total: list[str] | None
+    notes: list[str]
+
+
+def _texts(row: Any, columns: Iterable[Column]) -> list[str]:
+    """Return the texts of a row; those of what it lacks, as a total does, are empty."""
+    values = [(getattr(row, column.field, None), column) for column in columns]
+    return ["" if value is None else column.text(value) for value, column in values]
 
 
 class Table(Generic[Row]):
@@ -115,38 +131,36 @@ class Table(Generic[Row]):
         known.sort(key=lambda row: getattr(row, field), reverse=reverse)
         return self._with([*known, *others])
 
-    def _cells(self, row: Any) -> list[str]:
-        """Return the texts of a row; those of what a total lacks are empty."""
-        values = [getattr(row, column.field, None) for column in self._columns]
-        return [
-            "" if value is None else column.text(value)
-            for value, column in zip(values, self._columns)
-        ]
-
-    def _shown(self) -> tuple[list[Row], list[str]]:
-        """Return the rows that are shown, and the notes."""
+    def _shown(self) -> _Shown:
+        """Return what is shown: of columns without any text, nothing."""
         hidden = len(self.rows) - LONGEST
-        if hidden <= 0:
-            return self.rows, list(self.notes)
-        return self.rows[:LONGEST], [f"{hidden:,} more rows are in .rows", *self.notes]
+        notes = [f"{hidden:,} more rows are in .rows"] if hidden > 0 else []
+        rows = [_texts(row, self._columns) for row in self.rows[:LONGEST]]
+        total = None if self.total is None else _texts(self.total, self._columns)
+        used = [any(texts) for texts in zip(*rows)] or [True] * len(self._columns)
+        kept = [[*itertools.compress(row, used)] for row in rows]
+        return _Shown(
+            [*itertools.compress(self._columns, used)],
+            kept,
+            None if total is None else [*itertools.compress(total, used)],
+            [*notes, *self.notes],
+        )
 
     def __str__(self) -> str:
         """Show as plain text, in columns."""
-        rows, notes = self._shown()
-        lines = [[column.title for column in self._columns], *map(self._cells, rows)]
-        if self.total is not None:
-            lines.append(self._cells(self.total))
+        columns, rows, total, notes = self._shown()
+        lines = [[column.title for column in columns], *rows, *([total] if total else [])]
         widths = [max(map(len, column)) for column in zip(*lines)]
         texts = [
             "  ".join(
                 text.rjust(width) if column.right else text.ljust(width)
-                for text, width, column in zip(line, widths, self._columns)
+                for text, width, column in zip(line, widths, columns)
             ).rstrip()
             for line in lines
         ]
         rule = "-" * max(map(len, texts))
         texts.insert(1, rule)
-        if self.total is not None:
+        if total:
             texts.insert(-1, rule)
         return "\n".join([self.title, *texts, *notes])
 
@@ -166,14 +180,13 @@ class Table(Generic[Row]):
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        rows, notes = self._shown()
+        columns, rows, total, notes = self._shown()
         caption = "\n".join(notes) or None
         found = RichTable(
-            title=Text(self.title), caption=caption and Text(caption), show_footer=bool(self.total)
+            title=Text(self.title), caption=caption and Text(caption), show_footer=bool(total)
         )
-        foot = self._cells(self.total) if self.total is not None else [""] * len(self._columns)
         colours = {"op": "blue", "type": "green", "num": "yellow", "bad": "bold red", "dim": "dim"}
-        for column, text in zip(self._columns, foot):
+        for column, text in zip(columns, total or [""] * len(columns)):
             found.add_column(
                 column.title,
                 footer=Text(text),
@@ -183,7 +196,7 @@ class Table(Generic[Row]):
                 overflow="fold",
             )
         for row in rows:
-            found.add_row(*map(Text, self._cells(row)))
+            found.add_row(*map(Text, row))
         return found
 
     def _repr_html_(self) -> str:
@@ -191,18 +204,18 @@ class Table(Generic[Row]):
 
     def html(self) -> str:
         """Return the table as HTML."""
-        rows, notes = self._shown()
+        columns, rows, sums, notes = self._shown()
 
         def line(tag: str, texts: Sequence[str], styled: bool = False) -> str:
             cells = [
                 f"<{tag} class='{'r ' * c.right}{c.style if styled else ''}'>{html.escape(text)}</{tag}>"
-                for text, c in zip(texts, self._columns)
+                for text, c in zip(texts, columns)
             ]
             return f"<tr>{''.join(cells)}</tr>"
 
-        head = line("th", [column.title for column in self._columns])
-        body = "".join([line("td", self._cells(row), True) for row in rows])
-        total = "" if self.total is None else line("td", self._cells(self.total))
+        head = line("th", [column.title for column in columns])
+        body = "".join([line("td", row, True) for row in rows])
+        total = line("td", sums) if sums else ""
         below = "".join([f"<div class='dim'>{html.escape(note)}</div>" for note in notes])
         return (
             f"{STYLE}<div class='fungrad'><b>{html.escape(self.title)}</b><table><thead>{head}</thead>"

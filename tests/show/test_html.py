@@ -56,7 +56,7 @@ def test_an_expr_has_types_and_lines():
     assert "c:float64[3] = sin a" in text
     assert "(in f): z = fnp.sin(x)" in text
     assert "return z * y  # here" in text
-    assert text.rstrip().endswith("return (e) }")
+    assert text.rstrip().endswith("return (e,) }")
 
 
 def test_bodies_are_folded():
