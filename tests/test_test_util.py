@@ -174,6 +174,7 @@ DIFFERENT = [
     (np.array([np.inf, 0]), np.array([-np.inf, 0]), "worst at [0]: found inf, expected -inf"),
     (np.eye(2), np.array([[1, 3], [0.1, 1]]), "2 of 4 elements of float64[2,2] differ; worst at [0, 1]: found 0, expected 3, off by 3, 100 %"),
     (1 + 1j, 1 + 2j, "found 1+1j, expected 1+2j, off by 1, 44.7 %"),
+    (np.arange(4) * 100, np.arange(4), "3 of 4 elements of int64[4] differ; worst at [3]: found 300, expected 3, off by 297"),
     (True, False, "found True, expected False, off by 1"),
     (np.array(["a"]), np.array(["b"]), "found a, expected b"),
 ]  # fmt: skip
