@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fungrad.show.layout import RISE, Edge, Layered, Point
+from fungrad.show.layout import FAR, RISE, Edge, Layered, Point
 from fungrad.show.model import Frame, Node, Scene
 
 LETTER, LINE, PADDING = 6.3, 15.0, 8.0
 """Of text, of 10.5 pixels: the width of a letter, the height of a line, and the space around it."""
+LARGE = 10
+"""Nodes from which on a frame has the arguments and results in it that nothing else has to do with."""
 BETWEEN = 56.0
 """Between the forward and the backward pass."""
 
@@ -95,6 +97,19 @@ def _node_size(node: Node, found: dict[int, Arranged]) -> tuple[float, float]:
     return width, height
 
 
+def _guests(scene: Scene, frame: Frame) -> list[int]:
+    """Return the arguments and results that are drawn in a large frame: those that nothing outside of it has to do with."""
+    if len(frame.members) < LARGE:
+        return []
+    inside = {*frame.members}
+    near: dict[int, list[int]] = {}
+    for u, v in scene.edges:
+        near.setdefault(u, []).append(v)
+        near.setdefault(v, []).append(u)
+    ends = [v for v, node in enumerate(scene.nodes) if not node.equations]
+    return [v for v in ends if v in near and inside.issuperset(near[v])]
+
+
 class _Part(NamedTuple):
     """A node, or a frame, as it is laid out among others: its number, or that of the frame."""
 
@@ -106,9 +121,9 @@ class _Framed:
     """What is in a frame: its nodes, and above and below the places where edges go through."""
 
     def __init__(self, scene: Scene, frame: Frame, sizes: Sequence[tuple[float, float]]) -> None:
-        self.members = list(frame.members)
+        self.members = [*frame.members, *_guests(scene, frame)]
         place = {v: i for i, v in enumerate(self.members)}
-        upward = _side(scene, self.members[0])
+        upward = self.upward = _side(scene, self.members[0])
         edges: list[Edge] = []
         self.ends: list[tuple[int, int]] = []  # of each edge, in the scene
         self.enter: dict[int, int] = {}  # by the node outside
@@ -132,11 +147,12 @@ class _Framed:
                 edges.append(Edge(place[u], place[v]))
                 self.ends.append((u, v))
         self.sizes, self.edges, self.title = own, edges, frame.title
-        self.lay_out([*self.enter.values()], [*self.leave.values()], False)
+        self.lay_out([*self.enter.values()], [*self.leave.values()], (False, False))
 
-    def lay_out(self, enter: Sequence[int], leave: Sequence[int], kept: bool) -> None:
-        """Lay out the nodes; with `kept`, the edges from outside go through in the order given."""
-        self.layered = Layered(self.sizes, self.edges, enter, leave, kept=kept)
+    def lay_out(self, enter: Sequence[int], leave: Sequence[int], kept: tuple[bool, bool]) -> None:
+        """Lay out the nodes; with `kept`, the edges from and to outside go through in the order given."""
+        far = None if self.upward else FAR
+        self.layered = Layered(self.sizes, self.edges, enter, leave, kept=kept, far=far)
         self.layered.stand()
         self.head = LINE + 4 if self.title else 0.0
         self.width = max(self.layered.width, len(self.title) * LETTER) + 2 * PADDING
@@ -146,6 +162,14 @@ class _Framed:
     def offset(self, port: int) -> float:
         """Return where an edge goes through, from the middle."""
         return self.layered.x[port] + self.left - self.width / 2
+
+    def is_cut(self, edge: int) -> bool:
+        """Whether an edge begins at a stub."""
+        return self.layered.chains[edge][0] != self.edges[edge].source
+
+    def is_entered(self, u: int) -> bool:
+        """Whether an edge from a node outside goes on to a node."""
+        return any(v == u and not self.is_cut(i) for i, (v, _) in enumerate(self.ends))
 
 
 def _side(scene: Scene, v: int) -> bool:
@@ -157,7 +181,7 @@ class _Arrangement:
         self.scene, self.found = scene, found
         self.sizes = [_node_size(node, found) for node in scene.nodes]
         self.framed = [_Framed(scene, frame, self.sizes) for frame in scene.frames]
-        self.frame_of = {v: k for k, frame in enumerate(scene.frames) for v in frame.members}
+        self.frame_of = {v: k for k, framed in enumerate(self.framed) for v in framed.members}
         self.out = Arranged(
             scene,
             [Box(0, 0, 0, 0)] * len(scene.nodes),
@@ -225,7 +249,7 @@ class _Arrangement:
             edges.append(Edge(number[a], number[b], begins, finish))
             ends.append((u, v))
         given = None if ranks is None else [ranks[p] for p in parts]
-        layered = Layered(sizes, edges, ranks=given)
+        layered = Layered(sizes, edges, ranks=given, upward=side)
         if again and self._reordered([*parts], layered, ends):
             return self._layered(side, ranks, False)
         return [*parts], layered, ends
@@ -248,7 +272,8 @@ class _Arrangement:
                 sorted(come[k], key=come[k].__getitem__),
                 sorted(go[k], key=go[k].__getitem__),
             )
-            self.framed[k].lay_out(enter, leave, True)
+            several = len({*come[k].values()}) > 1, len({*go[k].values()}) > 1
+            self.framed[k].lay_out(enter, leave, several)
         return bool(frames)
 
     def _part(self, v: int) -> _Part:
@@ -275,15 +300,16 @@ class _Arrangement:
             else:
                 out.boxes[part.number] = box
         for (u, v), path in zip(ends, layered.paths, strict=True):
+            part = self._part(v)
+            if part.framed and not self.framed[part.number].is_entered(u):
+                continue  # there are stubs in the frame
             points = [(a + x, b) for a, b in path]
             self._add_path((u, v), points, not self._part(v).framed, not self._part(u).framed, up)
-        for i, (_, (a, b)) in enumerate(layered.stubs):
-            width, height = layered.sizes[layered.count + i]
-            source = layered.stub_sources[i]
-            first = next(
-                u for (u, _), e in zip(ends, layered.edges, strict=True) if e.source == source
-            )
-            out.stubs.append((first, Box(a + x, b, width, height)))
+        number = {}  # of stubs: the node in the scene
+        for edge, pair in zip(layered.edges, ends, strict=True):
+            number[edge.target if up else edge.source] = pair[up]
+        for source, (left, top), size in layered.stubs:
+            out.stubs.append((number[source], Box(left + x, top, *size)))
 
     def _take_framed(self, framed: _Framed, frame: Box, up: bool) -> None:
         x, y = frame.x + framed.left, frame.y + framed.head
@@ -291,21 +317,18 @@ class _Arrangement:
         for i, v in enumerate(framed.members):
             (left, top), (width, height) = layered.corners[i], layered.sizes[i]
             self.out.boxes[v] = Box(left + x, top + y, width, height)
-        for (u, v), path in zip(framed.ends, layered.paths, strict=True):
+        for i, ((u, v), path) in enumerate(zip(framed.ends, layered.paths, strict=True)):
             points = [(a + x, b + y) for a, b in path]
-            if u not in framed.members:
+            if u not in framed.members and not framed.is_cut(i):
                 points = [(points[0][0], frame.y), *points]
             if v < 0:
                 points = [*points, (points[-1][0], frame.y + frame.height)]
             self._add_path((u, v), points, v >= 0, u in framed.members, up)
-        for i, source in enumerate(layered.stub_sources):
-            (left, top), (width, height) = (
-                layered.corners[layered.count + i],
-                layered.sizes[layered.count + i],
-            )
-            inside = {port: u for u, port in framed.enter.items()}
-            of = framed.members[source] if source < len(framed.members) else inside[source]
-            self.out.stubs.append((of, Box(left + x, top + y, width, height)))
+        outside = {port: u for u, port in framed.enter.items()}
+        for source, (left, top), size in layered.stubs:
+            known = source < len(framed.members)
+            of = framed.members[source] if known else outside[source]
+            self.out.stubs.append((of, Box(left + x, top + y, *size)))
 
     def _add_path(
         self, ends: tuple[int, int], points: list[Point], arrow: bool, begins: bool, up: bool

@@ -62,7 +62,7 @@ def folded(
         units = [u._replace(period=0, why=("repeated", u.period)) if u.period else u for u in units]
     for why, places in (("line", lines), ("function", functions)):
         if _drawn(units) > most:
-            units = _joined(units, why, places)
+            units = _parted(_joined(units, why, places), most)
     if _drawn(units) > most:
         size = -(-len(units) // most)
         parts = [units[i : i + size] for i in range(0, len(units), size)]
@@ -85,6 +85,23 @@ def _joined(units: Sequence[Unit], why: str, places: Sequence[Hashable]) -> list
         found.append(
             first if alone else Unit(first.start, last.stop, 0, (why, places[first.start]))
         )
+    return found
+
+
+def _parted(units: Sequence[Unit], most: int) -> list[Unit]:
+    """Return units with long ones in parts, as far as there is room for twice as many."""
+    spare = most // 2 - _drawn(units)
+    several = [unit for unit in units if unit.why and unit.why[0] in ("line", "function")]
+    total = sum([unit.stop - unit.start for unit in several])
+    if spare <= 0 or not total:
+        return [*units]
+    found: list[Unit] = []
+    for unit in units:
+        count = unit.stop - unit.start
+        parts = 1 + spare * count // total if unit in several else 1
+        size = -(-count // min(parts, count))
+        starts = range(unit.start, unit.stop, size)
+        found += [unit._replace(start=i, stop=min(i + size, unit.stop)) for i in starts]
     return found
 
 

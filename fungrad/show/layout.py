@@ -23,6 +23,8 @@ ROOM = 28.0
 """Between the ends of edges, at most."""
 RISE = 26.0
 """Between ranks."""
+ASIDE, INWARD = 0.05, 0.15
+"""How strongly a neighbour draws a node that is on a path of less than half the length of the longest one, and the middle of the page; others do with 1."""
 SWEEPS = 10
 """How often nodes are put in the order of their neighbours, down and up."""
 
@@ -39,10 +41,11 @@ class Edge(NamedTuple):
 
 
 class Stub(NamedTuple):
-    """What stands for the source of a long edge near its targets: its upper left corner."""
+    """What stands for the source of a long edge near its targets: its upper left corner, width and height."""
 
     source: int
     corner: Point
+    size: tuple[float, float]
 
 
 class Layered:
@@ -55,9 +58,15 @@ class Layered:
     edges
         Between nodes; they may go in circles, and then some go up.
     first, last
-        Nodes of the first and of the last rank; with `kept`, in this order.
+        Nodes of the first and of the last rank.
     ranks
         The rank of each node, if they are known.
+    kept
+        Whether nodes of the first rank, and those of the last one, are in the order given.
+    upward
+        Whether edges are given from what reads to what computes: the picture of what flows upwards.
+    far
+        How many ranks an edge may go over before it ends in a stub; None if any.
     stub
         The size of stubs.
 
@@ -80,14 +89,17 @@ class Layered:
         first: Sequence[int] = (),
         last: Sequence[int] = (),
         ranks: Sequence[int] | None = None,
-        kept: bool = False,
+        kept: tuple[bool, bool] = (False, False),
+        upward: bool = False,
+        far: int | None = FAR,
         stub: tuple[float, float] = (34.0, 18.0),
     ) -> None:
         self.sizes, self.edges = list(sizes), list(edges)
         self.count = len(sizes)
         self.rank = [*ranks] if ranks else _ranks(self.count, edges, {*first}, {*last})
-        self.kept = [[*ends] for ends in (first, last) if kept and ends]
-        self.stub_sources: list[int] = []
+        self.kept = [[*x] for x, keep in zip((first, last), kept, strict=True) if keep and x]
+        self.upward, self.far = upward, far
+        self.stub_of: dict[tuple[int, int], int] = {}  # by the node it stands for and the rank
         self.links: list[tuple[int, int, float, float]] = []  # between neighbouring ranks
         self.chains: list[list[int]] = []  # of each edge: the nodes and bends it goes through
         self._cut(stub)
@@ -97,32 +109,20 @@ class Layered:
     def _cut(self, stub: tuple[float, float]) -> None:
         """Cut edges at every rank; nodes from `count` on are stubs and bends."""
         bends: dict[tuple[int, float, int], int] = {}
-        stubs: dict[tuple[int, int], int] = {}
         seen: set[tuple[int, int, float, float]] = set()
-        waiting = []
-        for edge in self.edges:
-            u, v, begins, _ = edge
-            start = u
-            if self.rank[v] - self.rank[u] > FAR:
-                key = (u, self.rank[v] - 1)
-                if key not in stubs:
-                    stubs[key] = len(self.rank)
-                    self.rank.append(self.rank[v] - 1)
-                    self.sizes.append(stub)
-                    self.stub_sources.append(u)
-                start, begins = stubs[key], 0.0
-            waiting.append((start, begins))
+        ends = [self._ends(edge, stub) for edge in self.edges]
         self.bends_from = len(self.rank)
-        for edge, (start, offset) in zip(self.edges, waiting, strict=True):
+        for edge, (start, stop) in zip(self.edges, ends, strict=True):
+            offset = edge.begins if start == edge.source else 0.0
             chain = [start]
-            for rank in range(self.rank[start] + 1, self.rank[edge.target]):
+            for rank in range(self.rank[start] + 1, self.rank[stop]):
                 bend = (start, offset, rank)
                 if bend not in bends:
                     bends[bend] = len(self.rank)
                     self.rank.append(rank)
                     self.sizes.append((0.0, 0.0))
                 chain.append(bends[bend])
-            chain.append(edge.target)
+            chain.append(stop)
             for u, v in itertools.pairwise(chain):
                 end = (edge.ends or 0.0) if v == edge.target else 0.0
                 link = (u, v, offset if u == start else 0.0, end)
@@ -130,6 +130,18 @@ class Layered:
                     seen.add(link)
                     self.links.append(link)
             self.chains.append(chain)
+
+    def _ends(self, edge: Edge, stub: tuple[float, float]) -> tuple[int, int]:
+        """Return between which nodes an edge is drawn: a stub stands for that where it comes from, if that is far."""
+        u, v = edge.source, edge.target
+        if self.far is None or self.rank[v] - self.rank[u] <= self.far:
+            return u, v
+        key = (v, self.rank[u] + 1) if self.upward else (u, self.rank[v] - 1)
+        if key not in self.stub_of:
+            self.stub_of[key] = len(self.rank)
+            self.rank.append(key[1])
+            self.sizes.append(stub)
+        return (u, self.stub_of[key]) if self.upward else (self.stub_of[key], v)
 
     def _order(self) -> None:
         """Put the nodes of each rank in the order of their neighbours: that with the fewest crossings that is met."""
@@ -189,15 +201,22 @@ class Layered:
             True: defaultdict(list),
             False: defaultdict(list),
         }
+        before, after = self._lengths()
+        longest_before, longest_after = dict[int, int](), dict[int, int]()
+        for u, v, *_ in self.links:
+            longest_before[v] = max(longest_before.get(v, 0), before[u])
+            longest_after[u] = max(longest_after.get(u, 0), after[v])
         for u, v, begins, ends in self.links:
-            weight = 1.0 + 3.0 * ((u >= self.bends_from) + (v >= self.bends_from))
+            straight = 1.0 + 3.0 * ((u >= self.bends_from) + (v >= self.bends_from))
+            weight = straight if 2 * before[u] >= longest_before[v] else ASIDE
             near[True][v].append((u, begins - ends, weight))
+            weight = straight if 2 * after[v] >= longest_after[u] else ASIDE
             near[False][u].append((v, ends - begins, weight))
         ranks = sorted(self.layers)
         steps = {rank: self._steps(self.layers[rank]) for rank in ranks}
         for rank in ranks:
             for node, step in zip(self.layers[rank], steps[rank], strict=True):
-                x[node] = step
+                x[node] = step - steps[rank][-1] / 2
         for sweep in range(SWEEPS):
             down = not sweep % 2
             sides = (True, False) if sweep >= SWEEPS - 2 else (down,)
@@ -205,9 +224,10 @@ class Layered:
                 nodes, wanted, weights = self.layers[rank], [], []
                 for node in nodes:
                     at = [(x[v] + d, w) for side in sides for v, d, w in near[side].get(node, ())]
+                    at = [*at, (0.0, INWARD)] if at else [(x[node], INWARD)]
                     weight = sum([w for _, w in at])
-                    wanted.append(sum([a * w for a, w in at]) / weight if at else x[node])
-                    weights.append(weight or 0.1)
+                    wanted.append(sum([a * w for a, w in at]) / weight)
+                    weights.append(weight * before[node] * after[node])  # long paths are straight
                 shifted = [a - s for a, s in zip(wanted, steps[rank], strict=True)]
                 found = _ascending(shifted, weights)
                 for node, a, step in zip(nodes, found, steps[rank], strict=True):
@@ -216,6 +236,16 @@ class Layered:
         self.x = [a - left for a in x]
         self.width = max([a + self.sizes[v][0] / 2 for v, a in enumerate(self.x)], default=0.0)
         self.heights = {r: max([self.sizes[v][1] for v in self.layers[r]]) for r in ranks}
+
+    def _lengths(self) -> tuple[list[int], list[int]]:
+        """Return of each node how long the longest path to it is, and that from it."""
+        before, after = [1] * len(self.rank), [1] * len(self.rank)
+        links = sorted(self.links, key=lambda link: self.rank[link[0]])
+        for u, v, *_ in links:
+            before[v] = max(before[v], before[u] + 1)
+        for u, v, *_ in reversed(links):
+            after[u] = max(after[u], after[v] + 1)
+        return before, after
 
     def _steps(self, nodes: Sequence[int]) -> list[float]:
         """Return the middles of nodes that are as near to each other as they may be."""
@@ -245,9 +275,7 @@ class Layered:
         self.corners = [
             (self.x[v] - w / 2, middles[v] - h / 2) for v, (w, h) in enumerate(self.sizes)
         ]
-        self.stubs = [
-            Stub(u, self.corners[self.count + i]) for i, u in enumerate(self.stub_sources)
-        ]
+        self.stubs = [Stub(u, self.corners[i], self.sizes[i]) for (u, _), i in self.stub_of.items()]
         self.paths = self._paths()
 
     def _paths(self) -> list[list[Point]]:
@@ -269,7 +297,9 @@ class Layered:
             for bend in chain[1:-1]:
                 top = self.tops[self.rank[bend]]
                 points += [(self.x[bend], top), (self.x[bend], top + self.heights[self.rank[bend]])]
-            points.append((self.x[edge.target] + ends[number], self.corners[edge.target][1]))
+            last = chain[-1]
+            end = ends[number] if last == edge.target else 0.0
+            points.append((self.x[last] + end, self.corners[last][1]))
             found.append(points)
         return found
 

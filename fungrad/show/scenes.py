@@ -149,11 +149,14 @@ class _Builder:
         units = folded(operations, lines, functions, most)
         if len(units) < len(self.forward):
             drawn = sum([unit.drawn for unit in units])
-            several = Counter(
-                "repetition" if u.period or u.why[0] == "repeated" else u.why[0]
+            together = {
+                ("repetition", u.start)
+                if u.period
+                else (*u.why, u.start * (u.why[0] not in ("line", "function")))
                 for u in units
                 if u.why or u.period
-            )
+            }
+            several = Counter([kind.replace("repeated", "repetition") for kind, *_ in together])
             parts = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in several.items()]
             there = " of the forward pass" if self.scene.beside else ""
             of = f"{self.shown.title}: " if self.shown.title else ""

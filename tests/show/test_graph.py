@@ -93,8 +93,12 @@ def check_places(drawing):
             assert box.x + box.width <= found.width + 1
             assert box.y + box.height <= found.height + 1
         for frame, place in zip(found.scene.frames, found.frames, strict=True):
-            for v, box in enumerate(found.boxes):
-                assert overlap(place, box) == (v in frame.members)
+            links = [(u, v) for pair in found.scene.edges for u, v in (pair, pair[::-1])]
+            for v, (box, node) in enumerate(zip(found.boxes, found.scene.nodes, strict=True)):
+                if node.equations:
+                    assert overlap(place, box) == (v in frame.members)
+                elif overlap(place, box):  # an argument or a result that is of it alone
+                    assert {u for u, w in links if w == v} <= {*frame.members}
         for v, bodies in found.bodies.items():
             box = found.boxes[v]
             for body, (x, y) in bodies:
