@@ -291,15 +291,17 @@ class Layered:
                 ends[number] = room * ((i + 0.5) / len(numbers) - 0.5) if len(numbers) > 1 else 0.0
         found = []
         for number, (edge, chain) in enumerate(zip(self.edges, self.chains, strict=True)):
-            begin = edge.begins if chain[0] == edge.source else 0.0
-            bottom = self.corners[chain[0]][1] + self.sizes[chain[0]][1]
-            points = [(self.x[chain[0]] + begin, bottom)]
-            for bend in chain[1:-1]:
-                top = self.tops[self.rank[bend]]
-                points += [(self.x[bend], top), (self.x[bend], top + self.heights[self.rank[bend]])]
-            last = chain[-1]
-            end = ends[number] if last == edge.target else 0.0
-            points.append((self.x[last] + end, self.corners[last][1]))
+            first, *bends, last = chain
+            begin = self.x[first] + (edge.begins if first == edge.source else 0.0)
+            end = self.x[last] + (ends[number] if last == edge.target else 0.0)
+            # In each rank an edge goes straight down: nothing else is in its way.
+            across = [(begin, first), *[(self.x[bend], bend) for bend in bends], (end, last)]
+            points = []
+            for x, v in across:
+                top = self.tops[self.rank[v]]
+                points += [(x, top), (x, top + self.heights[self.rank[v]])]
+            points[0] = begin, self.corners[first][1] + self.sizes[first][1]
+            points[-1] = end, self.corners[last][1]
             found.append(points)
         return found
 
