@@ -170,7 +170,7 @@ def _curve(path: Path) -> str:
         head = f"M{u - 5 * sign:.1f} {v - 3:.1f}L{u:.1f} {v:.1f}L{u - 5 * sign:.1f} {v + 3:.1f}"
         return f"M{x:.1f} {y:.1f}C{bend:.1f} {y:.1f} {bend:.1f} {v:.1f} {u:.1f} {v:.1f}{head}"
     data = f"M{x:.1f} {y:.1f}"
-    for (a, b), (c, d) in itertools.pairwise(points):
+    for (a, b), (c, d) in itertools.pairwise(dict.fromkeys(points)):
         middle = (b + d) / 2
         straight = abs(a - c) < 0.05
         data += (
@@ -179,7 +179,7 @@ def _curve(path: Path) -> str:
             else f"C{a:.1f} {middle:.1f} {c:.1f} {middle:.1f} {c:.1f} {d:.1f}"
         )
     if path.arrow:
-        back = -5 if points[-2][1] <= v else 5
+        back = -5 if y <= v else 5
         data += f"M{u - 3:.1f} {v + back:.1f}L{u:.1f} {v:.1f}L{u + 3:.1f} {v + back:.1f}"
     return data
 
