@@ -181,6 +181,8 @@ class Joint(NamedTuple):
         It takes the inputs and then the cotangents of the outputs, and gives the outputs and then the cotangents of inputs.
     forward
         How many of its equations compute the outputs; those that go back come after them.
+    origins
+        Of each of these, the source of the equation of the program that it goes back through.
     seeds
         Of each output, the variable of its cotangent; None if it has none.
     reached
@@ -189,6 +191,7 @@ class Joint(NamedTuple):
 
     program: Expr
     forward: int
+    origins: Sequence[Source | None]
     seeds: Sequence[int | None]
     reached: Sequence[bool]
 
@@ -207,14 +210,17 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
                 ct = trace.new_input(tangent_type(types[v]))
                 seeds[v] = ct.variable
                 cts[v] = ct if v in moving else None
-        _backward(trace, values, steps, moving, cts)
+        origins: list[Source | None] = []
+        for step in reversed(steps):
+            _backward(trace, values, [step], moving, cts)
+            origins += [step.source] * (len(trace.equations) - count - len(origins))
         found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
         results = [*[values[v] for v in expr.outputs], *[x for x in found if x is not None]]
         program = trace.expr([trace.lift(x).variable for x in results])
     if check_exprs.get():
         program.check()
     reached = [x is not None for x in found]
-    return Joint(program, count, [seeds.get(v) for v in expr.outputs], reached)
+    return Joint(program, count, origins, [seeds.get(v) for v in expr.outputs], reached)
 
 
 class CutExpr(NamedTuple):
@@ -228,7 +234,7 @@ class CutExpr(NamedTuple):
 
 def cut_expr(expr: Expr, flags: Sequence[bool]) -> CutExpr:
     """Return a program with one output, and what pulls a cotangent of that back to the inputs in `flags`."""
-    joint, count, (seed,), reached = joint_expr(expr, flags)
+    joint, count, _, (seed,), reached = joint_expr(expr, flags)
     assert seed is not None
     pulled = joint.outputs[1:]
     residuals, again = _kept(joint, count)

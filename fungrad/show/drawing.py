@@ -17,7 +17,7 @@ from fungrad.core.errors import InDerivative, Source, api_boundary, in_derivativ
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.paths import KeyPath, SequenceKey, keystr, paths_of
-from fungrad.rewrite.reverse import joint_expr
+from fungrad.rewrite.reverse import Joint, joint_expr
 from fungrad.show.dot import dot_of
 from fungrad.show.model import Scene
 from fungrad.show.scenes import Shown, scene_of
@@ -236,7 +236,7 @@ def _with_backward(
     numbered = dataclasses.replace(expr, sources=tuple(range(len(expr.equations))))
     flags = [type_.inexact for type_ in expr.input_types]
     joint = joint_expr(numbered, flags)
-    program = joint.program
+    program, anchors = _numbered(joint, places)
     known: dict[int, Any] = {}
     (only,) = expr.output_types if len(expr.outputs) == 1 else (None,)
     if only is not None and not only.shape and only.dtype.kind == "f":
@@ -256,10 +256,36 @@ def _with_backward(
         [*inputs, *[f"cotangent of {outputs[seeds[v]]}" for v in given]],
         [*outputs, *[f"{'gradient by' if known else 'cotangent of'} {inputs[i]}" for i in wrt]],
         [_placed(source, places) for source in program.sources],
-        [_number(source) for source in program.sources],
+        [None if (i := _number(source)) is None else anchors[i] for source in program.sources],
         [seeds[v] for v in given],
         wrt,
     )
+
+
+def _numbered(joint: Joint, places: list[Source | None]) -> tuple[Expr, list[int]]:
+    """Return the program with a number for the source of each equation, and for each number that of the equation it comes from.
+
+    What the user's own rules and derivatives of loops compute has places of its own: they are added to `places`.
+    """
+    anchors = [*range(len(places))]
+    sources: list[Source | None] = []
+    last = -1
+    for k, source in enumerate(joint.program.sources):
+        number = _number(source)
+        if k >= joint.forward:
+            last = _number(joint.origins[k - joint.forward]) or 0
+        elif number is not None:
+            last = number
+        if number is None:
+            # On the way forward, it is part of what comes after the last equation that is known.
+            anchor = last if k >= joint.forward else min(last + 1, len(anchors) - 1)
+            number = len(places)
+            places.append(source.source if isinstance(source, InDerivative) else source)
+            anchors.append(anchors[anchor])
+        back = k >= joint.forward
+        made = back or isinstance(source, InDerivative)
+        sources.append(InDerivative(number, back) if made else number)
+    return dataclasses.replace(joint.program, sources=tuple(sources)), anchors
 
 
 def _number(source: Source | None) -> int | None:

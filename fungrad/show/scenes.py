@@ -248,17 +248,16 @@ class _Builder:
 
     def _add_backward(self, units: Sequence[Unit]) -> None:
         """Add the nodes of the backward pass, those of each unit together."""
-        anchors = self._anchors()
+        anchors = [anchor or 0 for anchor in self.shown.anchors or ()]
         unit_of: dict[int, int] = {}  # by anchor
         for k, unit in enumerate(units):
             for number in self.forward[unit.start : unit.stop]:
-                if anchors[number] is not None:
-                    unit_of.setdefault(anchors[number], k)
+                unit_of.setdefault(anchors[number], k)
         known = sorted(unit_of)
         parts: dict[int, list[int]] = {}
         for number in range(len(self.expr.equations)):
             if number in self.going_back and known:
-                at = max(bisect.bisect_right(known, anchors[number] or 0) - 1, 0)
+                at = max(bisect.bisect_right(known, anchors[number]) - 1, 0)
                 parts.setdefault(unit_of[known[at]], []).append(number)
         for k, numbers in parts.items():
             unit, nodes = units[k], []
@@ -272,19 +271,6 @@ class _Builder:
                 self.scene.nodes[n].anchor = forward
             if len(nodes) > 1:
                 self.scene.frames.append(Frame("backward", "", nodes, len(nodes)))
-
-    def _anchors(self) -> list[Any]:
-        """Return the anchors, those that are not known from what reads the result."""
-        found = list(self.shown.anchors or ())
-        readers: dict[int, int] = {}
-        for number in reversed(range(len(found))):
-            _, inputs, outputs = self.expr.equations[number]
-            if found[number] is None:
-                ends = [found[readers[v]] for v in outputs if v in readers]
-                found[number] = next((x for x in ends if x is not None), None)
-            for v in inputs:
-                readers[v] = number
-        return found
 
     def _constant(self, v: int, reader: int | None) -> int:
         """Return the node of an array that is part of the program, or of a number that is a result."""

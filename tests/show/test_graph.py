@@ -439,6 +439,38 @@ def test_backward_is_beside_what_it_goes_back_through():
     check(drawing)
 
 
+def test_backward_through_rules_of_the_users():
+    @fg.custom_vjp
+    def halved(x):
+        return x / 2
+
+    halved.defvjp(lambda x: (x / 2, fnp.cos(x)), lambda residual, ct: (ct * residual * 7,))
+
+    def f(x):
+        y = halved(fnp.tanh(x))
+        y = lax.custom_linear_solve(lambda z: 3 * z, y, lambda of, b: b / 3, symmetric=True)
+        return fnp.sum(fnp.exp(y))
+
+    scene = graph(f, backward=True)(np.ones(3)).scene
+    short = lambda v: scene.nodes[v].name.partition("(")[0]
+    of = [
+        (short(v), short(node.anchor))
+        for v, node in enumerate(scene.nodes)
+        if node.backward and node.equations
+    ]
+    assert of == [
+        ("broadcast", "reduce_sum"),
+        ("linear_solve", "linear_solve"),
+        ("multiply", "divide"),  # of the user's rule
+        ("broadcast", "divide"),
+        ("multiply", "divide"),
+        ("multiply", "tanh"),
+        ("subtract", "tanh"),
+        ("multiply", "tanh"),
+    ]
+    check(graph(f, backward=True)(np.ones(3)))
+
+
 def test_what_is_drawn_with_backward_is_the_gradient():
     args = (network(3, 4, 2), np.ones((5, 3)) / 7, np.ones((5, 2)))
     expr = graph(loss, backward=True)(*args).expr
