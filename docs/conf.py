@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_design",
+    "sphinx-mathjax-offline",
 ]
 
 root_doc = "docs/index"
@@ -54,6 +55,7 @@ html_css_files = ["site.css"]
 html_additional_pages = {"index": "to_the_site.html"}
 templates_path = ["templates"]
 html_context = {"default_mode": "auto"}
+html_scaled_image_link = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

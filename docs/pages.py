@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ ENTRIES = ["fungrad", "fungrad.compat.autograd", "fungrad.compat.jax", "fungrad.
 """The public modules that no other one lists."""
 MOST = 60
 """A module with more names has a page for each of its parts."""
+FEW = 4
+"""If the parts of a module have fewer names on average, it has one page, without parts."""
+
 Pages = dict[str, str]
 """The text of each page, by its path in the folder of made pages."""
 
@@ -115,11 +119,14 @@ def _module_pages(name: str, module: ModuleType, described: dict[int, str]) -> P
                 elsewhere.append(f"- ``{n}``: `{first}.{getattr(value, '__name__', n)}`")
             else:
                 own.setdefault(home, []).append(n)
-    large = sum(map(len, own.values())) > MOST
+    count = sum(map(len, own.values()))
+    if count < FEW * len(own):
+        own = {name: sorted(itertools.chain(*own.values()), key=str.casefold)}
+    large = count > MOST and len(own) > 1
     made: Pages = {}
     linked: list[str] = []
     for home, names in own.items():
-        if len(own) > 1 or large:
+        if len(own) > 1:
             text += _heading(title(home), "-")
         if not large:
             text += _entries(name, module, names)
@@ -175,7 +182,7 @@ def gallery() -> Pages:
         cards += [f".. grid-item-card:: {first}", f"   :link: examples/{path.stem}"]
         cards += ["   :link-type: doc", f"   :img-top: {shown}", ""]
         code = [f".. literalinclude:: /examples/{path.name}", "   :language: python"]
-        page = [*_heading(first.rstrip("."), "="), f".. image:: {shown}", f"   :alt: {first}", ""]
+        page = [*_heading(first.rstrip("."), "="), f".. image:: {shown}", f"   :alt: {first}", "   :class: drawn", ""]
         run = [f"``python examples/{path.name} --picture {picture.name}`` runs it.", ""]
         made[f"examples/{path.stem}.rst"] = "\n".join([*page, rest, "", *run, *code, ""])
     grid = [
@@ -233,7 +240,8 @@ def _measured(kind: str) -> str:
 
 def _programs(kind: str, contenders: list[str]) -> str:
     ours, *peers = contenders
-    heads = ["program", ours, *(f"{peer} / {ours}" for peer in peers), f"first call, {ours}"]
+    named = {tables.JITTED: "fungrad", tables.JITTED_JAX: "JAX", "torch": "PyTorch"}
+    heads = ["program", "fungrad", *(f"{named[peer]} / fungrad" for peer in peers), "first call"]
     rows = []
     for name, workload in tables.read(tables.newest(kind)).items():
         seconds = workload["seconds"]
