@@ -71,12 +71,16 @@ html_theme_options = {
 copyright = "The fungrad authors, Apache-2.0"
 
 
-def _without_labels(app, what, name, value, options, lines):
-    """Take references to labels of NumPy's own site out of its docstrings."""
+def _as_it_is_read(app, what, name, value, options, lines):
+    """Take references to labels of NumPy's own site out of its docstrings, and types out of one-line ones."""
     lines[:] = [re.sub(r":ref:`([^`<]+?)(?: ?<[^`]*)?`", r"\1", line) for line in lines]
+    if what in ("attribute", "data", "property"):
+        lines.insert(
+            0, ""
+        )  # napoleon takes what stands before a colon in the first line for a type
 
 
 def setup(app):
     """Write the pages that are made, before Sphinx looks for pages."""
-    app.connect("autodoc-process-docstring", _without_labels)
+    app.connect("autodoc-process-docstring", _as_it_is_read, priority=400)  # napoleon: 500
     app.connect("builder-inited", lambda app: pages.write(ROOT / "docs" / "generated"))

@@ -182,7 +182,13 @@ def gallery() -> Pages:
         cards += [f".. grid-item-card:: {first}", f"   :link: examples/{path.stem}"]
         cards += ["   :link-type: doc", f"   :img-top: {shown}", ""]
         code = [f".. literalinclude:: /examples/{path.name}", "   :language: python"]
-        page = [*_heading(first.rstrip("."), "="), f".. image:: {shown}", f"   :alt: {first}", "   :class: drawn", ""]
+        page = [
+            *_heading(first.rstrip("."), "="),
+            f".. image:: {shown}",
+            f"   :alt: {first}",
+            "   :class: drawn",
+            "",
+        ]
         run = [f"``python examples/{path.name} --picture {picture.name}`` runs it.", ""]
         made[f"examples/{path.stem}.rst"] = "\n".join([*page, rest, "", *run, *code, ""])
     grid = [
