@@ -25,6 +25,9 @@ def run(pytester, monkeypatch):
     """Write a test module and run pytest with the plugin on it, in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv(
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
+    )  # others take time, and may import NumPy
     pytester.makeini(
         "[pytest]\naddopts = --strict-markers -p no:cacheprovider\nfilterwarnings = error"
     )
@@ -218,10 +221,10 @@ def test_snapshots(run, pytester):
 
 
 def test_snapshots_with_xdist(run, pytester):
-    result = run(SNAPSHOT, "--update-snapshots", "-n", "1")
+    result = run(SNAPSHOT, "--update-snapshots", "-p", "xdist", "-n", "1")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["* snapshots written: 4 *"])
-    result = run(SNAPSHOT[SNAPSHOT.index("class") :], "-n", "1")
+    result = run(SNAPSHOT[SNAPSHOT.index("class") :], "-p", "xdist", "-n", "1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["* snapshots of no test: 2 *"])
 
