@@ -231,7 +231,7 @@ def profile() -> contextlib.AbstractContextManager[Profile]:
     and in these each call of a library's function and of a kernel, with the line of your function that it was recorded at. A gradient that is
     computed while it is made, the first time, is one call. What is noted is that of all threads, except of those that are in a
     block with settings of its own, such as `debug_nans`, since before. Python's operators on numbers, and assignments to
-    elements, have no entry of their own.
+    elements, have no entry of their own. Of a GPU, calls are noted and not what they have it do.
 
     Noting takes about a microsecond for each call, and jitted functions are dispatched the long way, so what is small appears slower than it
     is; large arrays tell the truth. Programs are compiled once more to be observed. Outside of such blocks nothing is slower. Profiles may be nested.

@@ -1,8 +1,11 @@
 """`fungrad.profile`: what takes time, and why something is traced again."""
 
 import asyncio
+import contextlib
 import contextvars
+import gc
 import json
+import sys
 import threading
 import time
 
@@ -391,7 +394,6 @@ def test_there_is_a_limit(monkeypatch):
 
 
 def test_programs_are_let_go():
-    import gc
     import weakref
 
     jitted = fg.jit(f)
@@ -418,3 +420,64 @@ def test_how_it_is_shown(capsys):
     p.print()
     assert "this is its first call" in capsys.readouterr().out.replace("\n", " ").replace("  ", " ")
     assert "0 events" in str(fg.profile())
+
+
+def test_an_interrupt_at_any_line_ends_it():
+    jitted = fg.jit(f)
+    x = np.ones(3)
+    expected = jitted(x)
+
+    def call():
+        with fg.profile() as p:
+            assert jitted(x) == expected
+            fg.jit(f)(x)
+        return p
+
+    assert len(call().events) > 10
+    lines, stop = 0, None
+
+    def trace(frame, event, _):
+        nonlocal lines
+        if "fungrad" not in frame.f_globals.get("__name__", ""):
+            return None
+        if event == "line":
+            lines += 1
+            if lines == stop:
+                raise KeyboardInterrupt
+        return trace
+
+    def cut(at):
+        nonlocal lines, stop
+        lines, stop = 0, at
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+
+    cut(None)
+    number = lines
+    assert number > 500
+    for at in [*range(1, number, number // 60), *range(number - 30, number)]:
+        with contextlib.suppress(KeyboardInterrupt):
+            cut(at)
+        gc.collect()
+        assert not observers, at
+        assert settings.get().direct, at
+        assert jitted(x) == expected
+
+
+def test_effects_happen_as_often():
+    seen = []
+
+    @fg.jit
+    def g(x):
+        fg.debug.callback(seen.append, x)
+        return x + 1
+
+    g(1.0)
+    with fg.profile():
+        g(2.0)
+        g(3.0)
+    assert seen == [1.0, 2.0, 3.0]

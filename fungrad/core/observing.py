@@ -55,7 +55,10 @@ def leave(observer: Observer) -> None:
 def _settle() -> None:
     """Set whether programs are observed: for all threads but those in a block with other settings than the process."""
     for chosen in {id(x): x for x in (process_settings, settings.get())}.values():
-        while chosen.profiled != bool(observers):  # another thread may come between
+        chosen.set(
+            "profiled", bool(observers)
+        )  # anew if it is so: an interrupt may have come before all was set
+        while chosen.profiled != bool(observers):  # another thread may have come between
             chosen.set("profiled", bool(observers))
 
 

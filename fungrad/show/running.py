@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, handed_on
-from fungrad.core.backend import as_result, namespace
+from fungrad.core.backend import as_result, namespace, on_host
 from fungrad.core.errors import Source
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
@@ -110,6 +110,8 @@ class Run:
             else:
                 where = (*path, f"{primitive.name} {number}")
                 results = self._controlled(flow, seen.types, operands, where)
+            if not on_host(results):  # which only has been told what to compute
+                namespace(results).cuda.get_current_stream().synchronize()
             seconds = time.perf_counter() - start
             seen.count += 1
             values |= dict(zip(outputs, results, strict=True))

@@ -208,6 +208,8 @@ def make_module() -> types.ModuleType:
     module.asarray = asarray  # type: ignore[attr-defined]
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
     module.array = array  # type: ignore[attr-defined]
+    stream = types.SimpleNamespace(synchronize=lambda: None)
+    module.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 

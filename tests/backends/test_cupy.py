@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.compile.emit import pieces
 from tests.backends.fake_cupy import make_module
 from tests.samples import rows
@@ -143,3 +144,20 @@ def test_scalars_are_0d_arrays(cupy):
     assert isinstance(value, cupy.ndarray)
     assert value.shape == ()
     assert float(gradient) == 12.0
+
+
+def test_costs_and_profiles(cupy):
+    def f(x):
+        y = fnp.tanh(x @ x.T)
+        return lax.scan(lambda c, row: (c + fnp.sum(row), None), 0.0, y)[0]
+
+    x = cupy.asarray(np.linspace(0.0, 1.0, 6).reshape(2, 3))
+    rows = {row.operation: row for row in fg.show.table(f)(x)}
+    assert rows["dot_general"].flops == 24
+    assert rows["dot_general"].maximum == pytest.approx(0.36 + 0.64 + 1.0)
+    assert rows["reduce_sum"].runs == 2
+    jitted = fg.jit(f)
+    with fg.profile() as p:
+        found = jitted(x)
+    assert isinstance(found, cupy.ndarray)
+    assert {"trace", "compile", "call"} <= {event.kind for event in p.events}
