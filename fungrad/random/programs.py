@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 from fungrad.core.config import settings
 from fungrad.core.state import holding
 from fungrad.random.generators import How
-from fungrad.transforms.jit import Jitted, jit
+from fungrad.transforms.jit import jit
 
 KEPT = 512
 """How many compiled samplers are remembered."""
 
 
 @functools.lru_cache(KEPT)
-def _compiled(function: Callable[..., Any], static: tuple[Any, ...]) -> Jitted:
+def _compiled(function: Callable[..., Any], static: tuple[Any, ...]) -> Callable[..., Any]:
     @functools.wraps(function)
     def of_arrays(*arrays: Any) -> Any:
         return function(*arrays, *static)
 
-    compiled: Jitted = jit(of_arrays)
-    return compiled
+    return jit(of_arrays)
 
 
 class Words(NamedTuple):

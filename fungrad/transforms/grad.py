@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, overload
 
 import numpy as np
 
@@ -32,8 +32,52 @@ from fungrad.transforms.call import (
     run_on_values,
 )
 from fungrad.transforms.gradient import Gradient
+from fungrad.transforms.signatures import A, P, R, X
 
 
+@overload
+def grad(
+    fun: np.ufunc,
+    *,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Any: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[A, P], Any],
+    *,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[A, P], tuple[Any, X]],
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[Concatenate[A, P], tuple[A, X]]: ...
+@overload
+def grad(
+    fun: Callable[..., Any],
+    *,
+    has_aux: bool,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Any: ...
+@overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[P, Any]: ...
 @api_boundary
 def grad(
     fun: Callable[..., Any],
@@ -92,6 +136,49 @@ def grad(
     return _transformed(fun, argnums, has_aux, holomorphic, allow_int, with_value=False)
 
 
+@overload
+def value_and_grad(
+    fun: np.ufunc,
+    *,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Any: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, P], R],
+    *,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, P], tuple[R, X]],
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[Concatenate[A, P], tuple[tuple[R, X], A]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[..., Any],
+    *,
+    has_aux: bool,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Any: ...
+@overload
+def value_and_grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[P, Any]: ...
 @api_boundary
 def value_and_grad(
     fun: Callable[..., Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
 from fungrad.transforms.call import Argnums, argument_types, check_callable, name_of
 from fungrad.transforms.grad import differentiable, grad
+from fungrad.transforms.signatures import P
 from fungrad.transforms.vmap import vmap
 
 
@@ -70,6 +71,20 @@ def _split_rows(x: Any, leaves: Sequence[Any], axis: int) -> list[Any]:
     return parts
 
 
+@overload
+def jacfwd(
+    fun: np.ufunc,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]: ...
+@overload
+def jacfwd(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[P, Any]: ...
 @api_boundary
 def jacfwd(
     fun: Callable[..., Any],
@@ -122,6 +137,22 @@ def jacfwd(
     return jacobian_function
 
 
+@overload
+def jacrev(
+    fun: np.ufunc,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]: ...
+@overload
+def jacrev(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[P, Any]: ...
 @api_boundary
 def jacrev(
     fun: Callable[..., Any],
@@ -189,6 +220,20 @@ def _check_result(type_: Any, holomorphic: bool, label: str) -> None:
     raise TypeError(f"{label} needs a function with real results; got {type_}: {fix}")
 
 
+@overload
+def hessian(
+    fun: np.ufunc,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]: ...
+@overload
+def hessian(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[P, Any]: ...
 @api_boundary
 def hessian(
     fun: Callable[..., Any],

@@ -6,7 +6,7 @@ import contextvars
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Unpack, cast, overload
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import on_host
 from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
-from fungrad.core.errors import hide_internals
+from fungrad.core.errors import put_in_order
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
-from fungrad.core.state import put_back
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
@@ -43,6 +42,7 @@ from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.entry import Entry, NotToBeCached
 from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
+from fungrad.transforms.signatures import JitOptions, JittedFunction, P, R
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 CACHE_SIZE = 256
@@ -111,10 +111,8 @@ class Jitted(Portable):
             entry, leaves = self._entry(args, kwargs)
             return entry.run(leaves, self._inline)
         except BaseException as error:
-            put_back(before)
-            cause = hide_internals(error) if isinstance(error, Exception) else None
-            if cause is not None:
-                raise cause.with_traceback(error.__traceback__) from None
+            if (cause := put_in_order(before, error)) is not None:
+                raise cause from None
             raise
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]]:
@@ -131,10 +129,8 @@ class Jitted(Portable):
         chosen = settings.get()
         if chosen.programs:
             shape_of_call = (shape_of_call, chosen.programs)
-        if len(types) == 1 and not static:
-            key: Hashable = (shape_of_call, types[0])
-        else:
-            key = (shape_of_call, tuple(types))
+        one = len(types) == 1 and not static
+        key: Hashable = (shape_of_call, types[0] if one else tuple(types))
         if open_axes():
             key = (key, open_sizes())
         entry = self._entries.get(key)
@@ -306,6 +302,12 @@ class Jitted(Portable):
         return of_jitted(self)
 
 
+@overload
+def jit(fun: np.ufunc, **options: Unpack[JitOptions]) -> JittedFunction[..., Any]: ...
+@overload
+def jit(fun: Callable[P, R], **options: Unpack[JitOptions]) -> JittedFunction[P, R]: ...
+@overload
+def jit(**options: Unpack[JitOptions]) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,

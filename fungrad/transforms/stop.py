@@ -7,9 +7,10 @@ from typing import Any
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer
 from fungrad.primitives import elementwise as e
+from fungrad.transforms.signatures import A
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: A) -> A:
     """Return `x` as it is; to `grad` and the other derivatives it is a constant.
 
     Parameters
@@ -28,7 +29,8 @@ def stop_gradient(x: Any) -> Any:
     >>> print(fg.grad(lambda x: x * fg.stop_gradient(x))(3.0))
     3.0
     """
-    return tree.map(_stopped, x)
+    stopped: A = tree.map(_stopped, x)
+    return stopped
 
 
 def _stopped(x: Any) -> Any:

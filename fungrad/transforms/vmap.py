@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -32,8 +32,29 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
+from fungrad.transforms.signatures import P, R
 
 
+@overload
+def vmap(
+    fun: np.ufunc,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+    sum_match: bool = False,
+) -> Callable[..., Any]: ...
+@overload
+def vmap(
+    fun: Callable[P, R],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+    sum_match: bool = False,
+) -> Callable[P, R]: ...
 @api_boundary
 def vmap(
     fun: Callable[..., Any],

@@ -16,18 +16,19 @@ from fungrad.programs.rules.policies import Policy, check_policy
 from fungrad.programs.rules.recomputation import checkpoint_of
 from fungrad.transforms.argnums import chosen_arguments
 from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
+from fungrad.transforms.signatures import P, R
 
 
 @COMMON.public
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     *,
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
     concrete: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Return `fun` with a derivative that takes less memory: what is in between is computed again.
 
     The backward pass of a function needs values that the forward pass has computed. Those within `fun` are not kept

@@ -106,7 +106,7 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._traced = function
-        self._function = jit(function)
+        self._function: Callable[..., Any] = jit(function)
 
     def __call__(self, *args: Any) -> Any:
         try:
