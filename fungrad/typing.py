@@ -26,8 +26,9 @@ __dir__ = __all__.copy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
+    from numpy.typing import NDArray
 
-    Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+    Array: TypeAlias = NDArray[Any]
 else:
     Array = np.ndarray | Tracer
     ArrayLike = Array | np.generic | bool | int | float | complex

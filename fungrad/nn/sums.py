@@ -187,8 +187,8 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     total = logsumexp(wide, axis=axis, where=where, keepdims=keepdims)
     shape = type_of(x).shape
     if where is None:
-        count = math.prod(shape) // max(math.prod(type_of(total).shape), 1)
-        return converted(total - (math.log(count) if count else -math.inf), dtype)
+        n = math.prod(shape) // max(math.prod(type_of(total).shape), 1)
+        return converted(total - (math.log(n) if n else -math.inf), dtype)
     taken = fnp.broadcast_to(array(where), shape)
     count = fnp.sum(taken, axis=axis, keepdims=keepdims, dtype=_real(type_of(wide).dtype))
     none = count == 0

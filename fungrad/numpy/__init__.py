@@ -5,7 +5,7 @@ signature, dtypes and errors. Names, also those of dtypes and constants, are Num
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy import (
     False_,
@@ -103,39 +103,6 @@ from fungrad.numpy.shape import (
     swapaxes,
     transpose,
 )
-
-if TYPE_CHECKING:  # at run time `__getattr__` imports what is asked for
-    from fungrad.numpy import fft, linalg
-    from fungrad.numpy.bits import *
-    from fungrad.numpy.choosing import *
-    from fungrad.numpy.conversions import *
-    from fungrad.numpy.creation import *
-    from fungrad.numpy.cumulative import *
-    from fungrad.numpy.differences import *
-    from fungrad.numpy.einstein import *
-    from fungrad.numpy.elementwise import *
-    from fungrad.numpy.filtering import *
-    from fungrad.numpy.flipping import *
-    from fungrad.numpy.histograms import *
-    from fungrad.numpy.in_place import *
-    from fungrad.numpy.index_tricks import *
-    from fungrad.numpy.joining import *
-    from fungrad.numpy.math import *
-    from fungrad.numpy.matrices import *
-    from fungrad.numpy.nan_reductions import *
-    from fungrad.numpy.padding import *
-    from fungrad.numpy.polynomials import *
-    from fungrad.numpy.products import *
-    from fungrad.numpy.quantiles import *
-    from fungrad.numpy.ranges import *
-    from fungrad.numpy.reductions import *
-    from fungrad.numpy.repeating import *
-    from fungrad.numpy.searching import *
-    from fungrad.numpy.selecting import *
-    from fungrad.numpy.sets import *
-    from fungrad.numpy.sorting import *
-    from fungrad.numpy.statistics import *
-    from fungrad.numpy.vectorizing import *
 
 # fmt: off
 __all__ = [

@@ -48,12 +48,24 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 
 def finfo(dtype: Any) -> np.finfo[Any]:
-    """Return the limits of a dtype of floating-point numbers, or of that of an array: `numpy.finfo`."""
+    """Return the limits of a dtype of floating-point numbers, or of that of an array: `numpy.finfo`.
+
+    Parameters
+    ----------
+    dtype
+        A dtype of floating-point numbers, or an array or a number of it.
+    """
     return np.finfo(_dtype_of(dtype))
 
 
 def iinfo(int_type: Any) -> np.iinfo[Any]:
-    """Return the limits of a dtype of integers, or of that of an array: `numpy.iinfo`."""
+    """Return the limits of a dtype of integers, or of that of an array: `numpy.iinfo`.
+
+    Parameters
+    ----------
+    int_type
+        A dtype of integers, or an array or a number of it.
+    """
     return np.iinfo(_dtype_of(int_type))
 
 

@@ -16,7 +16,7 @@ from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.memory import like
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
-from fungrad.numpy.rules import summary_of, traced_functions
+from fungrad.numpy.rules import sections_of, summary_of, traced_functions
 from fungrad.numpy.shape import (
     as_shape,
     reshaped,
@@ -78,7 +78,7 @@ def _public(function: Any, numpy_function: Any) -> Any:
     traced_functions[numpy_function] = function  # for like=tracer
     function.__doc__ = (
         f"{summary_of(numpy_function)}\n\nThis is `numpy.{numpy_function.__name__}`; while a function is "
-        "traced it makes a traced array, whose elements can be set to others.\n"
+        f"traced it makes a traced array, whose elements can be set to others.\n{sections_of(numpy_function)}"
     )
     return function
 

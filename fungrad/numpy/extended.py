@@ -24,7 +24,8 @@ def extended(numpys: Function) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         public: Function = boundary(function)
-        public.__doc__ = f"{numpys.__doc__}\n{inspect.cleandoc(function.__doc__ or '')}\n"
+        head, heading, sections = (numpys.__doc__ or "").partition("\nParameters\n")
+        public.__doc__ = f"{head}\n{inspect.cleandoc(function.__doc__ or '')}\n{heading}{sections}"
         public.__name__ = public.__qualname__ = numpys.__name__
         return public
 

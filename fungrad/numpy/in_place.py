@@ -29,7 +29,7 @@ from fungrad.numpy.promotion import (
     has_tracer,
     strong,
 )
-from fungrad.numpy.rules import traced_functions
+from fungrad.numpy.rules import sections_of, traced_functions
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.storing import store, writable_out
 
@@ -64,7 +64,7 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
         summary = (numpy_function.__doc__ or "").strip().partition("\n")[0]
         function.__doc__ = (
             f"{summary}\n\nThis is `numpy.{name}`, for tracers too. With ``inplace=False`` the first argument "
-            "stays as it is, and the changed array is returned.\n"
+            f"stays as it is, and the changed array is returned.\n{sections_of(numpy_function)}"
         )
         return function
 
@@ -76,6 +76,17 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     """Assign the values of one array to another, where a mask holds.
 
     This is `numpy.copyto`, for tracers too. A mask of None is none.
+
+    Parameters
+    ----------
+    dst
+        The array that is changed.
+    src
+        What is assigned, which is broadcast.
+    casting
+        Which conversions of dtypes are allowed.
+    where
+        Where elements are assigned; the others stay.
     """
     where = True if where is None else where
     (_copyto if has_tracer((dst, src, where)) else np.copyto)(dst, src, casting, where)

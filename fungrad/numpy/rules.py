@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -80,6 +82,7 @@ def documented(function: Function, numpy_function: Any, traced: Function) -> Fun
     function.__doc__ = f"{summary}\n\nThis is `{full_name(numpy_function)}`, for tracers too.\n" + (
         f"\n{inspect.cleandoc(traced.__doc__)}\n" if traced.__doc__ else ""
     )
+    function.__doc__ += sections_of(numpy_function)
     function.__wrapped__ = traced  # type: ignore[attr-defined]
     return function
 
@@ -106,6 +109,20 @@ def summary_of(numpy_function: Any) -> str:
     if text.startswith(f"{_name_of(numpy_function)}("):  # a signature
         text = text.partition("\n\n")[2].lstrip()
     return " ".join(text.partition("\n\n")[0].split())
+
+
+_REST = re.compile(r"\n *(See Also|Notes|Warnings?|References|Examples) *\n *-+ *\n")
+
+
+def sections_of(numpy_function: Any) -> str:
+    """Return what the documentation of a function of NumPy or SciPy says of parameters, results and errors."""
+    text = numpy_function.__doc__ or ""
+    start = text.find("Parameters\n")
+    if start < 0:
+        return ""
+    rest = _REST.search(text, start)
+    sections = text[text.rfind("\n", 0, start) + 1 : rest.start() if rest else None]
+    return f"\n{textwrap.dedent(sections).rstrip()}\n"
 
 
 def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> None:

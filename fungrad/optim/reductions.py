@@ -59,8 +59,9 @@ def max(tree: Any) -> Any:
     >>> float(optim.tree.max({"a": np.ones(2), "b": 3.0}))
     3.0
     """
+    start: Any = -float("inf")
     largest = trees.map(lambda x: fnp.max(x) if fnp.size(x) else None, tree)
-    return trees.reduce(fnp.maximum, largest, -float("inf"))
+    return trees.reduce(fnp.maximum, largest, start)
 
 
 @public
@@ -72,8 +73,9 @@ def min(tree: Any) -> Any:
     >>> float(optim.tree.min({"a": np.ones(2), "b": 3.0}))
     1.0
     """
+    start: Any = float("inf")
     least = trees.map(lambda x: fnp.min(x) if fnp.size(x) else None, tree)
-    return trees.reduce(fnp.minimum, least, float("inf"))
+    return trees.reduce(fnp.minimum, least, start)
 
 
 @public

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ def scale_by_lion(
     >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
     array([ 1., -1.])
     """
-    kinds = {
+    kinds: dict[str, Callable[[Any], Any]] = {
         "hard": fnp.sign,
         "smooth": lambda x: fnp.tanh(smooth_beta * x),
         "refined": lambda x: fnp.where(fnp.abs(x) < 1.0, x, fnp.sign(x)),

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.fft
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from fungrad.numpy import fft as transforms
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.fft import transforms
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
 from fungrad.scipy.mirrors import mirrors

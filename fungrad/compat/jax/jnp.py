@@ -229,7 +229,7 @@ def put_along_axis(
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are nearly equal."""
-    close = fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan)
+    close: Any = fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan)
     return close if type(close) is Tracer else leave(np.asarray(close))
 
 

@@ -183,7 +183,7 @@ def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any =
 
 def _checked(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`numpy.asarray_chkfinite`; what has no value yet is not checked."""
-    x = fnp.asarray(a, dtype, order)
+    x: Any = fnp.asarray(a, dtype, order)
     known = known_value(x) if type(x) is Tracer else x
     if known is not None:
         np.asarray_chkfinite(known)

@@ -99,7 +99,8 @@ def _reflections(a: Any, taus: Any) -> tuple[Any, Any]:
 
 
 def _ones_on_diagonal(a: Any) -> Any:
-    return fnp.broadcast_to(fnp.eye(*np.shape(a)[-2:], dtype=type_of(a).dtype), np.shape(a))
+    *_, rows, columns = shape = np.shape(a)
+    return fnp.broadcast_to(fnp.eye(rows, columns, dtype=type_of(a).dtype), shape)
 
 
 def _check_reflections(name: str, a: Any, taus: Any) -> None:

@@ -31,8 +31,6 @@ array([[3.76393202, 8.23606798],
        [1.        , 1.        ]])
 """
 
-from typing import TYPE_CHECKING
-
 from numpy.linalg import LinAlgError as LinAlgError
 
 from fungrad.numpy.linalg import decompositions, norms, products, systems
@@ -41,12 +39,11 @@ from fungrad.numpy.linalg.norms import *
 from fungrad.numpy.linalg.products import *
 from fungrad.numpy.linalg.systems import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = [
-        "LinAlgError",
-        *decompositions.__all__,
-        *norms.__all__,
-        *products.__all__,
-        *systems.__all__,
-    ]
-    __dir__ = __all__.copy
+__all__ = [
+    "LinAlgError",
+    *decompositions.__all__,
+    *norms.__all__,
+    *products.__all__,
+    *systems.__all__,
+]
+__dir__ = __all__.copy

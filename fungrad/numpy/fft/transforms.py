@@ -1,7 +1,4 @@
-"""NumPy's discrete Fourier transforms, `numpy.fft`, for tracers too.
-
-The functions of several axes do what NumPy's do one axis after the other, so results are the same.
-"""
+"""The Fourier transforms: those of one axis, and of several, one axis after the other."""
 
 from __future__ import annotations
 
@@ -43,7 +40,6 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
-__dir__ = __all__.copy
 
 
 def checked_norm(norm: Any) -> str:
