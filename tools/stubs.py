@@ -41,7 +41,7 @@ def table(rows: Mapping[str, str]) -> dict[str, str]:
 INTS = "int | _Sequence[int]"
 PARAMETERS = table(
     {
-        "_DTypeLike": "dtype from_ to int_type",
+        "_DTypeLike": "dtype from_ to int_type type1 type2",
         INTS: "axis axes shape new_shape reps dimensions dims source destination s",
         "int": "n N M axis1 axis2 axisa axisb axisc start_axis ndmin ndmax ndim edge_order minlength length num "
         "total_repeat_length offset ind size decimals",
@@ -93,7 +93,7 @@ RESULTS = table(
         "str": "array2string array_repr array_str",
         "int": "ndim size",
         "tuple[int, ...]": "shape",
-        "np.dtype[_Any]": "result_type",
+        "np.dtype[_Any]": "result_type promote_types",
         "type[_Any]": "common_type",
         "np.finfo[_Any]": "finfo",
         "np.iinfo[_Any]": "iinfo",

@@ -255,7 +255,7 @@ def memory(fun: Callable[..., Any], *, kernels: bool = False) -> Callable[..., M
 
     @api_boundary
     def held(*args: Any, **kwargs: Any) -> MemoryTable:
-        jitted: Jitted = fun if isinstance(fun, Jitted) else jit(fun)
+        jitted: Any = fun if isinstance(fun, Jitted) else jit(fun)
         lowered = jitted.lower(*args, **kwargs)
         steps = lowered.schedule
         if kernels:

@@ -33,7 +33,7 @@ class Prepared(NamedTuple):
 
 def prepare(name: str, fun: Callable[..., Any], args: Any, kwargs: Any) -> Prepared:
     """Return the program of `fun` for these arguments; `name` is the function of `fungrad.show` that asks."""
-    jitted: Jitted = fun if isinstance(fun, Jitted) else jit(fun)
+    jitted: Any = fun if isinstance(fun, Jitted) else jit(fun)
     entry, leaves = jitted._entry(args, kwargs)
     if entry.captured or any(type(x) is Tracer for x in leaves):
         raise TypeError(

@@ -166,7 +166,7 @@ def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
 
     @api_boundary
     def staged(*args: Any, **kwargs: Any) -> Stages:
-        known: Jitted = fun if isinstance(fun, Jitted) else jit(fun)
+        known: Any = fun if isinstance(fun, Jitted) else jit(fun)
         cls, parts = known.recipe()
         lowered, traced = _timed(lambda: cls(*parts).lower(*args, **kwargs))
         simplified, simplifying = _timed(lambda: lowered.simplified)

@@ -142,9 +142,7 @@ class Jitted(Portable):
         if entry is None:
 
             def build() -> Entry:
-                static_at = (self._static_argnums, self._static_argnames)
-                donated_at = (self._donate_argnums, self._donate_argnames)
-                donated = donated_leaves(args, kwargs, static_at, donated_at)
+                donated = donated_leaves(args, kwargs, self._options[:2], self._options[2:4])
                 return self._trace(rebuild, static, types, order, donated, layouts)
 
             if chosen.compiles_logged or chosen.misses_explained or chosen.profiled:
