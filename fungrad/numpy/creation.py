@@ -254,7 +254,13 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
-    """Return the dtype that arrays of two dtypes take together."""
+    """Return the dtype that arrays of two dtypes take together.
+
+    Parameters
+    ----------
+    type1, type2
+        The dtypes.
+    """
     if not settings.get().jax_types:
         return np.promote_types(type1, type2)
     return plans.result_dtype(ArrayType((), np.dtype(type1)), ArrayType((), np.dtype(type2)))
