@@ -74,7 +74,7 @@ docs-grid: $(VENV)/.test ## write the tables of docs/numpy.md and docs/lax.md
 	$(VENV)/bin/python -m tests.lax.page
 
 docs: $(VENV)/.docs ## build the site into docs/_build/html, and look for broken links in it
-	$(VENV)/bin/python -m sphinx -E -b html -n -W --keep-going -c docs . docs/_build/html
+	$(VENV)/bin/python -m sphinx -q -E -b html -n -W --keep-going -c docs . docs/_build/html
 	$(VENV)/bin/python tools/links.py docs/_build/html
 
 readme-table: $(VENV)/.test ## write the figures of README.md from benchmarks/results

@@ -75,9 +75,8 @@ def _as_it_is_read(app, what, name, value, options, lines):
     """Take references to labels of NumPy's own site out of its docstrings, and types out of one-line ones."""
     lines[:] = [re.sub(r":ref:`([^`<]+?)(?: ?<[^`]*)?`", r"\1", line) for line in lines]
     if what in ("attribute", "data", "property"):
-        lines.insert(
-            0, ""
-        )  # napoleon takes what stands before a colon in the first line for a type
+        # Else napoleon would take what stands before a colon in the first line for a type.
+        lines[:0] = ["..", ""]
 
 
 def setup(app):
