@@ -21,7 +21,7 @@ def notebook(request):
 def test_names_are_numbers_without_gaps():
     numbers = [int(path.stem.split("_")[0]) for path in PATHS]
     assert numbers == list(range(1, len(PATHS) + 1))
-    assert len(numbers) >= 4
+    assert len(numbers) >= 16
 
 
 def test_stored_notebook(notebook):
@@ -49,6 +49,8 @@ def planted(kind):
         cell.outputs[0].text += "/home/somebody/notebook.py"
     elif kind == "at 0x7f":
         cell.outputs[0].text += "<function f at 0x7f12ab34cd56>"
+    elif kind == "12:34:56":
+        cell.outputs[0].text += "done at 12:34:56"
     elif kind == "bytes":
         cell.outputs[0].text += "." * 400_000
     else:
@@ -57,7 +59,8 @@ def planted(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["no output", "number", "/home/", "at 0x7f", "bytes", "UserWarning: careful"]
+    "kind",
+    ["no output", "number", "/home/", "at 0x7f", "12:34:56", "bytes", "UserWarning: careful"],
 )
 def test_faults_are_found(kind):
     (fault,) = faults(planted(kind))

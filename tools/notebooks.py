@@ -27,8 +27,9 @@ METADATA = {
 MOST_BYTES = 400_000
 MACHINE = re.compile(
     r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|private|var|opt)/|[A-Z]:\\|\bat 0x[0-9a-f]{6,}"
+    r"|\b\d\d:\d\d:\d\d\b"
 )
-"""What tells one machine, or one run, from another: absolute paths, addresses."""
+"""What tells one machine, or one run, from another: absolute paths, addresses, times of day."""
 
 
 def cleaned(notebook):
