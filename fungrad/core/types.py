@@ -21,9 +21,14 @@ Shape = tuple[int, ...]
 float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
 
+
+class prng_key(np.void):
+    """An element of an array of keys: NumPy's void by another name, which type checkers ask for."""
+
+
 KEYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {
-        name: np.dtype([(name, np.uint32, (length,))])
+        name: np.dtype((prng_key, [(name, np.uint32, (length,))]))
         for name, length in (("threefry2x32", 2), ("rbg", 4), ("unsafe_rbg", 4))
     }
 )

@@ -42,7 +42,14 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.rewrite.batch import batch_expr
 from fungrad.rewrite.linearize import jvp_expr
 from fungrad.rewrite.transpose import transpose_expr
-from fungrad.transforms.call import argument_type, as_operand, output_variables, programs, rewrite
+from fungrad.transforms.call import (
+    argument_type,
+    as_operand,
+    as_recorded,
+    output_variables,
+    programs,
+    rewrite,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -253,7 +260,7 @@ def try_to_close(
         kind = ("closure", trace.staged, lines)
         make = _with_constants_as_inputs if trace.staged else _with_lines
         program, constants = rewrite(trace, outputs, kind, make, as_it_is=True)
-    captured = tuple([as_operand(x) for x in (*constants, *trace.captures.values())])
+    captured = tuple([as_recorded(x) for x in (*constants, *trace.captures.values())])
     return Closure(program, captured, out_structure)
 
 

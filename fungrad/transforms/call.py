@@ -173,6 +173,11 @@ def as_operand(x: Any) -> Any:
         from fungrad.core.lattice import narrow_array  # few programs need it
 
         x = narrow_array(x)
+    return as_recorded(x)
+
+
+def as_recorded(x: Any) -> Any:
+    """Return a leaf as what programs run on, with 64 bits even where there are none outside of programs."""
     if type(x) not in PYTHON_SCALARS:
         return np.asarray(x) if isinstance(x, np.ndarray) else x
     try:

@@ -6,8 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fungrad.core.config import settings
 from fungrad.core.expr import format_value
-from fungrad.transforms.call import as_operands
+from fungrad.core.types import type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.transforms.call import as_operands, as_recorded
 
 
 class Var:
@@ -168,6 +171,11 @@ def eval_jaxpr(
             f"eval_jaxpr: the program takes {len(jaxpr.invars)} arguments and {len(jaxpr.constvars)} constants; got "
             f"{len(args)} and {len(consts)}"
         )
+    if settings.get().narrow:  # what a function computes inside may have 64 bits all the same
+        consts = [
+            x if type_of(x).dtype == v.aval.dtype else Cast(v.aval.dtype)(as_recorded(x))
+            for v, x in zip(jaxpr.constvars, consts, strict=True)
+        ]
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, as_operands(args), strict=True))
 

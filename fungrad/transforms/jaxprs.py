@@ -12,13 +12,12 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import primitive as core
 from fungrad.core.cached import cached_property
-from fungrad.core.config import setting
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, format_value, variable_names
 from fungrad.core.trace import Trace
 from fungrad.primitives.ufunc import Function
 from fungrad.transforms.avals import aval_of
-from fungrad.transforms.call import Call, as_operands
+from fungrad.transforms.call import Call, as_recorded
 from fungrad.transforms.foreign import Foreign, Primitive
 from fungrad.transforms.jaxpr import DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 
@@ -59,9 +58,7 @@ class Own(Primitive):
         made = self.make(
             **{k: v.program if isinstance(v, ClosedJaxpr) else v for k, v in params.items()}
         )
-        with setting(enable_x64=True):  # programs may compute with 64 bits inside
-            values = as_operands(operands)
-        results = core.bind(made, values)
+        results = core.bind(made, [as_recorded(x) for x in operands])
         return list(results) if self.multiple_results else results
 
     def __eq__(self, other: object) -> bool:

@@ -179,3 +179,22 @@ def test_types_of_carries_and_branches(name, jit):
 def test_without_jit_one_branch_is_called():
     with jax.disable_jit():
         assert lax.cond(True, lambda: 1, lambda: X) == 1
+
+
+def test_numpys_functions_and_scalars_meet_arrays():
+    x = jnp.arange(3.0)
+    for y in (np.float64(2) * x, np.float32(2) - x, np.ones(3) + x, np.int64(1) < x, np.sum(x)):
+        assert isinstance(y, jax.Array)
+        assert y.dtype in (np.float32, bool)
+    np.testing.assert_array_equal(np.float32(2) - x, [2, 1, 0])
+    np.testing.assert_array_equal(np.float32(1) < x, [False, False, True])
+    for y in (np.concatenate([x, x]), np.stack([x, np.ones(3)]), np.multiply(x, 2), np.sort(x)):
+        assert type(y) is np.ndarray
+    assert np.concatenate([x, np.arange(2)]).dtype == np.float64
+
+
+def test_keys_have_a_dtype_of_their_own():
+    for key in (jax.random.key(0), jax.random.split(jax.random.key(0))):
+        assert key.dtype.type.__name__ == "prng_key"
+        assert jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+        assert jax.jit(lambda k: k)(key).dtype == key.dtype

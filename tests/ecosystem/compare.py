@@ -26,9 +26,6 @@ OF_AUTOGRAD = {
 """Those in programs/of_autograd."""
 
 GAPS = {
-    "jaxtyping.typed_keys": "typed keys are NumPy's arrays of structs, and jaxtyping asks for the name of JAX's dtype",
-    "jaxopt.fixed_points_and_programs": "its OSQP hands `cg` a traced absolute tolerance",
-    "optimistix.minimum_with_limited_memory": "the constants of a closed function are others in the two branches of a `cond`",
 }
 """The programs that do not give what they give by JAX, and why."""
 

@@ -117,12 +117,33 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         return f"Array({text}, dtype={self.dtype.name}{weak})"
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Compute what NumPy's own functions are asked for, which give arrays of NumPy."""
+        """Compute what NumPy's own functions are asked for, which give arrays of NumPy; operators of its scalars come here too."""
         if any(type(x) is Tracer for x in inputs):
             return NotImplemented
+        if isinstance(inputs[0], np.generic) and ufunc in OF_SCALARS and not kwargs:
+            return getattr(self, OF_SCALARS[ufunc])(inputs[0])
         if kwargs.get("out"):
             kwargs["out"] = tuple(map(plain, kwargs["out"]))
         return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Likewise for functions that are no ufuncs, and do not ask for the array's method."""
+        if Tracer in types:
+            return NotImplemented
+        if func.__name__ in BY_METHODS:
+            return super().__array_function__(func, types, args, kwargs)
+        return func(*map(_plainly, args), **{k: _plainly(x) for k, x in kwargs.items()})
+
+
+_METHODS = """
+all amax amin any argmax argmin argsort around cumprod cumsum max mean min nonzero prod repeat reshape round searchsorted squeeze
+std sum swapaxes transpose var
+"""
+BY_METHODS = frozenset(_METHODS.split())
+"""The functions of NumPy that call the method of their name, where an array has one."""
+
+OF_SCALARS: dict[np.ufunc, str] = {}
+"""The reflected operators, by the ufuncs that the operators of NumPy's scalars call."""
 
 
 class Weak(Array):
@@ -135,3 +156,12 @@ class Weak(Array):
 def plain(x: Any) -> Any:
     """Return an array of NumPy's own class; anything else as it is."""
     return _view(x, np.ndarray) if isinstance(x, np.ndarray) else x
+
+
+def _plainly(x: Any) -> Any:
+    """Return `plain` of arrays in lists, tuples and dicts as well."""
+    if isinstance(x, Array):
+        return plain(x)
+    if type(x) in (list, tuple):
+        return type(x)([_plainly(y) for y in x])
+    return {k: _plainly(y) for k, y in x.items()} if type(x) is dict else x

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad
-from fungrad.compat.jax.array import Array, plain
+from fungrad.compat.jax.array import OF_SCALARS, Array, plain
 from fungrad.compat.jax.crossing import dtype_of, enter, leave, quick_dtypes
 from fungrad.compat.jax.modules import numpy as _numpy
 from fungrad.core.tracer import Tracer, current_trace
@@ -50,6 +50,7 @@ COMPARISONS = {
     "gt": "greater",
     "ge": "greater_equal",
 }
+MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "invert"}
 
 
@@ -214,7 +215,10 @@ def install() -> None:
         setattr(Array, f"__{name}__", _operator(function))
     for name, function in OPERATORS.items():
         setattr(Array, f"__r{name}__", _operator(function, reflected=True))
+        OF_SCALARS[getattr(np, function)] = f"__r{name}__"
         if name != "divmod":
             setattr(Array, f"__i{name}__", vars(Array)[f"__{name}__"])
+    for name, function in COMPARISONS.items():
+        OF_SCALARS[getattr(np, function)] = f"__{MIRRORED.get(name, name)}__"
     for name, function in UNARY.items():
         setattr(Array, f"__{name}__", _unary(function))
