@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import runpy
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -89,8 +90,28 @@ def attributes(
     return __getattr__
 
 
-def stand_in(library: str, package: str, absent: Mapping[str, str]) -> None:
-    """From now on, and until the process ends, importing `library` gives `package`.
+class _Again:
+    """What calls a function where it is unpickled: in a spawned process, before that imports the program."""
+
+    def __init__(self, install: Callable[[], None]) -> None:
+        self.install = install
+
+    def __reduce__(self) -> Any:
+        return self.install, ()
+
+
+def in_spawned_processes(install: Callable[[], None]) -> None:
+    """Have processes that `multiprocessing` spawns call `install` as well; forked ones need not."""
+    spawn: Any = importlib.import_module("multiprocessing.spawn")
+    prepared = spawn.get_preparation_data
+    key = install.__module__
+    spawn.get_preparation_data = lambda name: {**prepared(name), key: _Again(install)}
+
+
+def stand_in(
+    library: str, package: str, absent: Mapping[str, str], install: Callable[[], None]
+) -> None:
+    """From now on, and until the process ends, importing `library` gives `package`; in processes that this one spawns, too.
 
     Parameters
     ----------
@@ -100,6 +121,8 @@ def stand_in(library: str, package: str, absent: Mapping[str, str]) -> None:
         The package of fungrad that holds its modules.
     absent : Mapping[str, str]
         Why names of the library are not there, by their full names: ``{"library.module.name": reason}``.
+    install : Callable[[], None]
+        What has called this, to be called by spawned processes.
 
     Raises
     ------
@@ -114,7 +137,16 @@ def stand_in(library: str, package: str, absent: Mapping[str, str]) -> None:
             f"fungrad's. Install before anything imports {library}: first of all in the program, by "
             f"`python -m {package.rpartition('.')[0]} program.py`, or `pytest -p {package.rpartition('.')[0]}`"
         )
+    others = [f.library for f in sys.meta_path if isinstance(f, Finder)]
+    if "jax" in (library, *others) and others:
+        warnings.warn(
+            f"{library} and {others[0]} both mean fungrad in this process, so JAX's conventions hold for both: numbers of 32 bits "
+            "unless jax_enable_x64 is set, no errors for indices out of bounds or for singular matrices",
+            UserWarning,
+            stacklevel=3,
+        )
     sys.meta_path.insert(0, Finder(library, package, absent))
+    in_spawned_processes(install)
 
 
 def run(by: str, install: Callable[[], None], arguments: Sequence[str] | None = None) -> None:

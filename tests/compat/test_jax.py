@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.compat import jax_walk
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +55,53 @@ def test_immutable():
     code, text = python("-m", "fungrad.compat.jax", "-c", program, FUNGRAD_COMPAT_IMMUTABLE="1")
     assert code == 1
     assert "TypeError: JAX arrays are immutable" in text
+
+
+SPAWNING = """
+import multiprocessing as mp
+import jax, jax.numpy as jnp
+
+def slope(x):
+    return jax.jit(jax.grad(lambda x: jnp.sum(x**2)))(x)
+
+if __name__ == "__main__":
+    for how in ("spawn", "forkserver"):
+        with mp.get_context(how).Pool(1) as pool:
+            print(pool.map(slope, [jnp.arange(2.0)]))
+"""
+
+
+def test_spawned_processes(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(SPAWNING)
+    code, text = python("-m", "fungrad.compat.jax", str(file))
+    assert (code, text) == (0, "[Array([0., 2.], dtype=float32)]\n" * 2)
+
+
+BOTH = """
+import warnings
+import fungrad.compat.autograd, fungrad.compat.jax
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    fungrad.compat.{}.install()
+    fungrad.compat.{}.install()
+assert "JAX's conventions hold for both" in str(given[0].message)
+import autograd, autograd.numpy as anp, jax, jax.numpy as jnp
+print(autograd.grad(lambda x: anp.sum(anp.sin(x) ** 2))(anp.array([0.5, 1.0])).round(14))
+print(jax.grad(lambda x: jnp.sum(jnp.sin(x) ** 2))(jnp.array([0.5, 1.0])).round(14))
+print(autograd.jacobian(lambda x: x**2)(anp.ones(2)).tolist(), jax.jacobian(lambda x: x**2)(jnp.ones(2)).tolist())
+print(type(jnp.ones(2)).__name__, type(anp.ones(2)).__name__, jnp.ones(2).dtype)
+"""
+
+
+@pytest.mark.parametrize("order", [("jax", "autograd"), ("autograd", "jax")])
+def test_beside_autograd(order):
+    code, text = python("-c", BOTH.format(*order), JAX_ENABLE_X64="1")
+    sines = "[0.84147098 0.90929743]\n"
+    assert (code, text) == (
+        0,
+        f"{sines}{sines}{[[2.0, 0.0], [0.0, 2.0]]} {[[2.0, 0.0], [0.0, 2.0]]}\nArray ndarray float64\n",
+    )
 
 
 DIFFERENT = {

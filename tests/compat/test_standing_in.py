@@ -14,7 +14,7 @@ FILES = {
         from fungrad.compat.standing_in import stand_in
         ABSENT = {"somelib.gone": "it was never there", "somelib.numpy.f": "it has no derivative"}
         def install():
-            stand_in("somelib", "ours.modules", ABSENT)
+            stand_in("somelib", "ours.modules", ABSENT, install)
         def pytest_addoption(parser):
             install()
     """,

@@ -25,8 +25,7 @@ OF_AUTOGRAD = {
 }
 """Those in programs/of_autograd."""
 
-GAPS = {
-}
+GAPS = {}
 """The programs that do not give what they give by JAX, and why."""
 
 BY = {
@@ -105,22 +104,24 @@ def difference(found, expected):
 
 
 TOLERANCES = {
-    "blackjax.window_adaptation": 1e-7,  # hundreds of steps, each adapted to those before
-    "jaxopt.projected_gradient": 1e-7,  # the gradient of what is iterated to 1e-9
-    "numpyro.nuts_on_eight_schools": 1e-4,
-    "optimistix.minima": 1e-5,  # its conjugate gradients end a step earlier or later
+    # The sampler is tuned by hundreds of steps, each of which doubles the rounding of those before.
+    "blackjax.window_adaptation": 1e-7,
+    "numpyro.nuts_on_eight_schools": 1e-3,
+    # The iteration ends where two steps differ by 1e-9, and converges slowly: one step more or less is that much.
+    "jaxopt.projected_gradient": 1e-7,
+    # Likewise for conjugate gradients (1e-8) and the simplex (1e-6), whose vertices are compared.
+    "optimistix.minima": 1e-5,
+    # Rates are computed of a count of 32 bits, in single precision (an ulp is 6e-8) in double programs too.
     "optax.chain_with_schedule": 1e-7,
     "optax.wrappers": 1e-7,
 }
-"""Of double precision all the same; numpyro and optax divide counts of 32 bits, in single precision."""
+"""Of double precision, where rounding makes a greater difference, and why. JAX without optimizations differs from itself as much."""
 
 
 def tolerance(library, program, jax):
     """Return the difference that rounding may make: that of single precision if any result has that."""
-    if f"{library}.{program}" in TOLERANCES:
-        return TOLERANCES[f"{library}.{program}"]
     single = any(x.dtype in (np.float32, np.complex64) for x in jax.of(program).values())
-    return 1e-4 if single else 1e-9
+    return 1e-4 if single else TOLERANCES.get(f"{library}.{program}", 1e-9)
 
 
 def differences(fungrad, jax):

@@ -33,7 +33,7 @@ def install() -> None:
     """
     from fungrad.compat.autograd.boxes import node_of, value_below
 
-    stand_in("autograd", "fungrad.compat.autograd.modules", ABSENT)
+    stand_in("autograd", "fungrad.compat.autograd.modules", ABSENT, install)
     # What programs read of a box.
     Tracer._value = property(value_below)  # type: ignore[attr-defined]
     Tracer._node = property(node_of)  # type: ignore[attr-defined]

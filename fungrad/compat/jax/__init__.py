@@ -44,7 +44,7 @@ def install() -> None:
     """
     if is_installed():
         return
-    stand_in("jax", "fungrad.compat.jax.modules", ABSENT)
+    stand_in("jax", "fungrad.compat.jax.modules", ABSENT, install)
     from fungrad.compat.jax import process
 
     process.set_up()

@@ -6,6 +6,11 @@ import jax.numpy as jnp
 import optimistix as optx
 
 
+def _tol(x):
+    """A tolerance, or what can be reached in single precision."""
+    return max(x, 50 * float(jnp.finfo(jnp.result_type(float)).eps))
+
+
 def _lotka(t, y, args):
     a, b, c, d = args
     return jnp.stack([a * y[0] - b * y[0] * y[1], -c * y[1] + d * y[0] * y[1]])
@@ -18,7 +23,7 @@ def _solved(args, y0=(10.0, 5.0), solver=None, adjoint=None, controller=None, **
     return dfx.diffeqsolve(
         dfx.ODETerm(_lotka), solver or dfx.Tsit5(), 0.0, 3.0, 0.05, jnp.array(y0), args,
         saveat=dfx.SaveAt(ts=jnp.linspace(0.0, 3.0, 7)),
-        stepsize_controller=controller or dfx.PIDController(1e-7, 1e-7),
+        stepsize_controller=controller or dfx.PIDController(_tol(1e-7), _tol(1e-7)),
         adjoint=adjoint or dfx.RecursiveCheckpointAdjoint(), **options,
     )  # fmt: skip
 
@@ -60,7 +65,7 @@ def adjoints():
 
 def events_and_dense():
     bounce = lambda t, y, _: jnp.stack([y[1], jnp.asarray(-9.8)])
-    event = dfx.Event(lambda t, y, args, **_: y[0], root_finder=optx.Newton(1e-8, 1e-8))
+    event = dfx.Event(lambda t, y, args, **_: y[0], root_finder=optx.Newton(_tol(1e-8), _tol(1e-8)))
     s = dfx.diffeqsolve(
         dfx.ODETerm(bounce),
         dfx.Tsit5(),
@@ -69,7 +74,7 @@ def events_and_dense():
         0.1,
         jnp.array([10.0, 0.0]),
         event=event,
-        stepsize_controller=dfx.PIDController(1e-8, 1e-8),
+        stepsize_controller=dfx.PIDController(_tol(1e-8), _tol(1e-8)),
     )
     dense = dfx.diffeqsolve(
         dfx.ODETerm(_lotka),

@@ -4,6 +4,12 @@ import jax
 import jax.numpy as jnp
 import lineax as lx
 
+
+def _tol(x):
+    """A tolerance, or what can be reached in single precision."""
+    return max(x, 50 * float(jnp.finfo(jnp.result_type(float)).eps))
+
+
 A = jax.random.normal(jax.random.key(0), (5, 5))
 B = jax.random.normal(jax.random.key(1), (5,))
 SPD = A @ A.T + 5 * jnp.eye(5)
@@ -13,8 +19,8 @@ def solvers():
     operator = lx.MatrixLinearOperator(SPD, lx.positive_semidefinite_tag)
     solvers = [
         lx.AutoLinearSolver(well_posed=True), lx.LU(), lx.QR(), lx.SVD(), lx.Cholesky(),
-        lx.CG(1e-10, 1e-10), lx.GMRES(1e-10, 1e-10), lx.BiCGStab(1e-10, 1e-10),
-        lx.Normal(lx.CG(1e-10, 1e-10)),
+        lx.CG(_tol(1e-10), _tol(1e-10)), lx.GMRES(_tol(1e-10), _tol(1e-10)), lx.BiCGStab(_tol(1e-10), _tol(1e-10)),
+        lx.Normal(lx.CG(_tol(1e-10), _tol(1e-10))),
     ]  # fmt: skip
     return [lx.linear_solve(operator, B, solver).value for solver in solvers]
 
@@ -30,7 +36,7 @@ def gradients():
     psd = lx.positive_semidefinite_tag
     return [
         jax.jit(jax.grad(f, (0, 1)))(SPD, B)
-        for f in (through(lx.LU()), through(lx.QR()), through(lx.CG(1e-12, 1e-12), psd))
+        for f in (through(lx.LU()), through(lx.QR()), through(lx.CG(_tol(1e-12), _tol(1e-12)), psd))
     ] + [jax.jvp(through(lx.LU()), (SPD, B), (A, B)), jax.hessian(through(lx.LU()), 1)(SPD, B)]
 
 

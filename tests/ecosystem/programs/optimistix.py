@@ -6,6 +6,11 @@ import optax
 import optimistix as optx
 
 
+def _tol(x):
+    """A tolerance, or what can be reached in single precision."""
+    return max(x, 50 * float(jnp.finfo(jnp.result_type(float)).eps))
+
+
 def roots():
     def f(y, a):
         u, v = y
@@ -14,7 +19,11 @@ def roots():
     def solve(a, solver):
         return optx.root_find(f, solver, (jnp.asarray(1.0), jnp.asarray(0.5)), a).value
 
-    solvers = [optx.Newton(1e-10, 1e-10), optx.Chord(1e-8, 1e-8), optx.Dogleg(1e-9, 1e-9)]
+    solvers = [
+        optx.Newton(_tol(1e-10), _tol(1e-10)),
+        optx.Chord(_tol(1e-8), _tol(1e-8)),
+        optx.Dogleg(_tol(1e-9), _tol(1e-9)),
+    ]
     newton = lambda a: solve(a, solvers[0])
     return (
         [solve(2.0, s) for s in solvers],
@@ -24,7 +33,7 @@ def roots():
 
 
 def bisection():
-    solver = optx.Bisection(1e-9, 1e-9)
+    solver = optx.Bisection(_tol(1e-9), _tol(1e-9))
     f = lambda a: (
         optx.root_find(
             lambda x, a: x**3 - a, solver, 1.0, a, options={"lower": 0.0, "upper": 3.0}
@@ -36,7 +45,7 @@ def bisection():
 def fixed_points():
     f = lambda a: (
         optx.fixed_point(
-            lambda x, a: jnp.cos(a * x), optx.FixedPointIteration(1e-10, 1e-10), 0.5, a
+            lambda x, a: jnp.cos(a * x), optx.FixedPointIteration(_tol(1e-10), _tol(1e-10)), 0.5, a
         ).value
     )
     return f(0.8), jax.grad(f)(0.8), jax.jit(f)(0.9)
@@ -51,8 +60,8 @@ def least_squares():
 
     start = {"a": jnp.asarray(1.0), "b": jnp.asarray(1.0), "c": jnp.asarray(0.0)}
     solvers = [
-        optx.LevenbergMarquardt(1e-9, 1e-9), optx.GaussNewton(1e-9, 1e-9), optx.Dogleg(1e-9, 1e-9),
-        optx.IndirectLevenbergMarquardt(1e-9, 1e-9),
+        optx.LevenbergMarquardt(_tol(1e-9), _tol(1e-9)), optx.GaussNewton(_tol(1e-9), _tol(1e-9)), optx.Dogleg(_tol(1e-9), _tol(1e-9)),
+        optx.IndirectLevenbergMarquardt(_tol(1e-9), _tol(1e-9)),
     ]  # fmt: skip
     solve = lambda data, solver: optx.least_squares(residuals, solver, start, data).value
     gradient = jax.grad(lambda d: solve(d, solvers[0])["b"])(data)
@@ -62,8 +71,8 @@ def least_squares():
 def minima():
     rosenbrock = lambda y, a: (1 - y[0]) ** 2 + a * (y[1] - y[0] ** 2) ** 2
     solvers = {
-        "bfgs": optx.BFGS(1e-8, 1e-8), "dfp": optx.DFP(1e-8, 1e-8),
-        "cg": optx.NonlinearCG(1e-8, 1e-8), "nelder": optx.NelderMead(1e-6, 1e-6),
+        "bfgs": optx.BFGS(_tol(1e-8), _tol(1e-8)), "dfp": optx.DFP(_tol(1e-8), _tol(1e-8)),
+        "cg": optx.NonlinearCG(_tol(1e-8), _tol(1e-8)), "nelder": optx.NelderMead(1e-6, 1e-6),
         "adam": optx.OptaxMinimiser(optax.adam(0.05), 1e-6, 1e-6),
     }  # fmt: skip
     found = {
@@ -84,14 +93,16 @@ def minima():
 
 def minimum_with_limited_memory():
     rosenbrock = lambda y, a: (1 - y[0]) ** 2 + a * (y[1] - y[0] ** 2) ** 2
-    solver = optx.LBFGS(1e-8, 1e-8)
+    solver = optx.LBFGS(_tol(1e-8), _tol(1e-8))
     return optx.minimise(rosenbrock, solver, jnp.array([-0.5, 0.7]), 10.0, max_steps=5000).value
 
 
 def derivative_of_a_minimum():
     def minimum(a):
         f = lambda y, a: jnp.sum((y - a) ** 4) + jnp.sum(y**2)
-        return optx.minimise(f, optx.BFGS(1e-10, 1e-10), jnp.zeros(2), a, max_steps=500).value
+        return optx.minimise(
+            f, optx.BFGS(_tol(1e-10), _tol(1e-10)), jnp.zeros(2), a, max_steps=500
+        ).value
 
     a = jnp.array([1.0, 2.0])
     unrolled = lambda a: (
