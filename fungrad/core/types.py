@@ -22,7 +22,7 @@ float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: it holds nothing."""
 
 
-class prng_key(np.void):
+class prng_key(np.void):  # type: ignore[misc]  # NumPy allows it
     """An element of an array of keys: NumPy's void by another name, which type checkers ask for."""
 
 
