@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from fungrad.core.types import is_added
+from fungrad.core.types import KEYS, is_added
 from fungrad.training.errors import CheckpointError
 from fungrad.training.structure import can_be_stored, declared, host
 
@@ -178,9 +178,9 @@ def _is_extended(dtype: np.dtype[Any]) -> bool:
 
 
 def _named(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of ml_dtypes of that name, if elements are bytes that could be its."""
+    """Return the dtype of ml_dtypes of that name, if elements are bytes that could be its; of keys, the one that is named so."""
     if dtype.kind != "V" or dtype.fields is not None or dtype.name == name:
-        return dtype
+        return next((key for key in KEYS.values() if key == dtype), dtype)
     try:
         import ml_dtypes
     except ImportError:

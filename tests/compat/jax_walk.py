@@ -19,7 +19,7 @@ def parameters(function):
 
 def differs(value, line):
     """Whether a function is called in another way than JAX's."""
-    namespace = {}
+    namespace = {"inf": float("inf")}
     exec(f"def f({line}): pass", namespace)
     try:
         return parameters(value) != parameters(namespace["f"])

@@ -45,6 +45,10 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax": "ad fwd_and_bwd make_user_context",
         "jax.core": "eval_context",
         "jax.debug": "DebugEffect OrderedDebugEffect",
+        "jax.experimental.ode": """
+            abs2 fit_4th_order_polynomial initial_step_size interp_fit_dopri mean_error_ratio optimal_step_size
+            promote_dtypes_inexact ravel_first_arg ravel_pytree runge_kutta_step tree_leaves tree_map
+        """,
         "jax.experimental.jet": "",
         "jax.extend.core": "DebugInfo InconclusiveDimensionOperation call_impl",
         "jax.extend.source_info_util": "NameStack",
@@ -61,7 +65,6 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     "it is not written yet": {
         "jax": "image ds",
-        "jax.experimental.ode": "",
         "jax.lax": "RaggedDotDimensionNumbers ragged_dot_general",
         "jax.numpy": "frompyfunc ufunc",
         "jax.scipy.cluster": "vq",

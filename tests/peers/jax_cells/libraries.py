@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import random
+from jax.experimental.ode import odeint
 
 
 def keys():
@@ -366,3 +367,63 @@ def multilayer_perceptron():
     loss = lambda p, x, y: -jnp.mean(batch(p, x) * y)
     x, y = random.normal(random.key(2), (5, 3)), jax.nn.one_hot(jnp.array([0, 1, 0, 1, 1]), 2)
     return jax.jit(jax.value_and_grad(loss))(params, x, y)
+
+
+def differential_equations():
+    def lotka(y, t, a, b):
+        return jnp.stack([a * y[0] - b * y[0] * y[1], -y[1] + b * y[0] * y[1]])
+
+    t, start = jnp.linspace(0.0, 2.0, 5), jnp.array([1.0, 0.5])
+    final = lambda y, a: odeint(lotka, y, t, a, 1.0, rtol=1e-6, atol=1e-6)[-1].sum()
+    swing = lambda y, t: {"x": y["v"], "v": -y["x"]}
+    return [
+        odeint(lotka, start, t, 1.5, 1.0, rtol=1e-6, atol=1e-6),
+        jax.jit(jax.grad(final, (0, 1)))(start, 1.5),
+        odeint(swing, {"x": jnp.ones(2), "v": jnp.zeros(2)}, t, rtol=1e-6, atol=1e-6),
+    ]
+
+
+def kalman_filter():
+    a, c = jnp.array([[1.0, 0.1], [0.0, 1.0]]), jnp.array([[1.0, 0.0]])
+    ys = jnp.sin(jnp.linspace(0.0, 3.0, 20))[:, None]
+
+    def step(state, y):
+        mean, cov = a @ state[0], a @ state[1] @ a.T + 0.01 * jnp.eye(2)
+        s = c @ cov @ c.T + 0.1
+        gain = jnp.linalg.solve(s, c @ cov).T
+        error = y - c @ mean
+        log_p = jax.scipy.stats.norm.logpdf(error[0], 0.0, jnp.sqrt(s[0, 0]))
+        return (mean + gain @ error, cov - gain @ c @ cov), log_p
+
+    def log_likelihood(start):
+        (mean, cov), log_p = jax.lax.scan(step, (start, jnp.eye(2)), ys)
+        return log_p.sum(), (mean, cov)
+
+    return jax.jit(jax.value_and_grad(log_likelihood, has_aux=True))(jnp.zeros(2))
+
+
+def game_of_life():
+    world = jnp.zeros((8, 8), jnp.int32).at[1, 2].set(1).at[2, 3].set(1).at[3, 1:4].set(1)
+    around = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+
+    def step(world, _):
+        count = sum(jnp.roll(world, shift, (0, 1)) for shift in around)
+        world = jnp.where((count == 3) | ((world == 1) & (count == 2)), 1, 0)
+        return world, world.sum()
+
+    return jax.jit(lambda w: jax.lax.scan(step, w, length=12))(world)
+
+
+def gauss_newton():
+    t = jnp.linspace(0.0, 2.0, 15)
+    data = 2.0 * jnp.exp(-1.3 * t)
+    residuals = lambda p: p[0] * jnp.exp(-p[1] * t) - data
+
+    def step(p, _):
+        r, push = jax.linearize(residuals, p)
+        pull = jax.linear_transpose(push, p)
+        move, _ = jax.scipy.sparse.linalg.cg(lambda v: pull(push(v))[0], pull(r)[0], maxiter=10)
+        return p - move, jnp.sum(r**2)
+
+    p, losses = jax.lax.scan(step, jnp.ones(2), length=8)
+    return p, losses[:4]

@@ -361,3 +361,43 @@ def x64_for_a_while():
             x + jnp.ones(3, jnp.float32),
             jnp.arange(3) + jnp.ones(3, jnp.float32),
         ]
+
+
+def types_of_carries_and_branches():
+    x = jnp.ones(2)
+    attempts = {
+        "a carry that becomes an integer": lambda: lax.scan(lambda c, _: (3, None), 1.0, length=2),
+        "a carry that grows": lambda: lax.fori_loop(0, 2, lambda i, c: jnp.append(c, c), x),
+        "a carry that becomes a pair": lambda: lax.while_loop(lambda c: True, lambda c: (c, c), x),
+        "branches of two dtypes": lambda: lax.cond(True, jnp.sum, lambda x: x.sum() > 0, x),
+        "branches of two shapes": lambda: lax.switch(0, [jnp.sin, jnp.sum], x),
+        "branches that agree": lambda: lax.cond(False, jnp.sum, jnp.max, x),
+    }
+    found = {}
+    for name, attempt in attempts.items():
+        try:
+            found[name] = attempt()
+        except TypeError:
+            found[name] = "TypeError"
+    return found
+
+
+def gradients_at_the_edge():
+    x, outside = jnp.arange(3.0), jnp.array([0, 7, 2, -5])
+    weights = jnp.arange(1.0, 5.0)
+    return [
+        jax.grad(lambda x: (x[outside] * weights).sum())(x),
+        jax.grad(lambda x: x[7])(x),
+        jax.grad(lambda x: (x.at[outside].get(mode="clip") * weights).sum())(x),
+        jax.grad(lambda v: (x.at[outside].set(v) ** 2).sum())(weights),
+        jnp.linalg.solve(jnp.ones((2, 2)), jnp.array([1.0, 2.0])),
+        jnp.linalg.inv(jnp.diag(jnp.array([1.0, 0.0]))),
+    ]
+
+
+def implicit_root():
+    def root(a):
+        solve = lambda f, x: lax.fori_loop(0, 30, lambda i, x: x - f(x) / jax.grad(f)(x), x)
+        return lax.custom_root(lambda x: x**3 - a, a, solve, lambda g, y: y / g(1.0))
+
+    return [root(8.0), jax.grad(root)(8.0), jax.vmap(jax.grad(root))(jnp.array([1.0, 27.0]))]
