@@ -147,7 +147,8 @@ def _read_array(
         while chunk := member.read(_CHUNK):  # which checks the CRC at the end
             memory[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
             filled += len(chunk)
-        return np.ndarray(found, shown, memory, order=order)
+        of_keys = (key for key in KEYS.values() if key == shown)  # with their scalar type
+        return np.ndarray(found, next(of_keys, shown), memory, order=order)
 
 
 def _header(member: Any) -> tuple[np.dtype[Any], Any, tuple[int, ...]]:
@@ -178,9 +179,9 @@ def _is_extended(dtype: np.dtype[Any]) -> bool:
 
 
 def _named(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of ml_dtypes of that name, if elements are bytes that could be its; of keys, the one that is named so."""
+    """Return the dtype of ml_dtypes of that name, if elements are bytes that could be its."""
     if dtype.kind != "V" or dtype.fields is not None or dtype.name == name:
-        return next((key for key in KEYS.values() if key == dtype), dtype)
+        return dtype
     try:
         import ml_dtypes
     except ImportError:

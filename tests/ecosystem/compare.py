@@ -25,8 +25,14 @@ OF_AUTOGRAD = {
 }
 """Those in programs/of_autograd."""
 
-GAPS = {}
-"""The programs that do not give what they give by JAX, and why."""
+GAPS: dict[int, dict[str, str]] = {
+    64: {},
+    32: {
+        "blackjax.window_adaptation": "the sampler is tuned by hundreds of steps, which rounding in single precision leads elsewhere",
+        "numpyro.nuts_on_eight_schools": "likewise: trees of another depth",
+    },
+}
+"""The programs that do not give what they give by JAX in numbers of so many bits, and why."""
 
 BY = {
     "jax": [],
@@ -103,25 +109,31 @@ def difference(found, expected):
     )
 
 
-TOLERANCES = {
-    # The sampler is tuned by hundreds of steps, each of which doubles the rounding of those before.
-    "blackjax.window_adaptation": 1e-7,
-    "numpyro.nuts_on_eight_schools": 1e-3,
-    # The iteration ends where two steps differ by 1e-9, and converges slowly: one step more or less is that much.
-    "jaxopt.projected_gradient": 1e-7,
-    # Likewise for conjugate gradients (1e-8) and the simplex (1e-6), whose vertices are compared.
-    "optimistix.minima": 1e-5,
-    # Rates are computed of a count of 32 bits, in single precision (an ulp is 6e-8) in double programs too.
-    "optax.chain_with_schedule": 1e-7,
-    "optax.wrappers": 1e-7,
+TOLERANCES: dict[int, dict[str, float]] = {
+    64: {
+        # Tuned by hundreds of steps, of which each continues with the rounding of those before: 9e-9 by unoptimized JAX.
+        "blackjax.window_adaptation": 1e-7,
+        "numpyro.nuts_on_eight_schools": 1e-3,  # ten times that many
+        # Ends where steps are 1e-9 long; 2e-9 by unoptimized JAX.
+        "jaxopt.projected_gradient": 1e-7,
+        # Conjugate gradients to 1e-8 and a simplex to 1e-6, in a valley: they end elsewhere in it.
+        "optimistix.minima": 1e-5,
+        # A rate is computed of a count of 32 bits in single precision, of which an ulp is 6e-8: 2e-8 and 3e-9 by unoptimized JAX.
+        "optax.chain_with_schedule": 1e-7,
+        "optax.wrappers": 1e-7,
+    },
+    32: {
+        "numpyro.nuts_on_logistic_regression": 1e-3,  # as in double precision
+        "optimistix.minima": 1e-3,
+    },
 }
-"""Of double precision, where rounding makes a greater difference, and why. JAX without optimizations differs from itself as much."""
+"""Of programs in which rounding makes a greater difference, and why. JAX with its optimizations off differs from JAX as much."""
 
 
-def tolerance(library, program, jax):
+def tolerance(library, program, jax, bits=64):
     """Return the difference that rounding may make: that of single precision if any result has that."""
     single = any(x.dtype in (np.float32, np.complex64) for x in jax.of(program).values())
-    return 1e-4 if single else TOLERANCES.get(f"{library}.{program}", 1e-9)
+    return TOLERANCES[bits].get(f"{library}.{program}", 1e-4 if single else 1e-9)
 
 
 def differences(fungrad, jax):

@@ -45,7 +45,7 @@ def row(library, folder):
         seconds([f"{side.report['']['seconds'][0]:.1f}", of(side, 0), of(side, 1)])
         for side in (jax, fungrad)
     ]
-    why = {p: GAPS.get(f"{library}.{p}", "") for p in found if p not in agree}
+    why = {p: GAPS[64].get(f"{library}.{p}", "") for p in found if p not in agree}
     others = "; ".join(f"`{p}`: {reason}".removesuffix(": ") for p, reason in why.items())
     version = metadata.version(LIBRARIES[library])
     counts = f"{len(agree)} of {len(found)}"

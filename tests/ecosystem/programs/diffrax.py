@@ -8,7 +8,7 @@ import optimistix as optx
 
 def _tol(x):
     """A tolerance, or what can be reached in single precision."""
-    return max(x, 50 * float(jnp.finfo(jnp.result_type(float)).eps))
+    return max(x, 500 * float(jnp.finfo(jnp.result_type(float)).eps))
 
 
 def _lotka(t, y, args):

@@ -373,14 +373,16 @@ def differential_equations():
     def lotka(y, t, a, b):
         return jnp.stack([a * y[0] - b * y[0] * y[1], -y[1] + b * y[0] * y[1]])
 
-    t, start = jnp.linspace(0.0, 2.0, 5), jnp.array([1.0, 0.5])
-    final = lambda y, a: odeint(lotka, y, t, a, 1.0, rtol=1e-6, atol=1e-6)[-1].sum()
     swing = lambda y, t: {"x": y["v"], "v": -y["x"]}
-    return [
-        odeint(lotka, start, t, 1.5, 1.0, rtol=1e-6, atol=1e-6),
-        jax.jit(jax.grad(final, (0, 1)))(start, 1.5),
-        odeint(swing, {"x": jnp.ones(2), "v": jnp.zeros(2)}, t, rtol=1e-6, atol=1e-6),
-    ]
+    how = {"rtol": 1e-9, "atol": 1e-9}
+    with jax.enable_x64(True):
+        t, start = jnp.linspace(0.0, 2.0, 5), jnp.array([1.0, 0.5])
+        final = lambda y, a: odeint(lotka, y, t, a, 1.0, **how)[-1].sum()
+        return [
+            odeint(lotka, start, t, 1.5, 1.0, **how),
+            jax.jit(jax.grad(final, (0, 1)))(start, 1.5),
+            odeint(swing, {"x": jnp.ones(2), "v": jnp.zeros(2)}, t, **how),
+        ]
 
 
 def kalman_filter():
