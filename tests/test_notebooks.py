@@ -4,6 +4,7 @@
 """
 
 import copy
+import re
 
 import nbformat
 import pytest
@@ -35,6 +36,12 @@ def test_stored_notebook(notebook):
 def test_each_notebook_has_a_picture(notebook):
     outputs = [x for cell in notebook.cells for x in cell.get("outputs", [])]
     assert any(kind.startswith("image/") for x in outputs for kind in x.get("data", {}))
+
+
+def test_links_lead_to_files(notebook):
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert [x for x in links if "://" not in x and not (FOLDER / x).exists()] == []
 
 
 def planted(kind):
