@@ -95,7 +95,7 @@ gpu-test: $(GPU_READY) ## run the tests on CuPy arrays (skips where there is no 
 gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 	$(GPU_PYTHON) -m benchmarks --backend=cupy
 
-environments: $(VENV)/.dev $(VENV)/.test $(VENV)/.package $(PEERS_VENV)/.peers ## make the environments of test, lint, package and test-peers
+environments: $(VENV)/.dev $(VENV)/.test $(VENV)/.package $(VENV)/.docs $(PEERS_VENV)/.peers ## make the environments of test, lint, package, docs and test-peers
 
 clean: ## remove the environments and everything generated
 	rm -rf $(VENV) $(PEERS_VENV) $(ECOSYSTEM_VENV) .venv-3.* build dist docs/_build docs/generated digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -44,7 +44,7 @@ python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 nitpicky = True
 # What docstrings put in backticks may be a parameter, and other libraries have pages of their own.
-nitpick_ignore_regex = [("py:(obj|class|exc)", ".*")]
+nitpick_ignore_regex = [("py:(obj|class|exc)", ".*"), ("py:.*", r"(?!fungrad\.).*")]
 suppress_warnings = ["ref.python"]  # a parameter that has the name of several attributes
 
 # Looks
@@ -72,8 +72,11 @@ copyright = "The fungrad authors, Apache-2.0"
 
 
 def _as_it_is_read(app, what, name, value, options, lines):
-    """Take references to labels of NumPy's own site out of its docstrings, and types out of one-line ones."""
-    lines[:] = [re.sub(r":ref:`([^`<]+?)(?: ?<[^`]*)?`", r"\1", line) for line in lines]
+    """Take out what would lead nowhere: labels, terms and notes of NumPy's and SciPy's own sites."""
+    text = re.sub(r":(?:ref|term):`([^`<]+?)(?: ?<[^`]*)?`", r"\1", "\n".join(lines))
+    if ".. [" not in text:
+        text = re.sub(r" ?\[\d+\]_", "", text)
+    lines[:] = text.split("\n")
     if what in ("attribute", "data", "property"):
         # Else napoleon would take what stands before a colon in the first line for a type.
         lines[:0] = ["..", ""]
