@@ -113,7 +113,7 @@ TOLERANCES: dict[int, dict[str, float]] = {
     64: {
         # Tuned by hundreds of steps, of which each continues with the rounding of those before: 9e-9 by unoptimized JAX.
         "blackjax.window_adaptation": 1e-7,
-        "numpyro.nuts_on_eight_schools": 1e-3,  # likewise
+        "numpyro.nuts_on_eight_schools": 1e-3,  # likewise: 4e-4
         # Ends where steps are 1e-9 long; 2e-9 by unoptimized JAX.
         "jaxopt.projected_gradient": 1e-7,
         # Conjugate gradients to 1e-8 and a simplex to 1e-6, in a valley: they end elsewhere in it, by unoptimized JAX at the same distance.
