@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-distributed test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ test-native: $(VENV)/.test ## run compositions of transforms with kernels in eac
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+
+test-distributed: $(VENV)/.distributed ## run programs on 2 and 4 processes of this machine
+	$(VENV)/bin/python -c 'import mpi4py.MPI'
+	$(VENV)/bin/python -m pytest tests/distributed
 
 test-ecosystem: $(ECOSYSTEM_VENV)/.ecosystem ## run programs of the libraries built on JAX, by JAX and by fungrad
 	$(ECOSYSTEM_VENV)/bin/python -m pytest tests/ecosystem
@@ -95,7 +99,7 @@ gpu-test: $(GPU_READY) ## run the tests on CuPy arrays (skips where there is no 
 gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 	$(GPU_PYTHON) -m benchmarks --backend=cupy
 
-environments: $(VENV)/.dev $(VENV)/.test $(VENV)/.package $(VENV)/.docs $(PEERS_VENV)/.peers ## make the environments of test, lint, package, docs and test-peers
+environments: $(VENV)/.dev $(VENV)/.test $(VENV)/.distributed $(VENV)/.package $(VENV)/.docs $(PEERS_VENV)/.peers ## make the environments of test, lint, package, docs and test-peers
 
 clean: ## remove the environments and everything generated
 	rm -rf $(VENV) $(PEERS_VENV) $(ECOSYSTEM_VENV) .venv-3.* build dist docs/_build docs/generated digits.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

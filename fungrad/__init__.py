@@ -22,6 +22,7 @@ Modules
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested containers of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
+    `fungrad.sharding`, `fungrad.distributed`: several processes.
     `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_all`.
 
 >>> import numpy as np
@@ -90,6 +91,8 @@ __all__ += [
 _are_in("device")
 __all__ += ["profile"]
 _are_in("profiling")
+__all__ += ["process_count", "process_index"]
+_are_in("distributed")
 __all__ += ["checkpoint", "remat"]
 _are_in("programs.rules.checkpoint")
 __all__ += ["closure_convert", "custom_gradient"]
@@ -108,6 +111,8 @@ __all__ += [
     "threefry_partitionable",
 ]
 _are_in("settings")
+__all__ += ["make_mesh", "shard_map"]
+_are_in("sharding")
 __all__ += ["to_source"]
 _are_in("show")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
@@ -129,9 +134,9 @@ _are_in("transforms.vmap")
 __all__ += ["Array"]
 _are_in("typing")
 __all__ += [
-    "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "example_libraries",
+    "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "distributed", "example_libraries",
     "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
-    "show", "test_util", "training", "tree", "tree_util", "typing",
+    "sharding", "show", "test_util", "training", "tree", "tree_util", "typing",
 ]
 _are_in("")
 # fmt: on

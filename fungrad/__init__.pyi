@@ -21,6 +21,8 @@ from fungrad.core.types import float0 as float0
 from fungrad import numpy as numpy
 from fungrad.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from fungrad.callback import pure_callback as pure_callback
+from fungrad.distributed import process_count as process_count
+from fungrad.distributed import process_index as process_index
 from fungrad.execution import block_until_ready as block_until_ready
 from fungrad.execution import device_get as device_get
 from fungrad.execution import effects_barrier as effects_barrier
@@ -55,6 +57,8 @@ from fungrad.settings import show_config as show_config
 from fungrad.settings import strict_conversions as strict_conversions
 from fungrad.settings import strict_dependence as strict_dependence
 from fungrad.settings import threefry_partitionable as threefry_partitionable
+from fungrad.sharding import make_mesh as make_mesh
+from fungrad.sharding import shard_map as shard_map
 from fungrad.show import to_source as to_source
 from fungrad.transforms.abstract import ShapeDtypeStruct as ShapeDtypeStruct
 from fungrad.transforms.abstract import eval_shape as eval_shape
@@ -82,6 +86,7 @@ from fungrad import conventions as conventions
 from fungrad import custom_batching as custom_batching
 from fungrad import custom_derivatives as custom_derivatives
 from fungrad import debug as debug
+from fungrad import distributed as distributed
 from fungrad import example_libraries as example_libraries
 from fungrad import experimental as experimental
 from fungrad import extend as extend
@@ -92,6 +97,7 @@ from fungrad import ops as ops
 from fungrad import optim as optim
 from fungrad import random as random
 from fungrad import scipy as scipy
+from fungrad import sharding as sharding
 from fungrad import show as show
 from fungrad import test_util as test_util
 from fungrad import training as training

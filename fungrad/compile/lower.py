@@ -136,6 +136,11 @@ class Program(Keeper):
         return any(e.primitive.effect for e in self.given.equations)
 
     @cached_property
+    def meets(self) -> bool:
+        """Whether one of its equations does."""
+        return any(e.primitive.meets for e in self.given.equations)
+
+    @cached_property
     def can_fail(self) -> bool:
         """Whether one of its equations raises errors that depend on values."""
         return any(e.primitive.can_fail for e in self.given.equations)
@@ -189,6 +194,10 @@ class Program(Keeper):
             with no_collection():
                 source = self.source if on_host else python_source(self.scheduled(xp))
             return self.bound(source, xp)
+        if self.meets:
+            with importing:  # what few programs come to need
+                from fungrad.compile.segments import in_segments
+            return in_segments(self.expr, xp, Program, run_source, unshared)
         self._tier = tier = Tier(weakly(self))
         expr, donated, borrowed = self.expr, self.donated, self.borrowed
 

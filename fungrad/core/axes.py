@@ -1,8 +1,7 @@
 """The named axes that are open: those of the calls of `vmap` with an axis_name that are being traced.
 
-A collective, such as `psum`, works across the calls of one such `vmap` and has no meaning outside. So it is
-never run: applied to arrays alone, it is recorded in the trace of that `vmap`, which replaces it by an
-operation along the axis.
+A collective, such as `psum`, works across the calls of one such `vmap`. It is never run: applied to arrays
+alone, it is recorded in the trace of that `vmap`, which replaces it by an operation along the axis.
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from fungrad.core.tracer import current_trace
 
 
 class NamedAxis(NamedTuple):
-    """The length of an open axis, and the trace of the function that is mapped over it."""
+    """The length of an open axis, and the trace of the function that is mapped over it. Or its parts."""
 
     size: int
     trace: Recorder
+    parts: tuple[tuple[Hashable, int], ...] = ()
 
 
 _NONE: Mapping[Hashable, NamedAxis] = MappingProxyType({})
@@ -35,11 +35,13 @@ name_in_batch = state_variable("name_in_batch", _UNNAMED)
 """The name of the axis for which batch rules are running; None if it has none."""
 
 
-def opened(name: Hashable, size: int, trace: Recorder) -> AbstractContextManager[None]:
+def opened(
+    name: Hashable, size: int, trace: Recorder, parts: tuple[tuple[Hashable, int], ...] = ()
+) -> AbstractContextManager[None]:
     """Context in which an axis can be named; an outer one of the same name cannot. None is no name."""
     axes = _open.get()
     if name is not None:
-        axes = MappingProxyType({**axes, name: NamedAxis(size, trace)})
+        axes = MappingProxyType({**axes, name: NamedAxis(size, trace, parts)})
     return holding(_open, axes)
 
 
@@ -62,9 +64,9 @@ def named_axis(name: Hashable) -> NamedAxis:
         ) from None
 
 
-def open_sizes() -> tuple[tuple[Hashable, int], ...]:
-    """Return the names and lengths of the open axes: what a traced function may depend on."""
-    return tuple([(name, axis.size) for name, axis in _open.get().items()])
+def open_sizes() -> tuple[tuple[Hashable, ...], ...]:
+    """Return the names, lengths and parts of the open axes: what a traced function may depend on."""
+    return tuple([(name, axis.size, *axis.parts) for name, axis in _open.get().items()])
 
 
 def home(names: frozenset[Hashable], top: Recorder | None) -> Recorder | None:

@@ -62,9 +62,8 @@ class Primitive(InternedValue):
     """False if every tangent is zero (comparisons, rounding, index computations)."""
 
     linear: ClassVar[tuple[int, ...] | None] = None
-    """Positions of the operands in which the primitive is jointly linear, every other operand being
-    an integer, a boolean or otherwise without a tangent. `jvp` is then derived: the primitive applied
-    to the tangents. An empty tuple stands for all operands."""
+    """Positions of the operands in which the primitive is jointly linear, the others having no tangents. `jvp` is then
+    derived: the primitive applied to the tangents. An empty tuple stands for all operands."""
 
     multilinear: ClassVar[bool] = False
     """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
@@ -103,6 +102,9 @@ class Primitive(InternedValue):
 
     axis_names: frozenset[Hashable] = frozenset()
     """The named axes across which it works: see `core/axes.py`."""
+
+    meets: bool = False
+    """Whether calls or processes meet in it: it is computed in its turn, and once."""
 
     effect: ClassVar[bool] = False
     """Whether a call does more than compute its results (printing, say): it is then neither left out nor

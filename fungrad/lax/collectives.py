@@ -31,6 +31,7 @@ from fungrad.primitives.collectives import (
     PMax,
     PMin,
     PSum,
+    Ranks,
 )
 from fungrad.transforms.call import argument_type
 
@@ -65,8 +66,8 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
             return leaf * count_of(axes)
         if type_.dtype == bool:
             leaf = leaf.astype(np.int64)
-        if type(leaf) is Tracer:
-            return across(leaf, axes, PSum)
+        if type(leaf) is Tracer or any(isinstance(axis, Ranks) for axis, _ in axes):
+            return across(traced(leaf, "psum"), axes, PSum)
         return leaf * np.asarray(count_of(axes)).astype(leaf.dtype)[()]
 
     return tree.map(summed, x)

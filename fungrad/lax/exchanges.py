@@ -13,8 +13,10 @@ from fungrad.lax.arguments import axis_of, integer_of
 from fungrad.lax.collectives import axis_index, pmean, psum
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import (
+    Axes,
     AxisName,
     Groups,
+    across,
     axes_named,
     check_indices,
     count_of,
@@ -24,6 +26,7 @@ from fungrad.lax.named_axes import (
     traced,
 )
 from fungrad.primitives.collectives import (
+    AllGather,
     AllToAll,
     PPermute,
     PSumScatter,
@@ -172,7 +175,8 @@ def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> An
     >>> fg.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([1, 2, 3]))
     array([0, 1, 2])
     """
-    name, size = one_axis(axis_name, "ppermute")
+    axes = one_axis(axis_name, "ppermute")
+    size = count_of(axes)
     if any(np.shape(pair) != (2,) for pair in perm):
         raise ValueError(f"lax.ppermute: perm must hold pairs (source, destination), got {perm!r}")
     pairs = [tuple(integer_of("ppermute", "an index in perm", i) for i in pair) for pair in perm]
@@ -184,7 +188,7 @@ def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> An
     sources: list[int | None] = [None] * size
     for source, destination in pairs:
         sources[destination] = source
-    return _permuted(x, PPermute(name, size, tuple(sources)), "ppermute")
+    return _permuted(x, axis_name, axes, tuple(sources), "ppermute")
 
 
 @public_like(ppermute)
@@ -211,19 +215,33 @@ def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
     >>> fg.vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(np.array([1, 2, 3]))
     array([3, 1, 2])
     """
-    name, size = one_axis(axis_name, "pshuffle")
+    axes = one_axis(axis_name, "pshuffle")
+    size = count_of(axes)
     sources = tuple([integer_of("pshuffle", "an index in perm", i) for i in perm])
     check_indices(sources, size, "source", "pshuffle", perm)
     if len(sources) != size:
         raise ValueError(
-            f"lax.pshuffle: perm must hold each of the {size} indices along {name!r} once, got {perm!r}; "
+            f"lax.pshuffle: perm must hold each of the {size} indices along {axis_name!r} once, got {perm!r}; "
             "ppermute sends between some of the calls"
         )
-    return _permuted(x, PPermute(name, size, sources), "pshuffle")
+    return _permuted(x, axis_name, axes, sources, "pshuffle")
 
 
-def _permuted(x: Any, move: PPermute, function: str) -> Any:
-    return tree.map(lambda leaf: move(traced(leaf, function)), x)
+def _permuted(
+    x: Any, axis_name: Hashable, axes: Axes, sources: tuple[int | None, ...], function: str
+) -> Any:
+    def moved(leaf: Any) -> Any:
+        leaf = traced(leaf, function)
+        if len(axes) == 1:
+            return PPermute(*axes[0], sources)(leaf)
+        # From calls of a process to calls of others: all are sent to all, and one is taken.
+        everyone = joined(across(leaf, axes, AllGather), axes, 0, False)
+        source = fnp.take(
+            np.array([-1 if s is None else s for s in sources]), axis_index(axis_name)
+        )
+        return fnp.where(source < 0, fnp.zeros_like(leaf), everyone[source])
+
+    return tree.map(moved, x)
 
 
 @public_like(pmean)

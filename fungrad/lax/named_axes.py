@@ -44,17 +44,18 @@ def axes_named(name: AxisName, function: str, groups: Groups = None) -> Axes:
             )
     if len(set(names)) < len(names):
         raise ValueError(f"lax.{function}: axis_name has a name twice: {name!r}")
-    return [(n, named_axis(n).size) for n in names]
+    open_ = [(n, named_axis(n)) for n in names]
+    return [part for n, axis in open_ for part in axis.parts or ((n, axis.size),)]
 
 
-def one_axis(name: Hashable, function: str) -> tuple[Hashable, int]:
-    """Return the one axis that `name` must be."""
+def one_axis(name: Hashable, function: str) -> Axes:
+    """Return the one axis that `name` must be: its parts, if it is of a mesh."""
     axes = axes_named(name, function)
-    if len(axes) != 1:
+    if isinstance(name, (tuple, list)) and len(name) != 1:
         raise NotImplementedError(
             f"lax.{function} takes one axis name, got {name!r}; move along one axis after the other"
         )
-    return axes[0]
+    return axes
 
 
 def count_of(axes: Axes) -> int:

@@ -7,7 +7,7 @@ calls of whatever is differentiated, as in JAX: a value that all calls share col
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,9 +22,16 @@ from fungrad.primitives.shaping import Broadcast, ReduceSum, constant_like, expa
 from fungrad.primitives.slices import pad
 
 
+class Ranks:
+    """What collectives name in place of an axis that lies along processes."""
+
+    meet: Callable[..., Any]
+    """Return what a collective of operands gives this process."""
+
+
 @family
 class Collective(Primitive):
-    """What the operations across the calls have in common. There is no `impl`: see `core/axes.py`."""
+    """What the operations across the calls have in common. Those of `vmap` have no `impl`: see `core/axes.py`."""
 
     axis: Hashable
     """The name."""
@@ -32,9 +39,17 @@ class Collective(Primitive):
     size: int
     """How many calls there are."""
 
+    meets = True
+    can_fail = True
+
     @property
     def axis_names(self) -> frozenset[Hashable]:
-        return frozenset((self.axis,))
+        return frozenset(() if isinstance(self.axis, Ranks) else (self.axis,))
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        if not isinstance(self.axis, Ranks):
+            raise self.missing("impl")
+        return self.axis.meet(self, *operands)
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x

@@ -85,6 +85,11 @@ class OfPrograms(Primitive):
         return any(x.effect for x in self._contents())
 
     @cached_property
+    def meets(self) -> bool:
+        """Whether one of the programs does."""
+        return any(x.meets for x in self._contents())
+
+    @cached_property
     def can_fail(self) -> bool:
         """Whether one of the programs raises errors that depend on values."""
         return any(x.can_fail for x in self._contents())

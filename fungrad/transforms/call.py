@@ -69,6 +69,11 @@ class Call(Calling):
         return self.program.effect
 
     @cached_property
+    def meets(self) -> bool:
+        """Whether an equation of the program does."""
+        return self.program.meets
+
+    @cached_property
     def can_fail(self) -> bool:
         """Whether an equation of the program can."""
         return self.program.can_fail

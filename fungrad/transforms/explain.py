@@ -64,8 +64,8 @@ class Signature(NamedTuple):
     """Of the positional arguments that are not static and the keyword arguments."""
     types: tuple[ArrayType, ...]
     static: tuple[tuple[int | str, Hashable, Any], ...]
-    axes: tuple[tuple[Hashable, int], ...]
-    """The named axes within which it was traced, and their lengths."""
+    axes: tuple[tuple[Hashable, ...], ...]
+    """The named axes within which it was traced, their lengths and parts."""
     order: KeyOrder
     """The orders of the keys of dicts among the arguments."""
 
@@ -183,7 +183,11 @@ def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iter
         a, b = next((a, b) for a, b in pairs if a != b and {*a} == {*b})
         yield f"the keys of a dict were in the order {list(a)}, and are in the order {list(b)} now"
     if old.axes != new.axes:
-        yield f"the named axes of vmap around it changed from {dict(old.axes)} to {dict(new.axes)}"
+        yield f"the named axes of vmap around it changed from {_sizes(old)} to {_sizes(new)}"
+
+
+def _sizes(of: Signature) -> dict[Hashable, Any]:
+    return {name: size for name, size, *_ in of.axes}
 
 
 def _change(old: ArrayType, new: ArrayType) -> str:

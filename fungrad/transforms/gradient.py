@@ -86,7 +86,7 @@ class Gradient:
         with at_places(trace.sources), no_collection():
             expr, done = recorded(trace, outputs, but_whole=True)
             if any(
-                e.primitive.pushes or e.primitive.effect or e.primitive.axis_names
+                e.primitive.pushes or e.primitive.effect or e.primitive.meets
                 for e in expr.equations
             ):
                 return None

@@ -53,7 +53,7 @@ class _Sharing:
                 self.made_by[outputs[0]] = found
                 if isinstance(primitive, SLICES):
                     number = self.places.setdefault(outputs[0], number)
-            if not primitive.effect:
+            if not (primitive.effect or primitive.meets):
                 commutes = primitive is mul or primitive is add
                 key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
                 known = computed.setdefault(key, outputs)

@@ -1,0 +1,95 @@
+"""Programs in which processes meet: what is computed between two meetings is a program by itself.
+
+Kernels come when they are ready, which is at another call in each process, and what warns is computed once more. A message must be
+sent once, and in its turn. So messages are steps of a list, and kernels are in what lies between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from fungrad.compile.emit.python import python_source
+from fungrad.compile.schedule import schedule
+from fungrad.core.expr import Expr
+
+
+class Step(NamedTuple):
+    """What runs a part of a program, with the variables that it reads and makes, and those that nothing reads later."""
+
+    run: Any
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    dying: frozenset[int]
+
+
+def in_segments(
+    expr: Expr,
+    xp: ModuleType,
+    program: Callable[..., Callable[..., list[Any]]],
+    run_source: Callable[..., Callable[..., list[Any]]],
+    unshared: Callable[..., list[Any]],
+) -> Callable[..., list[Any]]:
+    """Return what runs a program step by step, on arrays of `xp`; the functions are those of `lower.py`, which is above."""
+
+    def compiled(part: Expr) -> Callable[..., list[Any]]:
+        if part.equations[0].primitive.meets:  # a loop, say, that Python runs
+            return run_source(python_source(schedule(part)), xp)
+        return program(part, at_once=True)
+
+    steps = [s._replace(run=compiled(s.run)) for s in _steps(expr)]
+    constants = [*expr.constants.values()]
+
+    def run_steps(*arguments: Any) -> list[Any]:
+        values = {**expr.constants, **dict(zip(expr.inputs, arguments, strict=True))}
+        for step in steps:
+            results = step.run(*[values[v] for v in step.inputs])
+            values.update(zip(step.outputs, results, strict=True))
+            for v in step.dying:
+                values.pop(v, None)
+        return unshared([values[v] for v in expr.outputs], [*arguments, *constants])
+
+    return run_steps
+
+
+def _parts(expr: Expr) -> list[list[int]]:
+    """Return the numbers of the equations, those of a part together: one in which processes meet, or some between."""
+    order: list[list[int]] = []
+    group: list[int] = []
+    made: set[int] = set()  # by the group
+    for number, (primitive, inputs, outputs) in enumerate(expr.equations):
+        if not primitive.meets:
+            group.append(number)
+            made.update(outputs)
+            continue
+        if not made.isdisjoint(inputs):
+            order.append(group)
+            group, made = [], set()
+        order.append([number])
+    return [*order, group] if group else order
+
+
+def _steps(expr: Expr) -> list[Step]:
+    """Return the parts of a program, each as an expression that is still to be compiled."""
+    steps: list[Step] = []
+    later = {*expr.outputs}  # what is read after the part
+    for numbers in reversed(_parts(expr)):
+        equations = [expr.equations[n] for n in numbers]
+        made = {v for e in equations for v in e.outputs}
+        read = {v for e in equations for v in e.inputs} - made
+        inputs = tuple(sorted(read - expr.constants.keys()))
+        outputs = tuple(sorted(made & later))
+        part = dataclasses.replace(
+            expr,
+            inputs=inputs,
+            equations=tuple(equations),
+            sources=tuple([expr.sources[n] for n in numbers]),
+            constants={v: c for v, c in expr.constants.items() if v in read},
+            outputs=outputs,
+            captured=0,
+        )
+        steps.append(Step(part, inputs, outputs, frozenset((read | {*outputs}) - later)))
+        later |= read
+    return steps[::-1]

@@ -1,0 +1,293 @@
+"""The processes that run a program together, and how one waits for the others."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import platform
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.core.errors import FungradError, api_boundary
+
+PATIENCE = 60.0
+"""Seconds after which a process that waits for the others gives up, unless `initialize` is told otherwise."""
+
+SPINS = 2000
+"""How often a message is asked for before others are given the core."""
+LOOK = 0.25
+"""Seconds between looks after the other processes."""
+GRACE = 5.0
+"""Seconds that a process which has failed gives the others to say why they end."""
+ENDED = "its program has ended"
+ON_THE_WAY = 0.3
+"""Seconds after which a message of a process that has ended will not come any more."""
+FAREWELL = 7
+"""The tag of the message by which a process says that it comes to no more collectives."""
+
+_LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""What launchers of MPI put into the environment: how many processes there are."""
+
+
+class DistributedError(FungradError):
+    """Processes did not meet where they should have: one has ended, waits elsewhere, or took too long."""
+
+
+class World:
+    """The processes, by their indices; `comm` is mpi4py's communicator of all, for us alone."""
+
+    def __init__(self, comm: Any, timeout: float) -> None:
+        self.comm, self.timeout = comm, timeout
+        self.index, self.count = comm.Get_rank(), comm.Get_size()
+        self.using = threading.RLock()
+        self.left: dict[int, str] = {}  # by process: why it comes to no more collectives
+        self.ended: dict[
+            int, float
+        ] = {}  # by process of this machine that is there no more: when that was seen
+        self.broken: str | None = None
+        self.abandoned: list[
+            Any
+        ] = []  # requests that nobody waits for any more, with their buffers
+        self.farewells: list[Any] = []
+        self.pid = os.getpid()
+        self.where: list[tuple[str, int]] = comm.allgather((platform.node(), self.pid))
+        self.groups: dict[
+            tuple[int, ...], Any
+        ] = {}  # by processes: the communicator of these alone
+
+    def wait(self, request: Any, what: Callable[[], str], kept: Any) -> None:
+        """Wait until a message is through; raise if it cannot be. `kept` are its buffers."""
+        done = False
+        try:
+            for _ in range(SPINS):
+                if request.Test():
+                    done = True
+                    return
+            begun = time.monotonic()
+            look, pause = begun + LOOK, 0.0
+            while not request.Test():
+                time.sleep(pause)
+                now = time.monotonic()
+                pause = 0.0 if now - begun < 0.01 else min(1e-3, pause + 1e-5)
+                if now > look:
+                    self._look_after(what)
+                    look = now + LOOK
+                if now - begun > self.timeout:
+                    raise self._failure(
+                        f"waited {self.timeout:g} s for the other processes {what()}; each has to come to the same collectives. "
+                        "fungrad.distributed.initialize(timeout=...) has it wait longer"
+                    )
+            done = True
+        finally:
+            if not done:
+                self.abandoned.append((request, kept))
+                self.broken = self.broken or f"process {self.index} was interrupted {what()}"
+
+    def _look_after(self, what: Callable[[], str]) -> None:
+        """Raise if another process will never come."""
+        self._hear()
+        if self.left:
+            gone = [f"process {i} comes to no more: {why}" for i, why in sorted(self.left.items())]
+            raise self._failure(f"waits {what()}, and {'; '.join(gone)}")
+
+    def _hear(self) -> None:
+        """Take up which processes have left, and which have been killed."""
+        status = self._mpi().Status()
+        while self.comm.Iprobe(tag=FAREWELL, status=status):
+            process = status.Get_source()
+            buffer = bytearray(status.Get_count(self._mpi().BYTE))
+            self.comm.Recv([buffer, self._mpi().BYTE], source=process, tag=FAREWELL)
+            self.left[process] = pickle.loads(bytes(buffer))
+        host, _ = self.where[self.index]
+        for process, (other, pid) in enumerate(self.where):
+            if process in self.left or other != host or _runs(pid):
+                continue
+            # Its farewell may be on the way.
+            if time.monotonic() - self.ended.setdefault(process, time.monotonic()) > ON_THE_WAY:
+                self.left[process] = f"it has been killed (process id {pid})"
+
+    def _failure(self, text: str) -> DistributedError:
+        self.broken = text = f"process {self.index} {text}"
+        return DistributedError(text)
+
+    def check(self) -> None:
+        """Raise if there can be no more messages."""
+        if os.getpid() != self.pid:
+            raise DistributedError(
+                "a process that was forked has no part in collectives: only those that the launcher started do"
+            )
+        if self.broken is not None:
+            raise DistributedError(
+                f"processes do not meet any more, since an earlier collective failed: {self.broken}"
+            )
+
+    def leave(self) -> None:
+        """Tell the others that this process comes to no more collectives, and wait until they say so too.
+
+        MPI's own end waits for the others as well, but for ever: where one has failed it is not gone through.
+        """
+        why = pickle.dumps(_uncaught[0] if _uncaught else self.broken or ENDED)
+        for process in range(self.count):
+            if process != self.index:
+                buffer = [bytearray(why), self._mpi().BYTE]
+                self.farewells.append((self.comm.Isend(buffer, process, FAREWELL), buffer))
+        failed = bool(_uncaught or self.broken or self.abandoned)
+        deadline = time.monotonic() + GRACE
+        while len(self.left) < self.count - 1 and not (failed and time.monotonic() > deadline):
+            time.sleep(0.005)
+            self._hear()
+            failed = failed or any(text != ENDED for text in self.left.values())
+        if failed:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)
+        for request, _ in self.farewells:
+            request.Wait()
+
+    @staticmethod
+    def _mpi() -> Any:
+        from mpi4py import MPI
+
+        return MPI
+
+
+_uncaught: list[str] = []
+_world: list[World] = []
+_starting = threading.Lock()
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process of this machine is there and no zombie."""
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's, or there is no /proc
+        return True
+
+
+def world() -> World | None:
+    """Return the processes that run this program; None if it is this one alone."""
+    return _world[0] if _world else None
+
+
+@api_boundary
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    *,
+    timeout: float = PATIENCE,
+) -> None:
+    """Begin to run with the other processes that a launcher of MPI has started, ``mpiexec -n 4 python program.py`` say.
+
+    Started without a launcher, a program is one process, and this does nothing. To be called once, before anything else of
+    fungrad, by all processes; later calls set the timeout alone.
+
+    Parameters
+    ----------
+    coordinator_address
+        Must be None: MPI finds the processes.
+    num_processes, process_id
+        Checked, if they are given, against what MPI says.
+    timeout
+        Seconds that a process waits for the others in a collective before it raises.
+
+    Raises
+    ------
+    ImportError
+        If a launcher has started several processes, and mpi4py is not installed.
+    ValueError
+        If an argument is not as MPI has it.
+
+    Examples
+    --------
+    >>> initialize()
+    >>> process_count()
+    1
+    """
+    if coordinator_address is not None:
+        raise ValueError(
+            f"distributed.initialize: coordinator_address must be None, got {coordinator_address!r}: MPI finds the processes"
+        )
+    with _starting:
+        if not _world:
+            comm = _communicator()
+            if comm is not None:
+                _world.append(World(comm, timeout))
+                _say_what_ends_it()
+                _stay_when_others_die()
+                atexit.register(_world[0].leave)
+    for process in _world:
+        process.timeout = timeout
+    for argument, given, found in (
+        ("num_processes", num_processes, process_count()),
+        ("process_id", process_id, process_index()),
+    ):
+        if given is not None and given != found:
+            raise ValueError(
+                f"distributed.initialize: {argument} is {given}, but MPI has started this as {found}; leave it out"
+            )
+
+
+def _communicator() -> Any:
+    """Return a communicator of all processes, for us alone; None if there is one process."""
+    launched = any(os.environ.get(name, "1") != "1" for name in _LAUNCHED)
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:  # mpi4py, or the library of MPI, is not there
+        if not launched:
+            return None
+        raise ImportError(
+            f"several processes were started, but mpi4py cannot be imported ({error}): pip install 'fungrad[mpi]'"
+        ) from error
+    return MPI.COMM_WORLD.Dup() if MPI.COMM_WORLD.Get_size() > 1 else None
+
+
+def _say_what_ends_it() -> None:
+    """Keep what the others are told of an error that ends the program."""
+    before = sys.excepthook
+
+    def hook(kind: Any, error: Any, traceback: Any) -> None:
+        _uncaught.append(f"{kind.__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        before(kind, error, traceback)
+
+    sys.excepthook = hook
+
+
+def _stay_when_others_die() -> None:
+    """Outlive the signal by which MPICH's launcher tells of a process that was killed, if it does not end all of them."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and hasattr(signal, "SIGUSR1") and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # which stays until the very end
+
+
+def process_index() -> int:
+    """Return which of the processes this is, from 0.
+
+    Examples
+    --------
+    >>> process_index()
+    0
+    """
+    found = world()
+    return 0 if found is None else found.index
+
+
+def process_count() -> int:
+    """Return how many processes run the program together.
+
+    Examples
+    --------
+    >>> process_count()
+    1
+    """
+    found = world()
+    return 1 if found is None else found.count

@@ -1,0 +1,127 @@
+"""Where a function that several processes run together begins and ends; see `fungrad.sharding`.
+
+Outside of it all processes have the same values, and the cotangents there are those of one program. Inside, what they have may
+differ, and derivatives are those of the sum over all processes, as across the calls of `vmap`. So what enters and what
+leaves are primitives of their own, each the transpose of its counterpart: `Part` and `Whole` of what is divided, `Spread` and
+`Total` of what all are given, `Agreed` and `Lone` of what all have computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from fungrad.core.primitive import Linear, family, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.collectives import Collective
+from fungrad.primitives.shaping import Reshape, move_axis
+from fungrad.primitives.slices import pad
+
+
+@family
+class Boundary(Collective):
+    """What they have in common: all are linear."""
+
+    linear = (0,)
+    view = True
+    counterpart: ClassVar[type[Boundary]]
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        return (self.counterpart(self.axis, self.size)(ct),)
+
+
+@primitive
+class Part(Boundary):
+    """The element of the operand, along axis 0, that is this process's."""
+
+    meets = False
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        self._check_leading(x)
+        return x.update(shape=x.shape[1:])
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return self(move_axis(x, 1, 0))
+
+
+@primitive
+class Whole(Boundary):
+    """The operands of all processes, stacked along a new axis 0."""
+
+    counterpart = Part
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x.update(shape=(self.size, *x.shape))
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return move_axis(self(x), 1, 0)
+
+
+@primitive
+class Spread(Boundary):
+    """The operand, which all processes have."""
+
+    meets = False
+
+
+@primitive
+class Total(Boundary):
+    """The sum of the operands of all processes."""
+
+    counterpart = Spread
+
+
+@primitive
+class Lone(Boundary):
+    """The operand in the first process, and zeros in the others."""
+
+    meets = False
+
+
+@primitive
+class Agreed(Boundary):
+    """The operand, which has to be the same in all processes: it is an error if it is not."""
+
+    counterpart = Lone
+
+
+@primitive
+class First(Boundary):
+    """The operand of the first process."""
+
+    counterpart = Lone
+
+
+Part.counterpart, Spread.counterpart, Lone.counterpart = Whole, Total, First
+
+
+@primitive
+class Alike(Boundary):
+    """The first of the operand's elements along axis 0, which have to be the same: `Agreed` of the calls that one process makes."""
+
+    meets = False
+    axis_names = frozenset()
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        self._check_leading(x)
+        return x.update(shape=x.shape[1:])
+
+    def impl(self, xp: Any, x: Any) -> Any:
+        if x.strides[0] and any(xp.asarray(y).tobytes() != x[0].tobytes() for y in x[1:]):
+            raise differ(self.axis)
+        return x[0]
+
+    def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
+        none = (0,) * len(ct.shape)
+        first = Reshape((1, *ct.shape))(ct)
+        return (pad(first, (0, *none), (self.size - 1, *none)),)
+
+    def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
+        return self(move_axis(x, 1, 0))
+
+
+def differ(axis: Any) -> ValueError:
+    """Return the error for a result that should be the same along an axis."""
+    return ValueError(
+        f"shard_map: a result differs along the axis {axis!r} of the mesh, which its entry of out_specs does not name: name the axis "
+        "there, which joins the results, or reduce them in the function, with lax.psum say; with check_vma=False the first is taken"
+    )

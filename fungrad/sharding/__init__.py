@@ -1,0 +1,10 @@
+"""Functions that the places of a mesh run together: `shard_map`, with JAX's names.
+
+The places of a `Mesh` are divided among the processes that `fungrad.distributed` knows of, a block for each; one process by itself
+has them all and runs them as calls of `vmap`. So a program is written, and tried, in one process; see docs/distributed.md.
+"""
+
+from fungrad.sharding.mapping import shard_map
+from fungrad.sharding.mesh import Mesh, PartitionSpec, make_mesh
+
+__all__ = ["Mesh", "PartitionSpec", "make_mesh", "shard_map"]
