@@ -197,7 +197,7 @@ class Program(Keeper):
         if self.meets:
             with importing:  # what few programs come to need
                 from fungrad.compile.segments import in_segments
-            return in_segments(self.expr, xp, Program, run_source, unshared)
+            return in_segments(self.expr, xp, Program, run_source)
         self._tier = tier = Tier(weakly(self))
         expr, donated, borrowed = self.expr, self.donated, self.borrowed
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from fungrad.compile.emit.python import python_source
+from fungrad.compile.evaluated import unshared
 from fungrad.compile.schedule import schedule
 from fungrad.core.expr import Expr
 
@@ -30,7 +31,6 @@ def in_segments(
     xp: ModuleType,
     program: Callable[..., Callable[..., list[Any]]],
     run_source: Callable[..., Callable[..., list[Any]]],
-    unshared: Callable[..., list[Any]],
 ) -> Callable[..., list[Any]]:
     """Return what runs a program step by step, on arrays of `xp`; the functions are those of `lower.py`, which is above."""
 
