@@ -63,20 +63,10 @@ class Call(Calling):
     def callee(self) -> Expr:
         return self.program.expr
 
-    @cached_property
-    def effect(self) -> bool:
-        """Whether an equation of the program has one."""
-        return self.program.effect
-
-    @cached_property
-    def meets(self) -> bool:
-        """Whether an equation of the program does."""
-        return self.program.meets
-
-    @cached_property
-    def can_fail(self) -> bool:
-        """Whether an equation of the program can."""
-        return self.program.can_fail
+    # Whether it is so of an equation of the program.
+    effect = cached_property(lambda self: self.program.effect)
+    meets = cached_property(lambda self: self.program.meets)
+    can_fail = cached_property(lambda self: self.program.can_fail)
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self.abstract_eval(*types)
