@@ -21,8 +21,6 @@ from fungrad.core.types import float0 as float0
 from fungrad import numpy as numpy
 from fungrad.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from fungrad.callback import pure_callback as pure_callback
-from fungrad.distributed import process_count as process_count
-from fungrad.distributed import process_index as process_index
 from fungrad.execution import block_until_ready as block_until_ready
 from fungrad.execution import device_get as device_get
 from fungrad.execution import effects_barrier as effects_barrier
@@ -36,6 +34,8 @@ from fungrad.device import device_count as device_count
 from fungrad.device import device_put as device_put
 from fungrad.device import devices as devices
 from fungrad.profiling import profile as profile
+from fungrad.distributed import process_count as process_count
+from fungrad.distributed import process_index as process_index
 from fungrad.programs.rules.checkpoint import checkpoint as checkpoint
 from fungrad.programs.rules.checkpoint import remat as remat
 from fungrad.programs.rules.closures import closure_convert as closure_convert
