@@ -12,3 +12,4 @@ from fungrad.distributed.world import (
 )
 
 __all__ = ["DistributedError", "initialize", "process_count", "process_index"]
+__dir__ = __all__.copy

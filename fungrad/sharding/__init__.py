@@ -8,3 +8,4 @@ from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec, make_mesh
 
 __all__ = ["Mesh", "PartitionSpec", "make_mesh", "shard_map"]
+__dir__ = __all__.copy
