@@ -142,7 +142,7 @@ from numpy import mgrid as mgrid
 from numpy import ogrid as ogrid
 def ones(shape: int | _Sequence[int], dtype: _DTypeLike | None = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a new array of given shape and type, filled with ones."""
 def ones_like(a: _ArrayLike, dtype: _DTypeLike | None = ..., order: str = ..., subok: _bool | None = ..., shape: int | _Sequence[int] | None = ..., *, device: object = ...) -> _Array: r"""Return an array of ones with the same shape and type as a given array."""
-def promote_types(type1: _DTypeLike, type2: _DTypeLike) -> np.dtype[_Any]: r"""Return the dtype that arrays of two dtypes take together."""
+def promote_types(type1: _DTypeLike, type2: _DTypeLike, /) -> np.dtype[_Any]: r"""Returns the data type with the smallest size and smallest scalar kind to which both ``type1`` and ``type2`` may be safely cast. The returned data type is always considered "canonical", this mainly means that the promoted dtype will always be in native byte order."""
 def result_type(*arrays_and_dtypes: _ArrayLike) -> np.dtype[_Any]: r"""Returns the type that results from applying the NumPy :ref:`type promotion <arrays.promotion>` rules to the arguments."""
 from numpy import s_ as s_
 def tri(N: int, M: int | None = ..., k: _ArrayLike = ..., dtype: _DTypeLike = ..., *, like: object = ...) -> _Array: r"""An array with ones at and below the given diagonal and zeros elsewhere."""

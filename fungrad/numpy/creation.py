@@ -253,16 +253,8 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     )
 
 
-def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
-    """Return the dtype that arrays of two dtypes take together.
-
-    Parameters
-    ----------
-    type1, type2
-        The dtypes.
-    """
-    if not settings.get().jax_types:
-        return np.promote_types(type1, type2)
+@implements(np.promote_types)
+def promote_types(type1: Any, type2: Any, /) -> np.dtype[Any]:
     return plans.result_dtype(ArrayType((), np.dtype(type1)), ArrayType((), np.dtype(type2)))
 
 

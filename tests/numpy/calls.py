@@ -31,6 +31,7 @@ TYPES = (
         "isrealobj",
         "ndenumerate",
         "ndim",
+        "promote_types",
         "result_type",
         "shape",
         "size",
