@@ -61,7 +61,7 @@ TITLES = [recipe.title for recipe in RECIPES]
 @pytest.fixture
 def copy(tmp_path):
     """Return a copy of the repository: of what tests and linters read."""
-    for name in ("fungrad", "tests", "docs"):
+    for name in ("fungrad", "tests", "tools", "docs"):
         shutil.copytree(
             ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", ".*")
         )

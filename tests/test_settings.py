@@ -422,7 +422,8 @@ def test_leaks():
     assert str(error.value) == (
         "a tracer of type float64[] of `jit(leaking)`, which has returned, is still referenced from somewhere; it "
         f"was computed at test_settings.py:{line} (in leaking): y = 2 * x. Look for a global, an attribute or a "
-        "list that it was stored in, and return the value from the function instead."
+        "list that it was stored in, and return the value from the function instead.\n"
+        "More: python -m fungrad explain LeakedTracerError"
     )
     with checking_leaks():  # what leaked before is no fault of the block
         fg.grad(fg.jit(lambda x: fnp.sin(x) * x))(1.0)
