@@ -27,6 +27,14 @@ of functions that are called back from it, and of the threads and tasks that the
 """
 
 
+tentative = state_variable("tentative", False)
+"""Whether what runs may be given up and traced instead: then an effect, which would happen twice, ends it."""
+
+
+class GivenUp(BaseException):
+    """The end of what was tentative; no error, so nobody else catches it."""
+
+
 def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
     """Context in which a trace is evaluated."""
     return holding(evaluated_now, (trace.level, new_level()))

@@ -16,6 +16,7 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import MissingRuleError, Source, describe_source, here
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
+from fungrad.core.nesting import GivenUp, tentative
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType, tangent_type, type_of
@@ -62,8 +63,7 @@ class Primitive(InternedValue):
     """False if every tangent is zero (comparisons, rounding, index computations)."""
 
     linear: ClassVar[tuple[int, ...] | None] = None
-    """Positions of the operands in which the primitive is jointly linear, the others having no tangents. `jvp` is then
-    derived: the primitive applied to the tangents. An empty tuple stands for all operands."""
+    """Operands in which it is jointly linear, the others having no tangents: `jvp` is itself, of the tangents. () stands for all."""
 
     multilinear: ClassVar[bool] = False
     """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
@@ -107,8 +107,7 @@ class Primitive(InternedValue):
     """Whether calls or processes meet in it: it is computed in its turn, and once."""
 
     effect: ClassVar[bool] = False
-    """Whether a call does more than compute its results (printing, say): it is then neither left out nor
-    shared with an equal one."""
+    """Whether a call does more than compute its results, as printing: it is neither left out nor shared with an equal one."""
 
     holds_programs: ClassVar[bool] = False
     """Whether it runs programs, and decides by values which of them or how often."""
@@ -347,10 +346,11 @@ def perform(
 ) -> Any:
     """Apply a primitive with an effect in the order in which the user's Python runs.
 
-    Inside of a trace without values it is recorded there, whatever its operands are, and happens when
-    that is run. A trace with values records it only if an operand is of that trace, and then runs it
-    at once. `top` is the highest trace of the operands.
+    Inside of a trace without values it is recorded there, whatever its operands are, and happens when that is run. A trace
+    with values records it only if an operand is of that trace, and then runs it at once. `top` is the operands' highest.
     """
+    if tentative.get():
+        raise GivenUp
     trace = current_trace.get()
     while trace is not None and trace.values is not None:
         if any(type(x) is Tracer and x.owner is trace for x in operands):

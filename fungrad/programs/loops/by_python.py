@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import here
+from fungrad.core.nesting import GivenUp, tentative
+from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.primitives.joins import Stack
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import (
     Leaves,
+    NeedsTracing,
     PythonCarry,
     any_tracer,
     check_same,
@@ -25,7 +28,20 @@ from fungrad.programs.loops.carry import (
     with_advice,
 )
 
+T = TypeVar("T")
 Step: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def tried(run: Callable[[], T | None], tentatively: bool) -> T | None:
+    """Return the result of a loop that Python runs; None if it has to be traced instead.
+
+    `tentatively`, that may turn out in the midst of it: then there must have been no effect.
+    """
+    try:
+        with holding(tentative, tentatively or tentative.get()):
+            return run()
+    except (NeedsTracing, GivenUp):
+        return None
 
 
 def while_by_python(

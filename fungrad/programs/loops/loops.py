@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +13,14 @@ from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.errors import called_with, here
 from fungrad.core.glossary import COMMON
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer, innermost_trace, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Reshape
 from fungrad.primitives.slices import slice_axis
 from fungrad.programs.closing import NotTraced, record
-from fungrad.programs.loops.by_python import Step, scan_by_python
+from fungrad.programs.loops.by_python import Step, scan_by_python, tried
 from fungrad.programs.loops.carry import (
     Leaves,
     NeedsTracing,
@@ -160,12 +161,13 @@ def _run(
     disabled = settings.get().jit_disabled
     plain = not (any_tracer([*init.leaves, *rows.leaves]) or settings.get().dtypes)
     if disabled or plain:
-        try:
-            result = scan_by_python(label, step, init, rows, n, reverse, only_arrays=not disabled)
-        except NeedsTracing:
-            result = None
-        if result is not None:
-            return result
+        by_python = functools.partial(scan_by_python, label, step, init, rows, n, reverse)
+        found = tried(
+            lambda: by_python(only_arrays=not disabled),
+            not disabled and innermost_trace() is not None,
+        )
+        if found is not None:
+            return found
     types = [t.update(shape=t.shape[1:]) for t in rows.types]
     closed = close_loop(label, step, init, rows.rebuilt(types), branch=not n)
     if isinstance(closed, NotTraced):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import settings
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.glossary import COMMON
+from fungrad.core.nesting import without_values
 from fungrad.core.primitive import place_of_use, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
@@ -40,9 +42,8 @@ from fungrad.programs.closing import (
 )
 from fungrad.programs.effects import quiet
 from fungrad.programs.loops.alone import compiled_loop, step_of
-from fungrad.programs.loops.by_python import check_condition, while_by_python
+from fungrad.programs.loops.by_python import check_condition, tried, while_by_python
 from fungrad.programs.loops.carry import (
-    NeedsTracing,
     any_tracer,
     close_loop,
     have_values,
@@ -268,12 +269,10 @@ def while_loop(
     label = f"while_loop({name_of(body_fun)})"
     init = leaves_of(init_val, f"{label}: init_val")
     if settings.get().jit_disabled or _run_by_python(init.leaves):
-        try:
-            result = while_by_python(label, cond_fun, body_fun, init)
-        except NeedsTracing:
-            result = None
-        if result is not None:
-            return result[0]
+        by_python = functools.partial(while_by_python, label, cond_fun, body_fun, init)
+        found = tried(by_python, without_values() is not None)
+        if found is not None:
+            return found[0]
     closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
     if isinstance(closed, NotTraced):
         raise closed.error
