@@ -123,7 +123,7 @@ class _Callback(Primitive):
         if not any(t.inexact for t in self.results):
             return (None,) * len(self.results)
         raise MissingRuleError(
-            f"{self.missing('jvp')}. What the callback `{name_of_callback(self.callback)}` computes is not known to "
+            f"{self.missing('jvp').args[0]}. What the callback `{name_of_callback(self.callback)}` computes is not known to "
             "fungrad: state the derivative with custom_jvp or custom_vjp, or pass stop_gradient(x)"
         )
 
@@ -203,7 +203,7 @@ class PureCallback(_Callback):
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
         if self.vmap_method is None:
             raise MissingRuleError(
-                f"{self.missing('batch')}. Pass vmap_method to pure_callback: 'sequential' calls "
+                f"{self.missing('batch').args[0]}. Pass vmap_method to pure_callback: 'sequential' calls "
                 f"`{name_of_callback(self.callback)}` for each element; with 'expand_dims' or 'broadcast_all' it is "
                 "called once, with arguments that have the batch as their first axis"
             )
