@@ -16,6 +16,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import distributed, lax
 from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map
+from tests.distributed.training import WAYS
 
 P = PartitionSpec
 
@@ -120,6 +121,7 @@ def main() -> None:
     """Compute all of it."""
     distributed.initialize(timeout=60)
     found = {key: computed(*key) for key in names()}
+    found.update({("training", name): train() for name, train in WAYS.items()})
     data = pickle.dumps([x.tobytes() for of in found.values() for x in of.values()])
     mesh = make_mesh((distributed.process_count(),), ("process",))
     marks = np.frombuffer(hashlib.blake2b(data, digest_size=8).digest(), np.uint64)

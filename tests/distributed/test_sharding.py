@@ -10,6 +10,7 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map
 from tests.distributed.cases import COLLECTIVES, computed, names
+from tests.distributed.training import START, WAYS, alone
 
 P = PartitionSpec
 X = np.random.default_rng(1).normal(size=(8, 6))
@@ -94,6 +95,13 @@ def test_derivatives_are_those_of_differences(name):
     mesh = make_mesh((4,), ("i",))
     g = shard_map(lambda x: f(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P("i"))
     fg.test_util.check_grads(g, (0.3 * X,), order=2, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_training(way):
+    found, expected = WAYS[way](), alone()
+    fg.test_util.assert_allclose(found, expected, rtol=1e-12)
+    assert np.abs(found["out"] - START["out"]).max() > 0.05
 
 
 def test_pytrees_empty_arrays_and_dtypes():
