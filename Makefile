@@ -16,6 +16,9 @@ ROWS ?=
 GPU_PYTHON ?= $(VENV)/bin/python
 GPU_READY = $(if $(filter $(VENV)/bin/python,$(GPU_PYTHON)),$(VENV)/.test)
 
+# What starts processes that wait for one another is run by itself, by test-distributed.
+ALONE = --ignore=tests/distributed/test_ranks.py --ignore=tests/distributed/test_tasks.py
+
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
@@ -39,7 +42,7 @@ notebooks: $(VENV)/.test ## run the notebooks and store what they show
 	$(VENV)/bin/python tools/notebooks.py
 
 test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake tests fungrad notebooks
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake $(ALONE) tests fungrad notebooks
 
 test-native: $(VENV)/.test ## run compositions of transforms with kernels in each program
 	FUNGRAD_COMPILE=eager $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/test_compositions.py tests/transforms/test_float_warnings.py
@@ -48,8 +51,8 @@ test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and auto
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
 	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
 
-test-distributed: $(VENV)/.distributed ## run programs on 2 and 4 processes of this machine
-	$(VENV)/bin/python -c 'import mpi4py.MPI'
+test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray
+	$(VENV)/bin/python -c 'import distributed, mpi4py.MPI'
 	$(VENV)/bin/python -m pytest tests/distributed
 
 test-ecosystem: $(ECOSYSTEM_VENV)/.ecosystem ## run programs of the libraries built on JAX, by JAX and by fungrad
