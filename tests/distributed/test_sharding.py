@@ -209,3 +209,36 @@ def test_first_place_is_taken_without_the_check():
     expected = np.zeros_like(X)
     expected[0] = 2 * X[0]
     np.testing.assert_array_equal(fg.grad(lambda x: fnp.sum(first(x) ** 2))(X), expected)
+
+
+def test_a_thousand_places():
+    """One process stands for 1,024: sums, neighbours and shares are what they mean."""
+    mesh = make_mesh((64, 16), ("data", "model"))
+    x = np.random.default_rng(7).normal(size=(128, 32))
+
+    def f(x):
+        around = lax.ppermute(x, "data", [(i, (i + 1) % 64) for i in range(64)])
+        share = lax.psum_scatter(fnp.broadcast_to(x[:, :1], (2, 16)), "model", scatter_dimension=1)
+        return around * lax.pmean(x, ("data", "model")), fnp.sum(share) * lax.axis_index("model")
+
+    mapped = shard_map(
+        lambda x: [fnp.reshape(y, (-1, 1)) if fnp.ndim(y) == 0 else y for y in f(x)],
+        mesh=mesh,
+        in_specs=P("data", "model"),
+        out_specs=P("data", "model"),
+    )
+    found, shares = mapped(x)
+    parts = x.reshape(64, 2, 16, 2)
+    expected = np.roll(parts, 1, 0) * parts.mean((0, 2))[None, :, None]
+    np.testing.assert_allclose(found, expected.reshape(128, 32), rtol=1e-12)
+    sums = parts[:, :, :, 0].sum((1, 2))
+    np.testing.assert_allclose(shares, sums[:, None] * np.arange(16), rtol=1e-12, atol=1e-12)
+    gradient = fg.grad(lambda x: fnp.sum(mapped(x)[0] ** 2))(x)
+    direct = lambda x: fnp.sum(
+        (
+            fnp.roll(x.reshape(64, 2, 16, 2), 1, 0)
+            * x.reshape(64, 2, 16, 2).mean((0, 2))[None, :, None]
+        )
+        ** 2
+    )
+    np.testing.assert_allclose(gradient, fg.grad(direct)(x), rtol=1e-10, atol=1e-13)
