@@ -140,19 +140,15 @@ ADVICE: dict[str, str] = {
     "interpreters": "rules of one's own are given through fungrad.extend",
     **dict.fromkeys(
         (
-            "Mesh",
             "NamedSharding",
             "P",
-            "PartitionSpec",
-            "distributed",
-            "make_mesh",
             "reshard",
             "set_mesh",
-            "sharding",
             "with_sharding_constraint",
         ),
-        "arrays are whole and on one device: leave it out",
+        "arrays know nothing of places: leave it out, or divide them by the in_specs of fungrad.shard_map",
     ),
+    **dict.fromkeys(("Mesh", "PartitionSpec"), "it is in fungrad.sharding"),
     "Module": "a model is a function of its parameters, a pytree: fungrad.nn has what layers compute, and docs/training.md trains one",
 }
 """What is said of names for which no single one stands here."""

@@ -45,7 +45,6 @@ from fungrad.rewrite.transpose import transpose_expr
 from fungrad.transforms.call import (
     argument_type,
     as_operand,
-    as_recorded,
     output_variables,
     programs,
     rewrite,
@@ -265,7 +264,7 @@ def try_to_close(
         kind = ("closure", trace.staged, lines)
         make = _with_constants_as_inputs if trace.staged else _with_lines
         program, constants = rewrite(trace, outputs, kind, make, as_it_is=True)
-    captured = tuple([as_recorded(x) for x in (*constants, *trace.captures.values())])
+    captured = tuple([as_operand(x, recorded=True) for x in (*constants, *trace.captures.values())])
     return Closure(program, captured, out_structure)
 
 

@@ -162,17 +162,15 @@ def _in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, 
     return result
 
 
-def as_operand(x: Any) -> Any:
-    """Return a leaf as what programs run on: Python numbers become NumPy scalars, arrays of a subclass NumPy's own."""
-    if settings.get().narrow and type(x) is not Tracer:
+def as_operand(x: Any, recorded: bool = False) -> Any:
+    """Return a leaf as what programs run on: Python numbers become NumPy scalars, arrays of a subclass NumPy's own.
+
+    What is `recorded` keeps 64 bits also where there are none outside of programs.
+    """
+    if settings.get().narrow and type(x) is not Tracer and not recorded:
         from fungrad.core.lattice import narrow_array  # few programs need it
 
         x = narrow_array(x)
-    return as_recorded(x)
-
-
-def as_recorded(x: Any) -> Any:
-    """Return a leaf as what programs run on, with 64 bits even where there are none outside of programs."""
     if type(x) not in PYTHON_SCALARS:
         return np.asarray(x) if isinstance(x, np.ndarray) else x
     try:

@@ -10,7 +10,7 @@ from fungrad.core.config import settings
 from fungrad.core.expr import format_value
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.transforms.call import as_operands, as_recorded
+from fungrad.transforms.call import as_operand, as_operands
 
 
 class Var:
@@ -173,7 +173,9 @@ def eval_jaxpr(
         )
     if settings.get().narrow:  # what a function computes inside may have 64 bits all the same
         consts = [
-            x if type_of(x).dtype == v.aval.dtype else Cast(v.aval.dtype)(as_recorded(x))
+            x
+            if type_of(x).dtype == v.aval.dtype
+            else Cast(v.aval.dtype)(as_operand(x, recorded=True))
             for v, x in zip(jaxpr.constvars, consts, strict=True)
         ]
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))

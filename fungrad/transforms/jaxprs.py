@@ -17,7 +17,7 @@ from fungrad.core.expr import Expr, format_value, variable_names
 from fungrad.core.trace import Trace
 from fungrad.primitives.ufunc import Function
 from fungrad.transforms.avals import aval_of
-from fungrad.transforms.call import Call, as_recorded
+from fungrad.transforms.call import Call, as_operand
 from fungrad.transforms.foreign import Foreign, Primitive
 from fungrad.transforms.jaxpr import DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 
@@ -58,7 +58,7 @@ class Own(Primitive):
         made = self.make(
             **{k: v.program if isinstance(v, ClosedJaxpr) else v for k, v in params.items()}
         )
-        results = core.bind(made, [as_recorded(x) for x in operands])
+        results = core.bind(made, [as_operand(x, recorded=True) for x in operands])
         return list(results) if self.multiple_results else results
 
     def __eq__(self, other: object) -> bool:
