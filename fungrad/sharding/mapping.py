@@ -37,8 +37,8 @@ def shard_map(
     /,
     *,
     out_specs: Any,
-    in_specs: Any,
-    mesh: Mesh,
+    in_specs: Any = None,
+    mesh: Mesh | None = None,
     axis_names: Any = frozenset(),
     check_vma: bool = True,
     local_arrays: bool = False,
@@ -57,7 +57,7 @@ def shard_map(
         the result. A place gets a part of each axis that is divided, of equal length, and all of the others. Results
         are joined so; along axes of the mesh that are not named, they have to be the same.
     mesh
-        The places.
+        The places. It, and `in_specs`, must be given: there is no current mesh.
     axis_names
         Accepted for JAX's sake: the axes of the mesh, all of them.
     check_vma
@@ -99,7 +99,9 @@ def shard_map(
         return functools.partial(shard_map, **options)
     check_callable(f, "shard_map")
     if not isinstance(mesh, Mesh):
-        raise TypeError(f"shard_map: mesh must be a fungrad.sharding.Mesh, got {mesh!r}")
+        raise TypeError(f"shard_map: mesh must be given, a fungrad.sharding.Mesh; got {mesh!r}")
+    if in_specs is None:
+        raise TypeError("shard_map: in_specs must be given: PartitionSpec() is what is not divided")
     if axis_names and {*axis_names} != {*mesh.axis_names}:
         raise NotImplementedError(
             f"shard_map: axis_names must be all axes of the mesh, {mesh.axis_names}, or left out; got {axis_names!r}"

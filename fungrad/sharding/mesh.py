@@ -124,14 +124,38 @@ class Mesh:
         return _layout(self, process_count(), process_index())
 
 
-def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[Hashable]) -> Mesh:
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[Hashable],
+    axis_types: None = None,
+    *,
+    devices: Any = None,
+) -> Mesh:
     """Return a mesh with axes of these lengths and names.
+
+    Parameters
+    ----------
+    axis_shapes, axis_names
+        The lengths and the names.
+    axis_types, devices
+        Must be None: functions under `shard_map` see parts along all axes, and the processes divide the places.
+
+    Raises
+    ------
+    ValueError
+        If `axis_types` or `devices` is given.
 
     Examples
     --------
     >>> make_mesh((4, 2), ("data", "model")).size
     8
     """
+    for argument, given in (("axis_types", axis_types), ("devices", devices)):
+        if given is not None:
+            raise ValueError(
+                f"make_mesh: {argument} must be None, got {given!r}: shard_map sees parts along all axes, and the "
+                "processes divide the places"
+            )
     return Mesh(np.empty(tuple(axis_shapes), np.bool_), axis_names)
 
 

@@ -157,6 +157,8 @@ def test_decorator_and_names_at_top_level():
             TypeError,
             "must be a PartitionSpec",
         ),
+        (lambda: make_mesh((2,), ("i",), devices=[0, 1]), ValueError, "devices must be None"),
+        (lambda: shard_map(np.sin, mesh=GRID, out_specs=P()), TypeError, "in_specs must be given"),
         (
             lambda: shard_map(np.sin, mesh="i", in_specs=P(), out_specs=P()),
             TypeError,
