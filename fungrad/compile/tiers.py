@@ -99,6 +99,9 @@ class Tier:
     `make` returns the program with kernels, or None if there are none in it.
     """
 
+    in_step = False
+    """Whether several processes run the program: kernels round otherwise than NumPy, so all have them from the first call on."""
+
     def __init__(self, make: Callable[[], Native | None]) -> None:
         self.make: Callable[[], Native | None] | None = make
         self.native: Native | None = None
@@ -122,7 +125,7 @@ class Tier:
             usual = before is usual_modes or before is calling_modes
             if self.make is not None:
                 mode = compilation.get()
-                if mode == "eager":
+                if mode == "eager" or (mode == "background" and Tier.in_step):
                     self.compile()
                 elif mode == "background":
                     try:

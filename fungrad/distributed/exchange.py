@@ -116,7 +116,7 @@ class _Group:
         )
 
     def _wait(self, request: Any, kept: Any) -> None:
-        self.world.wait(request, lambda: f"at {self.collective!r}, {_line()}", kept)
+        self.world.wait(request, self.members, lambda: f"at {self.collective!r}, {_line()}", kept)
 
 
 def _bytes(x: np.ndarray[Any, Any]) -> Any:

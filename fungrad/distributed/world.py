@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from fungrad.compile.tiers import Tier
 from fungrad.core.errors import FungradError, api_boundary
 
 PATIENCE = 60.0
@@ -20,8 +21,8 @@ PATIENCE = 60.0
 
 SPINS = 2000
 """How often a message is asked for before others are given the core."""
-LOOK = 0.25
-"""Seconds between looks after the other processes."""
+LOOK, LOOKS = 0.25, 4
+"""Seconds between looks after the other processes, and how often one must be seen to have left before that is an error."""
 GRACE = 5.0
 """Seconds that a process which has failed gives the others to say why they end."""
 ENDED = "its program has ended"
@@ -45,23 +46,22 @@ class World:
         self.comm, self.timeout = comm, timeout
         self.index, self.count = comm.Get_rank(), comm.Get_size()
         self.using = threading.RLock()
-        self.left: dict[int, str] = {}  # by process: why it comes to no more collectives
-        self.ended: dict[
-            int, float
-        ] = {}  # by process of this machine that is there no more: when that was seen
-        self.broken: str | None = None
-        self.abandoned: list[
-            Any
-        ] = []  # requests that nobody waits for any more, with their buffers
-        self.farewells: list[Any] = []
         self.pid = os.getpid()
         self.where: list[tuple[str, int]] = comm.allgather((platform.node(), self.pid))
-        self.groups: dict[
-            tuple[int, ...], Any
-        ] = {}  # by processes: the communicator of these alone
+        # By processes: the communicator of these alone.
+        self.groups: dict[tuple[int, ...], Any] = {}
+        # By process: why it comes to no more collectives, and when one of this machine was seen to have ended.
+        self.left: dict[int, str] = {}
+        self.ended: dict[int, float] = {}
+        self.broken: str | None = None
+        # Messages that nobody waits for any more, with their buffers.
+        self.abandoned: list[Any] = []
+        self.farewells: list[Any] = []
 
-    def wait(self, request: Any, what: Callable[[], str], kept: Any) -> None:
-        """Wait until a message is through; raise if it cannot be. `kept` are its buffers."""
+    def wait(
+        self, request: Any, members: Sequence[int], what: Callable[[], str], kept: Any
+    ) -> None:
+        """Wait until a message among some processes is through; raise if it cannot be. `kept` are its buffers."""
         done = False
         try:
             for _ in range(SPINS):
@@ -69,13 +69,15 @@ class World:
                     done = True
                     return
             begun = time.monotonic()
-            look, pause = begun + LOOK, 0.0
+            look, pause, gone = begun + LOOK, 0.0, 0
             while not request.Test():
                 time.sleep(pause)
                 now = time.monotonic()
                 pause = 0.0 if now - begun < 0.01 else min(1e-3, pause + 1e-5)
                 if now > look:
-                    self._look_after(what)
+                    gone = gone + 1 if self._have_left(members) else 0
+                    if gone > LOOKS:  # what they sent before may be on the way
+                        raise self._failure(f"waits {what()}, and {self._have_left(members)}")
                     look = now + LOOK
                 if now - begun > self.timeout:
                     raise self._failure(
@@ -88,12 +90,11 @@ class World:
                 self.abandoned.append((request, kept))
                 self.broken = self.broken or f"process {self.index} was interrupted {what()}"
 
-    def _look_after(self, what: Callable[[], str]) -> None:
-        """Raise if another process will never come."""
+    def _have_left(self, members: Sequence[int]) -> str:
+        """Return which of some processes come to no more collectives, and why; "" if all do."""
         self._hear()
-        if self.left:
-            gone = [f"process {i} comes to no more: {why}" for i, why in sorted(self.left.items())]
-            raise self._failure(f"waits {what()}, and {'; '.join(gone)}")
+        gone = [(i, self.left[i]) for i in members if i in self.left]
+        return "; ".join([f"process {i} comes to no more: {why}" for i, why in gone])
 
     def _hear(self) -> None:
         """Take up which processes have left, and which have been killed."""
@@ -222,6 +223,7 @@ def initialize(
             comm = _communicator()
             if comm is not None:
                 _world.append(World(comm, timeout))
+                Tier.in_step = True
                 _say_what_ends_it()
                 _stay_when_others_die()
                 atexit.register(_world[0].leave)

@@ -15,9 +15,10 @@ EXACT = ("value", "jit", "vmap")
 """Without a derivative, the same operations run in the same order. Rules of derivatives add in another order."""
 
 
-@pytest.mark.parametrize("count", [2, 4])
-def test_ranks_compute_what_one_process_does(count, tmp_path):
+@pytest.mark.parametrize(("count", "kernels"), [(2, "off"), (4, "off"), (2, "background")])
+def test_ranks_compute_what_one_process_does(count, kernels, tmp_path, monkeypatch):
     needs_mpi()
+    monkeypatch.setenv("FUNGRAD_COMPILE", kernels)
     path = tmp_path / "found"
     ended = launch(count, "-m", "tests.distributed.cases", str(path))
     assert ended.returncode == 0, ended.stderr[-3000:]
