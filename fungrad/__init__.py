@@ -91,7 +91,7 @@ __all__ += [
 _are_in("device")
 __all__ += ["profile"]
 _are_in("profiling")
-__all__ += ["process_count", "process_index"]
+__all__ += ["local_device_count", "local_devices", "process_count", "process_index"]
 _are_in("distributed")
 __all__ += ["checkpoint", "remat"]
 _are_in("programs.rules.checkpoint")

@@ -34,6 +34,8 @@ from fungrad.device import device_count as device_count
 from fungrad.device import device_put as device_put
 from fungrad.device import devices as devices
 from fungrad.profiling import profile as profile
+from fungrad.distributed import local_device_count as local_device_count
+from fungrad.distributed import local_devices as local_devices
 from fungrad.distributed import process_count as process_count
 from fungrad.distributed import process_index as process_index
 from fungrad.programs.rules.checkpoint import checkpoint as checkpoint

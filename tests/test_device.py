@@ -110,6 +110,17 @@ def test_arrays_know_where_they_come_from():
         fg.device_put(np.ones(2), src="cpu")
 
 
+def test_devices_of_a_process():
+    assert fg.local_devices() == fg.local_devices(0) == fg.local_devices(host_id=0) == fg.devices()
+    assert fg.distributed.local_device_count("cpu") == 1
+    with pytest.raises(
+        ValueError, match="process_index must be None or 0, this process's of 1; got 1"
+    ):
+        fg.local_devices(1)
+    with pytest.raises(ValueError, match="'tpu' is no platform"):
+        fg.local_devices(backend="tpu")
+
+
 # With GPUs
 
 
@@ -117,6 +128,7 @@ def test_arrays_move_between_devices(cupy):
     x = np.arange(3.0)
     first, second = fg.devices("gpu")
     assert (repr(first), repr(second), fg.device_count("gpu")) == ("gpu:0", "gpu:1", 2)
+    assert fg.local_devices(backend="gpu") == [first, second]
     there = fg.device_put({"x": x, "y": 2.0}, second)
     assert type(there["x"]) is cupy.ndarray
     assert (there["x"].device.id, there["y"].device.id) == (1, 1)

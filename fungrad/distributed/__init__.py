@@ -1,9 +1,10 @@
-"""Several processes that run one program: which they are, and how they are started.
+"""Several processes that run one program: which they are, what devices each has, and how they are started.
 
 A launcher of MPI starts them, ``mpiexec -n 4 python program.py``; the program calls `initialize` first. What they compute
 together is a function under `fungrad.sharding.shard_map`; see docs/distributed.md.
 """
 
+from fungrad.distributed.local import local_device_count, local_devices
 from fungrad.distributed.world import (
     DistributedError,
     initialize,
@@ -11,5 +12,12 @@ from fungrad.distributed.world import (
     process_index,
 )
 
-__all__ = ["DistributedError", "initialize", "process_count", "process_index"]
+__all__ = [
+    "DistributedError",
+    "initialize",
+    "local_device_count",
+    "local_devices",
+    "process_count",
+    "process_index",
+]
 __dir__ = __all__.copy

@@ -100,7 +100,6 @@ SPELLINGS: dict[str, str] = {
 """What is written here, without "fungrad." in front, and how that is called elsewhere, separated by blanks."""
 
 _ONE_DEVICE = "map with fungrad.vmap; over several processes, with fungrad.shard_map"
-_ONE_PROCESS = "each process has its own: write fungrad."
 _RULES = "rules are given to a function by fungrad.custom_jvp and fungrad.custom_vjp"
 _NO_TAPE = "no array knows of gradients: write a function of what is differentiated by and call fungrad.grad of it"
 
@@ -124,8 +123,6 @@ ADVICE: dict[str, str] = {
     "defvjp": _RULES,
     "Function": _RULES,
     "pmap": _ONE_DEVICE,
-    "local_devices": f"{_ONE_PROCESS}devices()",
-    "local_device_count": f"{_ONE_PROCESS}device_count()",
     "clear_caches": "a jitted function's cache is emptied by f.clear_cache(), and all caches are bounded; fungrad.show_config() names the folder of kernels",
     "image": "its functions are in fungrad.scipy.ndimage",
     "contiguous": "arrays are NumPy's: write numpy.ascontiguousarray(x) outside of transformed functions",
