@@ -17,6 +17,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     safe_increment,
@@ -88,9 +89,7 @@ def trace(
     def add(g: Any, t: Any) -> Any:
         return g + decay * t
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         total = tree_map(add, updates, state.trace)
         ahead = tree_map(add, updates, total) if nesterov else total
         return ahead, TraceState(tree.cast(total, accumulator_dtype))
@@ -112,9 +111,7 @@ def ema(decay: Any, debias: bool = True, accumulator_dtype: Any = None) -> Gradi
     array([3., 3.])
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mean = tree.update_moment(updates, state.ema, decay, order=1)
         count = safe_increment(state.count)
         found = tree.bias_correction(mean, decay, count) if debias else mean
@@ -142,9 +139,7 @@ def apply_every(k: Any = 1) -> GradientTransformation:
     [0. 0.] [2. 2.]
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         place = state.count % k
         total = tree_map(lambda g, sum: (place != 0) * sum + g, updates, state.grad_acc)
         due = place == k - 1

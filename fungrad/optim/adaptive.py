@@ -11,6 +11,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     safe_increment,
@@ -107,9 +108,7 @@ def scale_by_adam(
             no_steps(), tree.zeros_like(params, mu_dtype), tree.zeros_like(params)
         )
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
         count = safe_increment(state.count)
@@ -149,9 +148,7 @@ def scale_by_amsgrad(
         zeros = tree.zeros_like(params)
         return ScaleByAmsgradState(no_steps(), tree.zeros_like(params, mu_dtype), zeros, zeros)
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
         count = safe_increment(state.count)
@@ -183,9 +180,7 @@ def scale_by_adamax(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> Gradien
     def init(params: Params) -> OptState:
         return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         count = safe_increment(state.count)
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_infinity_moment(updates, state.nu, b2, eps)
@@ -216,9 +211,7 @@ def scale_by_belief(
     def init(params: Params) -> OptState:
         return ScaleByBeliefState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         error = tree_map(lambda g, m: g - m, updates, mu)
         nu = tree.update_moment_per_elem_norm(error, state.nu, b2, 2)
@@ -261,9 +254,7 @@ def scale_by_yogi(
         square = abs_sq(g)
         return v - (1 - b2) * fnp.sign(v - square) * square
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree_map(toward, updates, state.nu)
         count = safe_increment(state.count)
@@ -302,9 +293,7 @@ def scale_by_radam(
     def init(params: Params) -> OptState:
         return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
         count = safe_increment(state.count)
@@ -354,9 +343,7 @@ def scale_by_adan(
         zeros = tree.zeros_like(params)
         return ScaleByAdanState(zeros, zeros, zeros, zeros, no_steps())
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         first = state.t == 0
         step = tree_map(
             lambda g, old: fnp.where(first, fnp.zeros_like(g), g - old), updates, state.g

@@ -12,6 +12,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     refuse_complex,
@@ -123,9 +124,7 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-07) -> Grad
     def init(params: Params) -> OptState:
         return ScaleByRssState(tree.full_like(params, initial_accumulator_value))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         total = tree_map(lambda g, t: abs_sq(g) + t, updates, state.sum_of_squares)
         scaled = tree_map(lambda g, t: inverse_root(t, eps) * g, updates, total)
         return scaled, ScaleByRssState(total)
@@ -161,9 +160,7 @@ def scale_by_rms(
         nu = tree.full_like(params, initial_scale)
         return ScaleByRmsWithCountState(no_steps(), nu) if bias_correction else ScaleByRmsState(nu)
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         nu = tree.update_moment_per_elem_norm(updates, state.nu, decay, 2)
         after: OptState = ScaleByRmsState(nu)
         nu_hat = nu
@@ -199,9 +196,7 @@ def scale_by_stddev(
             return ScaleByRStdDevWithCountState(no_steps(), mu, nu)
         return ScaleByRStdDevState(mu, nu)
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mu = tree.update_moment(updates, state.mu, decay, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, decay, 2)
         after: OptState = ScaleByRStdDevState(mu, nu)
@@ -243,9 +238,7 @@ def scale_by_adadelta(rho: Any = 0.9, eps: Any = 1e-06) -> GradientTransformatio
     def init(params: Params) -> OptState:
         return ScaleByAdaDeltaState(tree.zeros_like(params), tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         e_g = tree.update_moment(updates, state.e_g, rho, 2)
         steps = tree_map(
             lambda g, now, before: fnp.sqrt(before + eps) / fnp.sqrt(now + eps) * g,
@@ -288,9 +281,7 @@ def scale_by_novograd(
         nu = tree_map(lambda p: fnp.zeros_like(p, shape=()), params)
         return ScaleByNovogradState(no_steps(), tree.zeros_like(params, mu_dtype), nu)
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         params = required(params, "scale_by_novograd")
         count = safe_increment(state.count)
         first = count == 1
@@ -354,9 +345,7 @@ def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-08) -> GradientTran
         axes = range(a.ndim)
         return [fnp.max(a, axis=tuple(j for j in axes if j != i), initial=0) for i in axes]
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         total = tree_map(accumulated, updates, state.mu)
         scaled = tree_map(lambda g, a: g * inverse_root(a, eps), updates, total)
         nu = tree.update_moment(scaled, state.nu, b1, 1)

@@ -15,6 +15,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     required,
 )
@@ -110,7 +111,7 @@ def scale_by_backtracking_linesearch(
         grad: Updates,
         value_fn: Callable[..., Any],
         **extra_args: Any,
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         params = required(params, "scale_by_backtracking_linesearch")
         loss = arguments_for(value_fn, extra_args, "scale_by_backtracking_linesearch")
         value = array(value).astype(state.value.dtype)

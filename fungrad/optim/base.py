@@ -50,6 +50,8 @@ Updates: TypeAlias = Any
 """A pytree like the parameters: gradients, or what is added to the parameters."""
 OptState: TypeAlias = Any
 """A pytree: what a transformation remembers."""
+Updated: TypeAlias = tuple[Updates, OptState]
+"""What `update` returns: other updates, and the next state."""
 Schedule: TypeAlias = Callable[[Any], Any]
 """A function from the number of steps so far to a number."""
 ScalarOrSchedule: TypeAlias = Any
@@ -67,7 +69,7 @@ class TransformUpdateFn(Protocol):
 
     def __call__(
         self, updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]: ...
+    ) -> Updated: ...
 
 
 class TransformUpdateExtraArgsFn(Protocol):
@@ -75,7 +77,7 @@ class TransformUpdateExtraArgsFn(Protocol):
 
     def __call__(
         self, updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]: ...
+    ) -> Updated: ...
 
 
 class GradientTransformation(NamedTuple):
@@ -267,7 +269,7 @@ def with_extra_args_support(tx: GradientTransformation) -> GradientTransformatio
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         del extra_args
         return tx.update(updates, state, params)  # type: ignore[no-any-return]
 

@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     stateless,
     with_extra_args_support,
@@ -67,7 +68,7 @@ def chain(*args: GradientTransformation) -> GradientTransformationExtraArgs:
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         if len(state) != len(parts):
             raise ValueError(
                 f"chain: the state is of {len(state)} transformations and there are {len(parts)}; begin "
@@ -107,7 +108,7 @@ def named_chain(*args: tuple[str, GradientTransformation]) -> GradientTransforma
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         after = collections.OrderedDict()
         for name, tx in parts:
             updates, after[name] = tx.update(updates, state[name], params, **extra_args)
@@ -133,7 +134,7 @@ def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         row = None if params is None else flat(params)
         found, after = within.update(flat(updates), state, row, **extra_args)
         leaves, structure = trees.flatten(updates)
@@ -164,9 +165,7 @@ def snapshot(measure_name: str, measure: Callable[[Updates], Any]) -> GradientTr
     5.0
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         return updates, SnapshotState({measure_name: measure(updates)})
 
     return GradientTransformation(
@@ -203,7 +202,7 @@ def monitor(measures: Mapping[str, Any]) -> GradientTransformationExtraArgs:
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         found = {}
         after = []
         for (name, tx), before in zip(parts.items(), state.measure_states):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     required,
@@ -87,9 +89,9 @@ def either(
     inner_state: OptState,
     params: Params | None,
     extra_args: dict[str, Any],
-) -> tuple[Updates, OptState]:
+) -> Updated:
     """Return what the transformation makes if it is due, else what another function makes of updates and the old state."""
-    found: tuple[Updates, OptState] = cond(
+    found: Updated = cond(
         due,
         lambda updates, state: within.update(updates, state, params, **extra_args),
         lambda updates, state: (otherwise(updates), state),
@@ -114,20 +116,34 @@ def conditionally_transform(
     >>> print(first, tx.update(np.ones(2), state)[0])
     [1. 1.] [9. 9.]
     """
+    unchanged = lambda updates: updates
+    state = ConditionallyTransformState
+    return _under_condition(inner, should_transform_fn, forward_extra_args, unchanged, state)
+
+
+def _under_condition(
+    inner: GradientTransformation,
+    should_transform_fn: ConditionFn,
+    forward_extra_args: bool,
+    otherwise: Callable[[Updates], Updates],
+    state_of: type[ConditionallyTransformState | ConditionallyMaskState],
+) -> GradientTransformationExtraArgs:
+    """Return what transforms updates in the steps in which it should, and makes something else of them in the others."""
     within = with_extra_args_support(inner)
+
+    def init(params: Params) -> OptState:
+        return state_of(step=no_steps(), inner_state=within.init(params))
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         due = should_transform_fn(state.step, **(extra_args if forward_extra_args else {}))
         found, after = either(
-            due, within, lambda u: u, updates, state.inner_state, params, extra_args
+            due, within, otherwise, updates, state.inner_state, params, extra_args
         )
-        return found, ConditionallyTransformState(after, safe_increment(state.step))
+        return found, state_of(step=safe_increment(state.step), inner_state=after)
 
-    return GradientTransformationExtraArgs(
-        lambda params: ConditionallyTransformState(within.init(params), no_steps()), update
-    )
+    return GradientTransformationExtraArgs(init, update)
 
 
 @public_like(conditionally_transform)
@@ -145,20 +161,8 @@ def conditionally_mask(
     >>> print(first, tx.update(np.ones(2), state)[0])
     [0. 0.] [9. 9.]
     """
-    within = with_extra_args_support(inner)
-
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
-        due = should_transform_fn(state.step, **(extra_args if forward_extra_args else {}))
-        found, after = either(
-            due, within, tree.zeros_like, updates, state.inner_state, params, extra_args
-        )
-        return found, ConditionallyMaskState(safe_increment(state.step), after)
-
-    return GradientTransformationExtraArgs(
-        lambda params: ConditionallyMaskState(no_steps(), within.init(params)), update
-    )
+    state, zeros = ConditionallyMaskState, tree.zeros_like
+    return _under_condition(inner, should_transform_fn, forward_extra_args, zeros, state)
 
 
 @public
@@ -186,7 +190,7 @@ def apply_if_finite(
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         whole = trees.map(lambda g: fnp.all(fnp.isfinite(g)), updates)
         finite = trees.reduce(operator.and_, whole, np.True_)
         errors = fnp.where(finite, no_steps(), safe_increment(state.notfinite_count))
@@ -233,9 +237,7 @@ def zero_nans() -> GradientTransformation:
     [1. 0.] True
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         found = tree_map(lambda g: fnp.any(fnp.isnan(g)), updates)
         clean = tree_map(lambda g: fnp.where(fnp.isnan(g), fnp.zeros_like(g), g), updates)
         return clean, ZeroNansState(found)

@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     required,
@@ -98,9 +99,7 @@ def scale_by_factored_rms(
 
         return FactoredState(no_steps(), *unzipped(3, one, params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         params = required(params, "scale_by_factored_rms")
         keep = decay_rate_fn(state.count - step_offset, decay_rate)
 

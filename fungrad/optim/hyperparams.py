@@ -20,6 +20,7 @@ from fungrad.optim.base import (
     OptState,
     Params,
     Schedule,
+    Updated,
     Updates,
     no_steps,
     safe_increment,
@@ -203,7 +204,7 @@ def inject_hyperparams(
 
         def update(
             updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-        ) -> tuple[Updates, OptState]:
+        ) -> Updated:
             dtype = dtype_for(updates if params is None else params)
             values = {name: converted(value, dtype) for name, value in state.hyperparams.items()}
             states = {}

@@ -11,6 +11,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     set_to_zero,
     with_extra_args_support,
@@ -86,7 +87,7 @@ def masked(
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         mask_tree = given(mask, updates)
         if mask_compatible_extra_args:
             like = trees.structure(updates)
@@ -157,7 +158,7 @@ def partition(
 
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         labels, after = labels_of(updates), {}
         for label in within:
             updates, after[label] = part(labels, label).update(

@@ -13,6 +13,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     identity,
     no_steps,
@@ -111,9 +112,7 @@ def scale_by_lbfgs(
         weights = real_zeros(params, memory_size)
         return ScaleByLBFGSState(no_steps(), zeros, zeros, memory, memory, weights)
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         params = required(params, "scale_by_lbfgs")
         begun = state.count > 0
 

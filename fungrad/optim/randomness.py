@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     safe_increment,
@@ -128,9 +129,7 @@ def add_noise(eta: Any, gamma: Any, key: Any = 0) -> GradientTransformation:
     array([1., 1.])
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         count = safe_increment(state.count)
         following, now = random.split(state.rng_key)
         deviation = fnp.sqrt(eta / count**gamma)

@@ -17,6 +17,7 @@ from fungrad.optim.base import (
     Params,
     ScalarOrSchedule,
     Schedule,
+    Updated,
     Updates,
     identity,
     init_empty_state,
@@ -155,9 +156,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     array([0.5, 0.5])
     """
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         size = array(step_size_fn(state.count))
         scaled = tree_map(lambda g: size.astype(array(g).dtype) * g, updates)
         return scaled, ScaleByScheduleState(safe_increment(state.count))
@@ -321,9 +320,7 @@ def add_decayed_weights(
     def init(params: Params) -> OptState:
         return WeightDecaySchedule(no_steps()) if changes else EmptyState()
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         params = required(params, "add_decayed_weights")
         if isinstance(weight_decay, int | float) and weight_decay == 0.0:
             return updates, state
@@ -374,7 +371,7 @@ def scale_by_polyak(
         *,
         value: Any,
         **extra_args: Any,
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         square = array(tree.norm(updates, squared=True)) + eps
         gap = array(value - f_min).astype(square.dtype)
         if variant == "sps+":

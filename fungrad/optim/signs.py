@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    Updated,
     Updates,
     no_steps,
     refuse_complex,
@@ -116,9 +117,7 @@ def scale_by_lion(
         raise ValueError(f'scale_by_lion: mode must be "hard", "smooth" or "refined", got {mode!r}')
     bounded = kinds[mode]
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         step = tree_map(lambda g, m: bounded((1.0 - b1) * g + b1 * m), updates, state.mu)
         mu = tree.cast(tree.update_moment(updates, state.mu, b2, 1), mu_dtype)
         return step, ScaleByLionState(safe_increment(state.count), mu)
@@ -150,9 +149,7 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
     def init(params: Params) -> OptState:
         return ScaleByOptimisticGradientState(np.True_, tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         def ahead(g: Any, before: Any) -> Any:
             before = fnp.where(state.is_initial_step, g, before)
             return (alpha + beta) * g - beta * before
@@ -203,9 +200,7 @@ def scale_by_rprop(
         refuse_complex(params, "scale_by_rprop")
         return ScaleByRpropState(tree.full_like(params, learning_rate), tree.zeros_like(params))
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         def resized(g: Any, size: Any, before: Any) -> Any:
             factor = fnp.where(g * before > 0, eta_plus, eta_minus)
             new = fnp.clip(size * factor, min_step_size, max_step_size)
@@ -261,9 +256,7 @@ def scale_by_distance_over_gradients(
             tree.cast(params, param_dtype),
         )
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         params = required(params, "scale_by_distance_over_gradients")
         way = tree_map(
             lambda p, start, most: fnp.maximum(most, length(p, start)).astype(array(most).dtype),

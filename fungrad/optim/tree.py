@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -77,14 +78,9 @@ def add(tree_x: Any, tree_y: Any, *other_trees: Any) -> Any:
     >>> optim.tree.add([1, 2], [10, 20], [100, 200])
     [111, 222]
     """
-    return trees.map(lambda *xs: _total(xs), tree_x, tree_y, *other_trees)
-
-
-def _total(xs: Any) -> Any:
-    first, *rest = xs
-    for x in rest:
-        first = first + x
-    return first
+    return trees.map(
+        lambda *leaves: functools.reduce(operator.add, leaves), tree_x, tree_y, *other_trees
+    )
 
 
 @public

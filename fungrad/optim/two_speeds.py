@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import GradientTransformation, OptState, Params, Updates, no_steps
+from fungrad.optim.base import GradientTransformation, OptState, Params, Updated, Updates, no_steps
 from fungrad.optim.glossary import public
 
 __all__ = ["LookaheadParams", "LookaheadState", "lookahead"]
@@ -87,9 +87,7 @@ def lookahead(
     def init(params: Params) -> OptState:
         return LookaheadState(fast_optimizer.init(pair(params).fast), no_steps())
 
-    def update(
-        updates: Updates, state: OptState, params: Params | None = None
-    ) -> tuple[Updates, OptState]:
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         fast, slow = pair(params)
         steps, fast_state = fast_optimizer.update(updates, state.fast_state, fast)
         count = state.steps_since_sync + 1

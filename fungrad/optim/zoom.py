@@ -21,6 +21,7 @@ from fungrad.optim.base import (
     GradientTransformationExtraArgs,
     OptState,
     Params,
+    Updated,
     Updates,
     required,
 )
@@ -255,7 +256,7 @@ def scale_by_zoom_linesearch(
         grad: Updates,
         value_fn: Callable[..., Any],
         **extra_args: Any,
-    ) -> tuple[Updates, OptState]:
+    ) -> Updated:
         params = required(params, "scale_by_zoom_linesearch")
         loss = arguments_for(value_fn, extra_args, "scale_by_zoom_linesearch")
         guess = state.learning_rate
