@@ -16,15 +16,13 @@ from fungrad.random.dtypes import (
     FLOAT,
     DType,
     common_shape,
-    dtype_of,
     limits_of,
-    not_here,
     parameter,
     shape_of,
 )
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for
 from fungrad.random.logarithms import log
 from fungrad.random.programs import run
 from fungrad.random.uniforms import between, unit
@@ -34,18 +32,21 @@ def standard(
     name: str, sampler: Callable[..., Any], key: Any, shape: Any, dtype: Any, sharding: Any
 ) -> Any:
     """Return numbers of a distribution without parameters."""
-    words = words_of(name, key)
-    not_here(name, sharding)
-    chosen = dtype_of(name, dtype, float, FLOAT)
+    words, chosen = asked_for(name, key, dtype, float, FLOAT, sharding)
     return run(sampler, words, (), shape_of(name, shape), chosen)
 
 
 def of_parameters(
-    name: str, sampler: Callable[..., Any], key: Any, parameters: Any, shape: Any, dtype: Any
+    name: str,
+    sampler: Callable[..., Any],
+    key: Any,
+    parameters: Any,
+    shape: Any,
+    dtype: Any,
+    out_sharding: Any,
 ) -> Any:
     """Return numbers of a distribution with parameters, which are broadcast to the shape of the result."""
-    words = words_of(name, key)
-    chosen = dtype_of(name, dtype, float, FLOAT)
+    words, chosen = asked_for(name, key, dtype, float, FLOAT, out_sharding)
     given = tuple([parameter(name, x, chosen) for x in parameters])
     return run(sampler, words, (*given,), common_shape(name, shape, *given), chosen)
 
@@ -59,11 +60,6 @@ def positive(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
 @public
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers that are exponentially distributed, with mean 1.
-
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
 
     Examples
     --------
@@ -81,11 +77,6 @@ def exponentials(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
 @public
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers of the Cauchy distribution, of density ``1 / (pi * (1 + x**2))``.
-
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
 
     Examples
     --------
@@ -105,11 +96,6 @@ def _cauchy(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers of the Laplace distribution, of density ``exp(-abs(x)) / 2``.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.laplace(random.key(0), (2,))
@@ -127,11 +113,6 @@ def _laplace(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
 @public
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers of the logistic distribution, whose distribution function is ``1 / (1 + exp(-x))``.
-
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
 
     Examples
     --------
@@ -161,19 +142,12 @@ def gumbel(
         How many bits are used for a number: "low", which is the default, "high" or, of float32, "highest". In float32 the
         greatest number there can be is 16 with the first and 32 with the second.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.gumbel(random.key(0), (2,))
     array([ 0.13790566, -0.42599294])
     """
-    words = words_of("gumbel", key)
-    not_here("gumbel", out_sharding)
-    chosen = dtype_of("gumbel", dtype, float, FLOAT)
+    words, chosen = asked_for("gumbel", key, dtype, float, FLOAT, out_sharding)
     return run(gumbels, words, (), shape_of("gumbel", shape), chosen, mode_of("gumbel", mode))
 
 
@@ -236,18 +210,12 @@ def pareto(
     b
         The exponent, positive; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.pareto(random.key(0), 3.0, (2,))
     array([1.19804395, 1.08463233])
     """
-    not_here("pareto", out_sharding)
-    return of_parameters("pareto", _pareto, key, (b,), shape, dtype)
+    return of_parameters("pareto", _pareto, key, (b,), shape, dtype, out_sharding)
 
 
 def _pareto(words: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -265,18 +233,12 @@ def rayleigh(
     scale
         The standard deviation of the normal numbers; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.rayleigh(random.key(0), 2.0, (2,))
     array([2.63997102, 3.49983995])
     """
-    not_here("rayleigh", out_sharding)
-    return of_parameters("rayleigh", _rayleigh, key, (scale,), shape, dtype)
+    return of_parameters("rayleigh", _rayleigh, key, (scale,), shape, dtype, out_sharding)
 
 
 def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -306,8 +268,7 @@ def weibull_min(
     >>> random.weibull_min(random.key(0), 1.0, 2.0, (2,))
     array([0.73625441, 0.49368328])
     """
-    words = words_of("weibull_min", key)
-    chosen = dtype_of("weibull_min", dtype, float, FLOAT)
+    words, chosen = asked_for("weibull_min", key, dtype, float, FLOAT)
     given = [parameter("weibull_min", x, chosen) for x in (scale, concentration)]
     return run(_weibull, words, (*given,), shape_of("weibull_min", shape), chosen)
 
@@ -336,18 +297,14 @@ def triangular(
     left, mode, right
         Where it begins, where it is greatest and where it ends; they have derivatives.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.triangular(random.key(0), 0.0, 1.0, 3.0, (2,))
     array([1.13204461, 0.80553483])
     """
-    not_here("triangular", out_sharding)
-    return of_parameters("triangular", _triangular, key, (left, mode, right), shape, dtype)
+    return of_parameters(
+        "triangular", _triangular, key, (left, mode, right), shape, dtype, out_sharding
+    )
 
 
 def _triangular(

@@ -18,16 +18,14 @@ from fungrad.random.dtypes import (
     DType,
     check_shape,
     common_shape,
-    dtype_of,
     in_force,
     limits_of,
-    not_here,
     parameter,
     shape_of,
 )
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for
 from fungrad.random.logarithms import log
 from fungrad.random.programs import run
 from fungrad.random.uniforms import unit
@@ -48,19 +46,12 @@ def geometric(
     dtype
         The dtype of the result, one of integers: int64 by default.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.geometric(random.key(0), 0.2, (4,))
     array([4, 7, 1, 3])
     """
-    words = words_of("geometric", key)
-    not_here("geometric", out_sharding)
-    chosen = dtype_of("geometric", dtype, int, INTEGER)
+    words, chosen = asked_for("geometric", key, dtype, int, INTEGER, out_sharding)
     given = _inexact("geometric", p)
     return run(_geometric, words, (given,), common_shape("geometric", shape, given), chosen)
 
@@ -99,19 +90,12 @@ def poisson(
     dtype
         The dtype of the result, one of integers: int64 by default.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.poisson(random.key(0), 3.0, (4,))
     array([0, 0, 4, 4])
     """
-    words = words_of("poisson", key)
-    not_here("poisson", out_sharding)
-    chosen = dtype_of("poisson", dtype, int, INTEGER)
+    words, chosen = asked_for("poisson", key, dtype, int, INTEGER, out_sharding)
     given = parameter("poisson", lam, _F32)
     return run(_poisson, words, (given,), common_shape("poisson", shape, given), chosen)
 
@@ -196,8 +180,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     >>> random.binomial(random.key(0), 10, 0.3, (4,))
     array([4., 1., 3., 4.])
     """
-    words = words_of("binomial", key)
-    chosen = dtype_of("binomial", dtype, float, FLOAT)
+    words, chosen = asked_for("binomial", key, dtype, float, FLOAT)
     probability = _inexact("binomial", p)
     trials = parameter("binomial", n, probability.dtype)
     found = common_shape("binomial", shape, trials, probability)
@@ -344,8 +327,7 @@ def multinomial(
     >>> random.multinomial(random.key(0), 10, np.array([0.2, 0.3, 0.5]))
     array([1., 4., 5.])
     """
-    words = words_of("multinomial", key)
-    chosen = dtype_of("multinomial", dtype, float, FLOAT)
+    words, chosen = asked_for("multinomial", key, dtype, float, FLOAT)
     probabilities = _inexact("multinomial", p)
     if not probabilities.ndim:
         raise ValueError(

@@ -14,15 +14,13 @@ from fungrad.random.dtypes import (
     FLOAT,
     DType,
     check_shape,
-    dtype_of,
-    not_here,
     parameter,
     shape_of,
 )
 from fungrad.random.gammas import logarithms, plain
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for
 from fungrad.random.normals import standard
 from fungrad.random.programs import run
 from fungrad.random.uniforms import heads_or_tails
@@ -45,18 +43,12 @@ def beta(
     a, b
         The shape parameters, positive; they have derivatives.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.beta(random.key(0), 2.0, 3.0, (2,))
     array([0.32795607, 0.61380901])
     """
-    not_here("beta", out_sharding)
-    return of_parameters("beta", _beta, key, (a, b), shape, dtype)
+    return of_parameters("beta", _beta, key, (a, b), shape, dtype, out_sharding)
 
 
 def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -93,9 +85,7 @@ def dirichlet(
     >>> random.dirichlet(random.key(0), np.array([1.0, 2.0]))
     array([0.29722649, 0.70277351])
     """
-    words = words_of("dirichlet", key)
-    not_here("dirichlet", out_sharding)
-    chosen = dtype_of("dirichlet", dtype, float, FLOAT)
+    words, chosen = asked_for("dirichlet", key, dtype, float, FLOAT, out_sharding)
     a = parameter("dirichlet", alpha, chosen)
     if not a.ndim:
         raise ValueError(
@@ -123,18 +113,12 @@ def chisquare(
     df
         The degrees of freedom, positive; they have a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.chisquare(random.key(0), 3.0, (2,))
     array([1.81389348, 1.44835385])
     """
-    not_here("chisquare", out_sharding)
-    return of_parameters("chisquare", _chisquare, key, (df,), shape, dtype)
+    return of_parameters("chisquare", _chisquare, key, (df,), shape, dtype, out_sharding)
 
 
 def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -158,18 +142,12 @@ def f(
     dfnum, dfden
         The degrees of freedom of numerator and denominator, positive; they have derivatives.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.f(random.key(0), 3.0, 5.0, (2,))
     array([1.54798047, 0.35745633])
     """
-    not_here("f", out_sharding)
-    return of_parameters("f", _f, key, (dfnum, dfden), shape, dtype)
+    return of_parameters("f", _f, key, (dfnum, dfden), shape, dtype, out_sharding)
 
 
 def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -187,18 +165,12 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     df
         The degrees of freedom, positive; they have a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.t(random.key(0), 3.0, (2,))
     array([ 1.40115888, -0.60724612])
     """
-    not_here("t", out_sharding)
-    return of_parameters("t", _t, key, (df,), shape, dtype)
+    return of_parameters("t", _t, key, (df,), shape, dtype, out_sharding)
 
 
 def _t(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -219,20 +191,14 @@ def generalized_normal(
     p
         The exponent, a positive number; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.generalized_normal(random.key(0), 4.0, (2,))
     array([ 0.70833083, -0.98146637])
     """
     name = "generalized_normal"
-    words = words_of(name, key)
-    not_here(name, out_sharding)
-    chosen, found = dtype_of(name, dtype, float, FLOAT), shape_of(name, shape)
+    words, chosen = asked_for(name, key, dtype, float, FLOAT, out_sharding)
+    found = shape_of(name, shape)
     check_shape(name, found, [type_of(p).shape])
     return run(_generalized, words, _exponents(name, p, chosen), found, chosen)
 
@@ -282,9 +248,8 @@ def ball(
     >>> random.ball(random.key(0), 3)
     array([-0.86703795, -0.45310376,  0.084509  ])
     """
-    words = words_of("ball", key)
-    not_here("ball", out_sharding)
-    chosen, found = dtype_of("ball", dtype, float, FLOAT), shape_of("ball", shape)
+    words, chosen = asked_for("ball", key, dtype, float, FLOAT, out_sharding)
+    found = shape_of("ball", shape)
     check_shape("ball", (), [type_of(p).shape])
     return run(_ball, words, _exponents("ball", p, chosen), found, chosen, operator.index(d))
 

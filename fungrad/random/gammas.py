@@ -23,7 +23,6 @@ from fungrad.random.continuous import of_parameters
 from fungrad.random.dtypes import (
     DType,
     limits_of,
-    not_here,
 )
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
@@ -178,11 +177,6 @@ def gamma(
     a
         The shape parameter, positive; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.gamma(random.key(0), 2.0, (2,))
@@ -190,8 +184,7 @@ def gamma(
     >>> fg.grad(lambda a: random.gamma(random.key(0), a))(2.0)
     np.float64(0.8862622600100416)
     """
-    not_here("gamma", out_sharding)
-    return of_parameters("gamma", plain, key, (a,), shape, dtype)
+    return of_parameters("gamma", plain, key, (a,), shape, dtype, out_sharding)
 
 
 @public
@@ -205,15 +198,9 @@ def loggamma(
     a
         The shape parameter, positive; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.loggamma(random.key(0), 0.001, (2,))
     array([-1113.02584633, -2280.53575798])
     """
-    not_here("loggamma", out_sharding)
-    return of_parameters("loggamma", logarithms, key, (a,), shape, dtype)
+    return of_parameters("loggamma", logarithms, key, (a,), shape, dtype, out_sharding)

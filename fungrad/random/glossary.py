@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fungrad.core.glossary import Glossary
+from fungrad.core.glossary import F, Glossary
 from fungrad.numpy.narrow import boundary_of_results
 
 PARAMETERS = {
@@ -30,7 +30,12 @@ GLOSSARY = Glossary(
         "fnp": "import fungrad.numpy as fnp",
         "random": "from fungrad import random",
     },
-    boundary_of_results,
 )
-public = GLOSSARY.public
-public_like = GLOSSARY.public_like
+
+RETURNS = "\n\nReturns\n-------\narray\n    Of the shape and dtype asked for."
+"""What a function returns that does not say it."""
+
+
+def public(function: F) -> F:
+    """Return a public function with its documentation completed."""
+    return boundary_of_results(GLOSSARY.documented(function, RETURNS))  # type: ignore[no-any-return]

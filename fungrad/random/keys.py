@@ -17,7 +17,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import KEYS, Shape, is_key, kind_of, type_of
 from fungrad.primitives.bits import reinterpret
 from fungrad.random import generators
-from fungrad.random.dtypes import DType, shape_of
+from fungrad.random.dtypes import DType, dtype_of, not_here, shape_of
 from fungrad.random.glossary import public
 from fungrad.random.programs import Words, run
 from fungrad.random.reuse import note_made, note_use
@@ -72,6 +72,14 @@ def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> W
     if uses and not several:
         note_use(name, key)
     return words
+
+
+def asked_for(
+    name: str, key: Any, dtype: Any, default: Any, kinds: str, out_sharding: Any = None
+) -> tuple[Words, DType]:
+    """Return the words of the key of a sampler, and the dtype of its numbers, which is to be one of some kinds."""
+    not_here(name, out_sharding)
+    return words_of(name, key), dtype_of(name, dtype, default, kinds)
 
 
 def _raw(name: str, key: Any, dtype: Any, generator: str) -> Any:

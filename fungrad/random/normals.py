@@ -17,15 +17,13 @@ from fungrad.random.dtypes import (
     FLOAT,
     DType,
     common_shape,
-    dtype_of,
-    not_here,
     parameter,
     shape_of,
 )
 from fungrad.random.erfinv import differentiable_erfinv, erfinv
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for
 from fungrad.random.programs import run
 from fungrad.random.uniforms import between, heads_or_tails, unit
 
@@ -52,19 +50,12 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
         The dtype of the result: float64 by default, or any other of floating-point or complex numbers. Of complex numbers
         each part has variance 1/2.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.normal(random.key(0), (2,))
     array([-0.20584214, -0.78476578])
     """
-    words = words_of("normal", key)
-    not_here("normal", out_sharding)
-    chosen = dtype_of("normal", dtype, float, COMPLEX)
+    words, chosen = asked_for("normal", key, dtype, float, COMPLEX, out_sharding)
     return run(standard, words, (), shape_of("normal", shape), chosen)
 
 
@@ -82,18 +73,12 @@ def lognormal(
     sigma
         The standard deviation of the logarithms; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.lognormal(random.key(0), 0.5, (2,))
     array([0.90219818, 0.67544544])
     """
-    not_here("lognormal", out_sharding)
-    return of_parameters("lognormal", _lognormal, key, (sigma,), shape, dtype)
+    return of_parameters("lognormal", _lognormal, key, (sigma,), shape, dtype, out_sharding)
 
 
 def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -117,18 +102,14 @@ def truncated_normal(
     lower, upper
         The bounds, in standard deviations; they have derivatives.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.truncated_normal(random.key(0), -1.0, 1.0, (2,))
     array([-0.13999612, -0.50631466])
     """
-    not_here("truncated_normal", out_sharding)
-    return of_parameters("truncated_normal", _truncated, key, (lower, upper), shape, dtype)
+    return of_parameters(
+        "truncated_normal", _truncated, key, (lower, upper), shape, dtype, out_sharding
+    )
 
 
 def _truncated(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -146,19 +127,12 @@ def _truncated(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, h
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers of the Maxwell distribution: lengths of triples of normal numbers.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.maxwell(random.key(0), (2,))
     array([1.98906991, 0.42460738])
     """
-    words = words_of("maxwell", key)
-    not_here("maxwell", out_sharding)
-    chosen = dtype_of("maxwell", dtype, float, FLOAT)
+    words, chosen = asked_for("maxwell", key, dtype, float, FLOAT, out_sharding)
     return run(_maxwell, words, (), shape_of("maxwell", shape), chosen)
 
 
@@ -190,8 +164,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     array([ 1.98461204, -2.4782074 ])
     """
     name = "double_sided_maxwell"
-    words = words_of(name, key)
-    chosen = dtype_of(name, dtype, float, FLOAT)
+    words, chosen = asked_for(name, key, dtype, float, FLOAT)
     loc, scale = [parameter(name, x, chosen) for x in (loc, scale)]
     own = common_shape(name, None, loc, scale)
     leading = shape_of(name, shape) or own
@@ -218,18 +191,12 @@ def wald(
     mean
         The mean, positive; it has a derivative.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.wald(random.key(0), 2.0, (2,))
     array([0.22327945, 3.90085525])
     """
-    not_here("wald", out_sharding)
-    return of_parameters("wald", _wald, key, (mean,), shape, dtype)
+    return of_parameters("wald", _wald, key, (mean,), shape, dtype, out_sharding)
 
 
 def _wald(words: Any, mean: Any, shape: Shape, dtype: DType, how: How) -> Any:

@@ -17,7 +17,6 @@ from fungrad.random.dtypes import (
     DType,
     check_shape,
     common_shape,
-    dtype_of,
     in_force,
     mantissa_of,
     not_here,
@@ -28,7 +27,7 @@ from fungrad.random.dtypes import (
 from fungrad.random.fused import is_exact, multiply_add
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for, words_of
 from fungrad.random.programs import Words, run
 
 
@@ -41,19 +40,12 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     dtype
         The dtype of the result, one of unsigned integers: uint64 by default.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.bits(random.key(0), (2,), np.uint8)
     array([167, 146], dtype=uint8)
     """
-    words = words_of("bits", key)
-    not_here("bits", out_sharding)
-    chosen = dtype_of("bits", dtype, np.uint64, UNSIGNED)
+    words, chosen = asked_for("bits", key, dtype, np.uint64, UNSIGNED, out_sharding)
     return run(generators.bits, words, (), shape_of("bits", shape), chosen)
 
 
@@ -98,11 +90,6 @@ def uniform(
     minval, maxval
         The bounds: the lower one is among the numbers, the upper one is not. Arrays are broadcast to `shape`.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.uniform(random.key(0), (2,))
@@ -110,9 +97,7 @@ def uniform(
     >>> fg.grad(lambda b: random.uniform(random.key(0), maxval=b))(3.0)
     np.float64(0.41845711171638644)
     """
-    words = words_of("uniform", key)
-    not_here("uniform", out_sharding)
-    chosen = dtype_of("uniform", dtype, float, FLOAT)
+    words, chosen = asked_for("uniform", key, dtype, float, FLOAT, out_sharding)
     found = shape_of("uniform", shape)
     return uniforms(words, found, chosen, minval, maxval)
 
@@ -185,19 +170,12 @@ def randint(
     dtype
         The dtype of the result, one of integers: int64 by default.
 
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
-
     Examples
     --------
     >>> random.randint(random.key(0), (5,), 0, 10)
     array([5, 1, 5, 7, 3])
     """
-    words = words_of("randint", key)
-    not_here("randint", out_sharding)
-    chosen = dtype_of("randint", dtype, int, INTEGER)
+    words, chosen = asked_for("randint", key, dtype, int, INTEGER, out_sharding)
     found = shape_of("randint", shape)
     check_shape("randint", found, [type_of(minval).shape, type_of(maxval).shape])
     low, high = _integer(minval), _integer(maxval)
@@ -266,11 +244,6 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     ----------
     dtype
         The dtype of the result: int64 by default.
-
-    Returns
-    -------
-    array
-        Of the shape and dtype asked for.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from fungrad.random.dtypes import (
 )
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
-from fungrad.random.keys import words_of
+from fungrad.random.keys import asked_for, words_of
 from fungrad.random.normals import standard
 from fungrad.random.programs import run
 
@@ -138,9 +138,7 @@ def orthogonal(
     >>> bool(np.allclose(q @ q.T, np.eye(3)))
     True
     """
-    words = words_of("orthogonal", key)
-    not_here("orthogonal", out_sharding)
-    chosen = dtype_of("orthogonal", dtype, float, COMPLEX)
+    words, chosen = asked_for("orthogonal", key, dtype, float, COMPLEX, out_sharding)
     rows = operator.index(n)
     columns = rows if m is None else operator.index(m)
     return run(_orthogonal, words, (), shape_of("orthogonal", shape), chosen, rows, columns)
