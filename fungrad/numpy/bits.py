@@ -11,8 +11,6 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
 from fungrad.primitives.slices import pad
 
-__all__ = ["packbits", "unpackbits"]
-
 
 def _shifts(bitorder: Any) -> np.ndarray[Any, Any]:
     """Return by how much each of the 8 bits of a byte is shifted, in the order of the elements."""

@@ -35,8 +35,6 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives import indexing
 from fungrad.primitives.shaping import full, zeros_like
 
-__all__ = ["choose", "piecewise", "select", "take", "take_along_axis"]
-
 # At indices
 
 

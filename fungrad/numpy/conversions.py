@@ -17,11 +17,6 @@ from fungrad.numpy.rules import traced_functions
 from fungrad.numpy.selecting import value_needed
 from fungrad.primitives import elementwise as e
 
-__all__ = [
-    "array2string", "array_repr", "array_str", "asarray_chkfinite", "common_type", "finfo",
-    "iinfo", "real_if_close",
-]  # fmt: skip
-
 
 @implements(np.real_if_close, view=True, zero_d=True)
 def real_if_close(a: Any, tol: Any = 100) -> Any:

@@ -27,14 +27,6 @@ from fungrad.numpy.views import copied, created, in_order
 from fungrad.primitives import shaping
 from fungrad.transforms.abstract import ShapeDtypeStruct
 
-__all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "can_cast",
-    "diag_indices", "empty", "empty_like", "eye", "fromfunction", "full", "full_like",
-    "identity", "index_exp", "indices", "iscomplexobj", "isrealobj", "mask_indices", "mgrid",
-    "ogrid", "ones", "ones_like", "promote_types", "result_type", "s_", "tri", "tril_indices", "triu_indices",
-    "zeros", "zeros_like",
-]  # fmt: skip
-
 # NumPy's own: there is nothing to trace in them. Lengths that are tracers must have known values.
 
 indices, fromfunction = np.indices, np.fromfunction

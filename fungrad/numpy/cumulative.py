@@ -23,8 +23,6 @@ from fungrad.primitives import cumulative
 from fungrad.primitives.shaping import full
 from fungrad.primitives.slices import index_axis
 
-__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
-
 ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
     np.add: cumulative.CumSum,
     np.multiply: cumulative.CumProd,

@@ -20,8 +20,6 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 
-__all__ = ["diff", "ediff1d", "gradient", "trapezoid", "unwrap"]
-
 
 def _steps(x: Tracer, axis: int) -> Any:
     """Return the difference of each element and the one before it."""

@@ -24,8 +24,6 @@ from fungrad.primitives.contraction import contract
 from fungrad.primitives.elementwise import mul
 from fungrad.primitives.shaping import Broadcast, ReduceSum, permuted
 
-__all__ = ["einsum", "einsum_path"]
-
 einsum_path = np.einsum_path
 
 Labels = tuple[int, ...]

@@ -23,12 +23,6 @@ from fungrad.numpy.views import copied, is_scalar, read_only
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import zeros_like
 
-__all__ = [
-    "allclose", "angle", "around", "array_equal", "array_equiv", "clip", "fix", "imag",
-    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "real", "round",
-    "sinc", "where",
-]  # fmt: skip
-
 # Choice
 
 

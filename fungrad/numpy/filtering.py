@@ -13,8 +13,6 @@ from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
 from fungrad.primitives.slices import pad
 
-__all__ = ["bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "i0", "kaiser"]
-
 # Convolution
 
 

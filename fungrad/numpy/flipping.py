@@ -22,8 +22,6 @@ from fungrad.numpy.shape import (
 from fungrad.primitives.joins import Concatenate, Roll
 from fungrad.primitives.slices import slice_axis
 
-__all__ = ["flip", "fliplr", "flipud", "roll", "rot90"]
-
 
 @implements(np.flip, view=True, zero_d=False)
 def flip(m: Any, axis: Any = None) -> Any:

@@ -25,8 +25,6 @@ from fungrad.numpy.selecting import value_needed
 from fungrad.numpy.shape import is_sequence, reshaped
 from fungrad.primitives.shaping import full
 
-__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
-
 
 def _counted(index: Any, length: int, weights: Any, dtype: Any) -> Any:
     """Return the sums of the weights (1 if None) with each index below `length`; others are left out."""

@@ -33,8 +33,6 @@ from fungrad.numpy.rules import sections_of, traced_functions
 from fungrad.numpy.shape import reshaped
 from fungrad.numpy.storing import store, writable_out
 
-__all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
-
 Change = Callable[..., Any]
 
 

@@ -17,8 +17,6 @@ from fungrad.numpy.ranges import arange, linspace
 from fungrad.numpy.shape import as_shape, reshaped
 from fungrad.numpy.views import view_of
 
-__all__ = ["c_", "ix_", "ndenumerate", "r_", "ravel_multi_index", "unravel_index"]
-
 # r_ and c_
 
 

@@ -27,11 +27,6 @@ from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_
 from fungrad.primitives.joins import Concatenate, Stack
 from fungrad.primitives.slices import index_axis, slice_axis
 
-__all__ = [
-    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",
-    "dstack", "hsplit", "hstack", "split", "stack", "unstack", "vsplit", "vstack",
-]  # fmt: skip
-
 # Joining
 
 

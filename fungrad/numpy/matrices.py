@@ -24,11 +24,6 @@ from fungrad.primitives import shaping
 from fungrad.primitives.shaping import ReduceSum, permuted
 from fungrad.primitives.slices import Pad, Slice
 
-__all__ = [
-    "diag", "diag_indices_from", "diagflat", "diagonal", "trace", "tril", "tril_indices_from",
-    "triu", "triu_indices_from", "vander",
-]  # fmt: skip
-
 
 @implements(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:

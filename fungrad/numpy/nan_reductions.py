@@ -38,11 +38,6 @@ from fungrad.numpy.reductions import (
 )
 from fungrad.primitives import elementwise as e
 
-__all__ = [
-    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin",
-    "nanprod", "nanstd", "nansum", "nanvar",
-]  # fmt: skip
-
 
 def _without_nan(a: Any, value: Any) -> tuple[Tracer, Any]:
     """Return the array with NaNs replaced, and where they were; None if it cannot hold any."""

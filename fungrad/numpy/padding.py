@@ -16,8 +16,6 @@ from fungrad.numpy.repeating import at_positions
 from fungrad.numpy.shape import is_sequence, same_array
 from fungrad.primitives.slices import Pad, index_axis, slice_axis
 
-__all__ = ["pad"]
-
 
 def pad_axis(x: Tracer, axis: int, low: int, high: int, value: Any) -> Any:
     """Pad one axis with a constant, a number or a 0-d tracer."""

@@ -20,11 +20,6 @@ from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.selecting import value_needed
 
-__all__ = [
-    "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub",
-    "polyval", "roots",
-]  # fmt: skip
-
 _NOT_POLY1D = "numpy.poly1d holds plain arrays; give the coefficients, p.coeffs, of {}"
 
 

@@ -25,11 +25,6 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
 from fungrad.primitives.slices import index_axis
 
-__all__ = [
-    "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot",
-    "vecmat",
-]  # fmt: skip
-
 _DOTS = {(m, n): DotGeneral(((m - 1,), (0,)), NO_AXES, (m, n)) for m in (1, 2) for n in (1, 2)}
 """The products of vectors and matrices, by how many axes the operands have."""
 

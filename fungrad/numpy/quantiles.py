@@ -30,8 +30,6 @@ from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort, Sort
 
-__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
 
 def _sorted(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...]]:
     """Return the array sorted along `axis`, which becomes the first, and the axes it stands for."""

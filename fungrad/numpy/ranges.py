@@ -23,8 +23,6 @@ from fungrad.numpy.shape import (
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 
-__all__ = ["arange", "geomspace", "linspace", "logspace"]
-
 
 @implements(np.arange, creates=True)
 def arange(

@@ -27,11 +27,6 @@ from fungrad.primitives import reductions
 from fungrad.primitives.lengths import RootMeanSquare
 from fungrad.primitives.shaping import ReduceSum, permuted
 
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
-    "prod", "ptp", "std", "sum", "var",
-]  # fmt: skip
-
 DType = np.dtype[Any]
 
 missing: Any = np._NoValue

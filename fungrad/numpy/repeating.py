@@ -36,8 +36,6 @@ from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import slice_axis
 
-__all__ = ["delete", "insert", "repeat", "resize", "tile"]
-
 
 @implements(np.tile, zero_d=True)
 def tile(A: Any, reps: Any) -> Any:

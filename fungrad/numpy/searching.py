@@ -29,8 +29,6 @@ from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort
 
-__all__ = ["digitize", "interp", "searchsorted"]
-
 
 def _safely(x: Any, dtype: Any) -> Tracer:
     """Return `x` as a tracer of `dtype`, which must hold all its numbers."""

@@ -34,8 +34,6 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort
 
-__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros"]
-
 
 def value_needed(
     x: Tracer,

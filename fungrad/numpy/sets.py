@@ -26,11 +26,6 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import zeros_like
 
-__all__ = [
-    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values",
-]  # fmt: skip
-
 UniqueAll, UniqueCounts, UniqueInverse = (
     type(f(np.zeros(1))) for f in (np.unique_all, np.unique_counts, np.unique_inverse)
 )

@@ -17,8 +17,6 @@ from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.shape import is_sequence, reshaped
 from fungrad.primitives.sorting import ArgSort, Sort
 
-__all__ = ["argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex"]
-
 
 def _to_sort(a: Any, axis: Any, order: Any) -> tuple[Any, int]:
     """Return the array and the axis, for an axis of None the flattened array."""

@@ -20,8 +20,6 @@ from fungrad.numpy.shape import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import inverse_permutation, permuted
 
-__all__ = ["average", "corrcoef", "cov"]
-
 
 def broadcast_weights(weights: Any, x: Tracer, axes: tuple[int, ...] | None) -> Tracer:
     """Return weights as a tracer that broadcasts against `x`; raise NumPy's errors."""

@@ -25,8 +25,6 @@ from fungrad.numpy.shape import expand_dims, is_sequence, moveaxis, reshaped
 from fungrad.numpy.views import created, same_array
 from fungrad.transforms.vmap import vmap
 
-__all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
-
 Names = tuple[str, ...]
 
 
