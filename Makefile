@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-distributed test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and auto
 test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray
 	$(VENV)/bin/python -c 'import distributed, mpi4py.MPI'
 	$(VENV)/bin/python -m pytest tests/distributed
+
+distributed-tables: $(VENV)/.distributed ## write the tables of docs/distributed_results.md: what is equal on several processes, and what faults lead to
+	FUNGRAD_COMPILE=off $(VENV)/bin/python -m tests.distributed.table
 
 test-ecosystem: $(ECOSYSTEM_VENV)/.ecosystem ## run programs of the libraries built on JAX, by JAX and by fungrad
 	$(ECOSYSTEM_VENV)/bin/python -m pytest tests/ecosystem

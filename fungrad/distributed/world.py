@@ -91,10 +91,14 @@ class World:
                 self.broken = self.broken or f"process {self.index} was interrupted {what()}"
 
     def _have_left(self, members: Sequence[int]) -> str:
-        """Return which of some processes come to no more collectives, and why; "" if all do."""
+        """Return which of some processes come to no more collectives, and why; "" if all do.
+
+        Those that have left because others had are named only where it is not known which these were.
+        """
         self._hear()
         gone = [(i, self.left[i]) for i in members if i in self.left]
-        return "; ".join([f"process {i} comes to no more: {why}" for i, why in gone])
+        first = [(i, why) for i, why in gone if not why.startswith(f"{DistributedError.__name__}:")]
+        return "; ".join([f"process {i} comes to no more: {why}" for i, why in first or gone])
 
     def _hear(self) -> None:
         """Take up which processes have left, and which have been killed."""
@@ -258,7 +262,8 @@ def _say_what_ends_it() -> None:
     before = sys.excepthook
 
     def hook(kind: Any, error: Any, traceback: Any) -> None:
-        _uncaught.append(f"{kind.__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        said = str(error).splitlines()
+        _uncaught.append(f"{kind.__name__}: {said[0]}" if said else kind.__name__)
         before(kind, error, traceback)
 
     sys.excepthook = hook

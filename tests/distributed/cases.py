@@ -108,12 +108,26 @@ def names() -> list[tuple[str, str]]:
     return [(m, c) for m, c in pairs if not (m == "both" and c in SINGLE)]
 
 
-def computed(mesh_name: str, name: str) -> dict[str, Any]:
-    """Return what each transform gives for a collective on a mesh."""
+def by_vmap(mesh_name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of whole arrays that `f` is under `vmap(axis_name=)`, by itself: what `shard_map` must agree with."""
+    if mesh_name == "columns":
+        mapped = fg.vmap(f, axis_name="j")
+        return lambda x: fnp.concatenate([*mapped(fnp.stack(fnp.split(x, 2, 1)))], 1)
+    parts = (4, 2, 1, -1) if mesh_name == "both" else (4, 2, -1)
+    mapped = fg.vmap(f, axis_name="j") if mesh_name == "both" else f
+    mapped = fg.vmap(mapped, axis_name="i")
+    return lambda x: fnp.reshape(mapped(fnp.reshape(x, parts)), x.shape)
+
+
+def computed(mesh_name: str, name: str, *, vmap: bool = False) -> dict[str, Any]:
+    """Return what each transform gives for a collective on a mesh, or under `vmap` alone."""
     mesh, axis, spec = meshes()[mesh_name]
-    f = COLLECTIVES[name]
+    f = lambda x: COLLECTIVES[name](x, axis)
     x = ARGUMENT[:, :3] if name == "psum_numbers" and mesh_name != "columns" else ARGUMENT
-    mapped = shard_map(lambda x: f(x, axis), mesh=mesh, in_specs=spec, out_specs=spec)
+    if vmap:
+        mapped = by_vmap(mesh_name, f)
+    else:
+        mapped = shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)
     return {t: np.asarray(g(x)) for t, g in transforms(name, mapped)}
 
 

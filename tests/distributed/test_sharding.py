@@ -89,6 +89,15 @@ def test_transforms_agree(mesh, name):
         np.testing.assert_allclose(found["vmap_grad"][0], found["grad"], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize(("mesh", "name"), names())
+def test_places_of_one_process_are_calls_of_vmap(mesh, name):
+    found, expected = computed(mesh, name), computed(mesh, name, vmap=True)
+    for transform, x in expected.items():
+        np.testing.assert_allclose(found[transform], x, rtol=1e-13, atol=1e-13)
+        if transform != "hvp":  # which adds cotangents in another order
+            np.testing.assert_array_equal(found[transform], x)
+
+
 @pytest.mark.parametrize("name", ["psum", "all_to_all", "ppermute", "scan", "grad_within"])
 def test_derivatives_are_those_of_differences(name):
     f = COLLECTIVES[name]
