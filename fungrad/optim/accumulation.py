@@ -24,7 +24,7 @@ from fungrad.optim.base import (
     tree_map,
     with_extra_args_support,
 )
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq
 
 __all__ = [
@@ -184,7 +184,7 @@ def skip_not_finite(
     return skip, {"should_skip": skip, "num_not_finite": count}
 
 
-@public
+@public_like(skip_not_finite)
 def skip_large_updates(
     updates: Updates, gradient_step: Any, params: Params | None, max_squared_norm: Any
 ) -> tuple[Any, dict[str, Any]]:
@@ -192,8 +192,6 @@ def skip_large_updates(
 
     Parameters
     ----------
-    gradient_step
-        The step of the optimizer.
     max_squared_norm
         The bound.
 

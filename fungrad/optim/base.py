@@ -17,7 +17,7 @@ from fungrad import tree
 from fungrad.core.types import is_array, kind_of
 from fungrad.lax.control import cond
 from fungrad.nn.precision import array
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 
 __all__ = [
     "EmptyState",
@@ -314,7 +314,7 @@ def incremental_update(new_tensors: Params, old_tensors: Params, step_size: Any)
     )
 
 
-@public
+@public_like(incremental_update)
 def periodic_update(
     new_tensors: Params, old_tensors: Params, steps: Any, update_period: Any
 ) -> Params:
@@ -322,8 +322,6 @@ def periodic_update(
 
     Parameters
     ----------
-    new_tensors, old_tensors
-        Pytrees of arrays.
     steps
         The number of steps so far.
     update_period

@@ -60,7 +60,7 @@ def warmup_constant_schedule(init_value: Any, peak_value: Any, warmup_steps: int
     return linear_schedule(init_value, peak_value, warmup_steps)
 
 
-@public
+@public_like(cosine_decay_schedule)
 def warmup_cosine_decay_schedule(
     init_value: Any,
     peak_value: Any,
@@ -75,8 +75,6 @@ def warmup_cosine_decay_schedule(
     ----------
     decay_steps
         The number of all steps, those in which it rises included.
-    exponent
-        A power of the fraction that is left.
 
     Examples
     --------

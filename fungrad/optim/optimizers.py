@@ -154,7 +154,7 @@ def adabelief(
     return chain(first, scale_by_learning_rate(learning_rate))
 
 
-@public
+@public_like(scale_by_adan)
 def adan(
     learning_rate: Any,
     b1: Any = 0.98,
@@ -166,13 +166,6 @@ def adan(
     mask: Any = None,
 ) -> Optimizer:
     """Adan (X. Xie et al., 2022).
-
-    Parameters
-    ----------
-    b2
-        How much of the mean of differences is kept in each step.
-    b3
-        How much of the mean of squares is kept in each step.
 
     Examples
     --------
@@ -188,7 +181,7 @@ def adan(
     )
 
 
-@public
+@public_like(scale_by_lion)
 def lion(
     learning_rate: Any,
     b1: Any = 0.9,
@@ -198,11 +191,6 @@ def lion(
     mask: Any = None,
 ) -> Optimizer:
     """Lion (X. Chen et al., 2023).
-
-    Parameters
-    ----------
-    b2
-        How much of the running mean is kept in each step.
 
     Examples
     --------
@@ -218,7 +206,7 @@ def lion(
     )
 
 
-@public_like(adam)
+@public_like(scale_by_amsgrad)
 def amsgrad(
     learning_rate: Any,
     b1: Any = 0.9,
@@ -230,11 +218,6 @@ def amsgrad(
     bias_correction_nu: bool = True,
 ) -> Optimizer:
     """AMSGrad (S. Reddi et al., 2018).
-
-    Parameters
-    ----------
-    bias_correction_mu, bias_correction_nu
-        Whether the means are divided by the sum of their weights, as their first value is 0.
 
     Examples
     --------
@@ -311,7 +294,7 @@ def lamb(
     )
 
 
-@public
+@public_like(scale_by_radam)
 def radam(
     learning_rate: Any,
     b1: Any = 0.9,
@@ -323,11 +306,6 @@ def radam(
     nesterov: bool = False,
 ) -> Optimizer:
     """RAdam (L. Liu et al., 2020).
-
-    Parameters
-    ----------
-    threshold
-        The number of independent values from which on it divides.
 
     Examples
     --------

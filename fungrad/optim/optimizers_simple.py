@@ -8,7 +8,7 @@ from fungrad.optim.accumulation import ema, trace
 from fungrad.optim.adaptive import scale_by_adam
 from fungrad.optim.base import GradientTransformation, identity
 from fungrad.optim.combining import chain
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.randomness import add_noise
 from fungrad.optim.scaling import (
@@ -82,7 +82,7 @@ def signum(learning_rate: Any, beta: Any = 0.9, accumulator_dtype: Any = None) -
     return chain(mean, scale_by_sign(), scale_by_learning_rate(learning_rate))
 
 
-@public
+@public_like(scale_by_rprop)
 def rprop(
     learning_rate: Any,
     eta_minus: Any = 0.5,
@@ -93,15 +93,6 @@ def rprop(
     """Rprop: signs of gradients, each element with a step of its own (M. Riedmiller and H. Braun, 1993).
 
     See `scale_by_rprop`: as in optax, a step is made in the call after that of its gradient.
-
-    Parameters
-    ----------
-    learning_rate
-        The first step of each element, a number.
-    eta_minus, eta_plus
-        The factors of the step where the sign of the gradient changes, and where it does not.
-    min_step_size, max_step_size
-        The bounds of steps.
 
     Examples
     --------
@@ -114,7 +105,7 @@ def rprop(
     return chain(steps, scale(-1.0))
 
 
-@public
+@public_like(add_noise)
 def noisy_sgd(learning_rate: Any, eta: Any = 0.01, gamma: Any = 0.55, key: Any = 0) -> Optimizer:
     """Descend along gradients with noise that fades (A. Neelakantan et al., 2015).
 
@@ -124,8 +115,6 @@ def noisy_sgd(learning_rate: Any, eta: Any = 0.01, gamma: Any = 0.55, key: Any =
         The variance of the noise of the first step.
     gamma
         How fast the variance fades: it is `eta / step**gamma`.
-    key
-        A key of `fungrad.random`, or the integer to make one of.
 
     Examples
     --------
@@ -136,7 +125,7 @@ def noisy_sgd(learning_rate: Any, eta: Any = 0.01, gamma: Any = 0.55, key: Any =
     return chain(add_noise(eta, gamma, key), scale_by_learning_rate(learning_rate))
 
 
-@public
+@public_like(scale_by_polyak)
 def polyak_sgd(
     max_learning_rate: Any = 1.0,
     scaling: Any = 1.0,
@@ -154,8 +143,6 @@ def polyak_sgd(
         The largest learning rate.
     scaling
         A factor of steps: a number or a schedule.
-    f_min
-        The minimum of the loss.
     eps
         Added to the squared norm of the gradient.
     variant
@@ -199,16 +186,9 @@ def fromage(learning_rate: Any, min_norm: Any = 1e-06) -> Optimizer:
     )
 
 
-@public
+@public_like(scale_by_optimistic_gradient)
 def optimistic_gradient_descent(learning_rate: Any, alpha: Any = 1.0, beta: Any = 1.0) -> Optimizer:
     """Descend along gradients and their changes (A. Mokhtari et al., 2020), as games need it.
-
-    Parameters
-    ----------
-    alpha
-        The factor of the gradient.
-    beta
-        The factor of its change.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from fungrad.optim.base import GradientTransformation
 from fungrad.optim.clipping import clip_by_block_rms
 from fungrad.optim.combining import chain
 from fungrad.optim.factored import scale_by_factored_rms
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.optimizers_simple import momentum_or_nothing
 from fungrad.optim.scaling import (
@@ -32,7 +32,7 @@ from fungrad.optim.scaling import (
 __all__ = ["adadelta", "adafactor", "adagrad", "novograd", "rmsprop", "sm3"]
 
 
-@public
+@public_like(scale_by_adadelta)
 def adadelta(
     learning_rate: Any = None,
     rho: Any = 0.9,
@@ -41,13 +41,6 @@ def adadelta(
     weight_decay_mask: Any = None,
 ) -> Optimizer:
     """Adadelta (M. Zeiler, 2012).
-
-    Parameters
-    ----------
-    rho
-        How much of the means is kept in each step.
-    eps
-        Added to the means within the roots.
 
     Examples
     --------
@@ -63,7 +56,7 @@ def adadelta(
     )
 
 
-@public
+@public_like(scale_by_rss)
 def adagrad(
     learning_rate: Any, initial_accumulator_value: Any = 0.1, eps: Any = 1e-07
 ) -> Optimizer:
@@ -73,8 +66,6 @@ def adagrad(
     ----------
     initial_accumulator_value
         What the sums of squares begin with.
-    eps
-        Added to the denominator within the root.
 
     Examples
     --------
@@ -117,7 +108,7 @@ def rmsprop(
     return chain(first, scale_by_learning_rate(learning_rate), last)
 
 
-@public
+@public_like(scale_by_factored_rms)
 def adafactor(
     learning_rate: Any = None,
     min_dim_size_to_factor: int = 128,
@@ -136,10 +127,6 @@ def adafactor(
 
     Parameters
     ----------
-    min_dim_size_to_factor
-        The least length of the two longest axes.
-    decay_rate
-        How fast means keep more of the past.
     decay_offset
         The number of the first step.
     multiply_by_parameter_scale
@@ -152,8 +139,6 @@ def adafactor(
         How much of the parameters is subtracted in each step.
     eps
         Added to the squares.
-    factored
-        Whether means of rows and columns are kept in place of all.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from fungrad.optim.base import (
     safe_increment,
 )
 from fungrad.optim.combining import chain
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.line_points import real_zeros
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
@@ -142,7 +142,7 @@ def scale_by_lbfgs(
 _SEARCH = scale_by_zoom_linesearch(20, initial_guess_strategy="one")
 
 
-@public
+@public_like(scale_by_lbfgs)
 def lbfgs(
     learning_rate: Any = None,
     memory_size: int = 10,
@@ -160,8 +160,6 @@ def lbfgs(
         A factor of steps, before the line search: a number or a schedule; None is 1.
     memory_size
         The number of steps from which the Hessian is taken.
-    scale_init_precond
-        Whether what the steps do not show is taken from the size of the last one; the first step has at most length 1.
     linesearch
         A transformation that finds the length of steps, or None.
 

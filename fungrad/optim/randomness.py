@@ -19,7 +19,7 @@ from fungrad.optim.base import (
     no_steps,
     safe_increment,
 )
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 
 __all__ = ["AddNoiseState", "add_noise"]
 
@@ -58,7 +58,7 @@ def split_key_like(rng_key: Any, target_tree: Any) -> Any:
     return trees.unflatten(structure, [keys[i] for i in range(len(leaves))])
 
 
-@public
+@public_like(split_key_like)
 def random_like(
     rng_key: Any,
     target_tree: Any,
@@ -71,8 +71,6 @@ def random_like(
     ----------
     rng_key
         A key of `fungrad.random`, which is split as `split_key_like` does.
-    target_tree
-        The tree.
     sampler
         Takes key, shape and dtype; by default `random.normal`.
     dtype

@@ -27,7 +27,7 @@ from fungrad.optim.base import (
     stateless,
     tree_map,
 )
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
 from fungrad.optim.moments import mean_square
 
@@ -97,14 +97,12 @@ def safe_norm(
     return fnp.where(small, converted(min_norm, known.dtype), known)
 
 
-@public
+@public_like(safe_norm)
 def safe_root_mean_squares(x: Any, min_rms: Any) -> Any:
     """Return the root of the mean of squares, but no less than a bound, where its derivative is 0.
 
     Parameters
     ----------
-    x
-        An array.
     min_rms
         The bound.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fungrad import tree as trees
 from fungrad.core.paths import KeyPath
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.tree_util import register_pytree_node_class
 
 __all__ = ["NamedTupleKey", "get", "get_all_with_path", "map_params", "set"]
@@ -107,16 +107,12 @@ def get_all_with_path(
     return [(path, value) for path, value in found if filtering is None or filtering(path, value)]
 
 
-@public
+@public_like(get_all_with_path)
 def get(tree: Any, key: Any, default: Any = None, filtering: Filter | None = None) -> Any:
     """Return the part of a state that has a name.
 
     Parameters
     ----------
-    tree
-        A state, or any pytree.
-    key
-        The name of a field, a key of a dict, or the name of a class of named tuples.
     default
         What is returned if there is none.
     filtering
@@ -140,14 +136,12 @@ def get(tree: Any, key: Any, default: Any = None, filtering: Filter | None = Non
     return found[0][1] if found else default
 
 
-@public
+@public_like(get_all_with_path)
 def set(tree: Any, filtering: Filter | None = None, /, **kwargs: Any) -> Any:
     """Return a state with other parts in place of those that have a name.
 
     Parameters
     ----------
-    tree
-        A state, or any pytree.
     filtering
         Takes path and value; whether to replace it.
     **kwargs

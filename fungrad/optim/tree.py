@@ -12,7 +12,7 @@ import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim.base import tree_map
-from fungrad.optim.glossary import public
+from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import (
     bias_correction,
     update_infinity_moment,
@@ -136,14 +136,9 @@ def scale(scalar: Any, tree: Any) -> Any:
     return tree_map(lambda x: scalar * x, tree)
 
 
-@public
+@public_like(scale)
 def add_scale(tree_x: Any, scalar: Any, tree_y: Any) -> Any:
     """Return the sum of a tree and a number times another.
-
-    Parameters
-    ----------
-    scalar
-        The number.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from fungrad.random.dtypes import (
     shape_of,
 )
 from fungrad.random.generators import How
-from fungrad.random.glossary import public
+from fungrad.random.glossary import public, public_like
 from fungrad.random.keys import asked_for
 from fungrad.random.logarithms import log
 from fungrad.random.programs import run
@@ -73,7 +73,7 @@ def _geometric(words: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:
 # Poisson's
 
 
-@public
+@public_like(geometric)
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -87,8 +87,6 @@ def poisson(
     ----------
     lam
         The mean, not negative.
-    dtype
-        The dtype of the result, one of integers: int64 by default.
 
     Examples
     --------
@@ -294,7 +292,7 @@ def _stirling(k: Any) -> Any:
     return fnp.where(k <= 9, known, series / number(10))
 
 
-@public
+@public_like(binomial)
 def multinomial(
     key: Any,
     n: Any,
@@ -308,8 +306,6 @@ def multinomial(
 
     Parameters
     ----------
-    n
-        The number of trials.
     p
         The probabilities of the outcomes, along the last axis.
     shape

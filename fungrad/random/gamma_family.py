@@ -19,7 +19,7 @@ from fungrad.random.dtypes import (
 )
 from fungrad.random.gammas import logarithms, plain
 from fungrad.random.generators import How
-from fungrad.random.glossary import public
+from fungrad.random.glossary import public, public_like
 from fungrad.random.keys import asked_for
 from fungrad.random.normals import standard
 from fungrad.random.programs import run
@@ -156,14 +156,9 @@ def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, how: How)
     return numerator / (_chisquare(keys[0], below, shape, dtype, how) / below)
 
 
-@public
+@public_like(chisquare)
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return numbers of Student's t distribution.
-
-    Parameters
-    ----------
-    df
-        The degrees of freedom, positive; they have a derivative.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from fungrad.random.dtypes import (
     limits_of,
 )
 from fungrad.random.generators import How
-from fungrad.random.glossary import public
+from fungrad.random.glossary import public, public_like
 from fungrad.random.logarithms import log
 from fungrad.random.normals import standard
 from fungrad.random.uniforms import unit
@@ -187,16 +187,11 @@ def gamma(
     return of_parameters("gamma", plain, key, (a,), shape, dtype, out_sharding)
 
 
-@public
+@public_like(gamma)
 def loggamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
     """Return the logarithms of numbers of the gamma distribution, which for small `a` are too close to 0 themselves.
-
-    Parameters
-    ----------
-    a
-        The shape parameter, positive; it has a derivative.
 
     Examples
     --------

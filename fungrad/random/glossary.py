@@ -30,7 +30,9 @@ GLOSSARY = Glossary(
         "fnp": "import fungrad.numpy as fnp",
         "random": "from fungrad import random",
     },
+    boundary_of_results,
 )
+public_like = GLOSSARY.public_like
 
 RETURNS = "\n\nReturns\n-------\narray\n    Of the shape and dtype asked for."
 """What a function returns that does not say it."""
@@ -38,4 +40,4 @@ RETURNS = "\n\nReturns\n-------\narray\n    Of the shape and dtype asked for."
 
 def public(function: F) -> F:
     """Return a public function with its documentation completed."""
-    return boundary_of_results(GLOSSARY.documented(function, RETURNS))  # type: ignore[no-any-return]
+    return GLOSSARY.boundary(GLOSSARY.documented(function, RETURNS))  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from fungrad.core.types import KEYS, Shape, is_key, kind_of, type_of
 from fungrad.primitives.bits import reinterpret
 from fungrad.random import generators
 from fungrad.random.dtypes import DType, dtype_of, not_here, shape_of
-from fungrad.random.glossary import public
+from fungrad.random.glossary import public, public_like
 from fungrad.random.programs import Words, run
 from fungrad.random.reuse import note_made, note_use
 
@@ -156,24 +156,14 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     return note_made(reinterpret(_seed_words("key", seed, generator), KEYS[generator]))
 
 
-@public
+@public_like(key)
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """Return a raw key, of two words of 32 bits: what `key` makes, as plain numbers.
-
-    Parameters
-    ----------
-    seed
-        An integer of up to 64 bits; it may be traced.
 
     Returns
     -------
     array
         Of dtype uint32 and shape (2,).
-
-    Raises
-    ------
-    TypeError
-        If the seed is no integer.
 
     Examples
     --------

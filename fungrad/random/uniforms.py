@@ -26,7 +26,7 @@ from fungrad.random.dtypes import (
 )
 from fungrad.random.fused import is_exact, multiply_add
 from fungrad.random.generators import How
-from fungrad.random.glossary import public
+from fungrad.random.glossary import public, public_like
 from fungrad.random.keys import asked_for, words_of
 from fungrad.random.programs import Words, run
 
@@ -148,7 +148,7 @@ def integers(words: Any, low: Any, high: Any, shape: Shape, dtype: DType, how: H
     return (low.astype(whole) + offset).astype(dtype)
 
 
-@public
+@public_like(uniform)
 def randint(
     key: Any,
     shape: Any,
@@ -165,8 +165,6 @@ def randint(
 
     Parameters
     ----------
-    minval, maxval
-        The bounds: the lower one is among the numbers, the upper one is not. Arrays are broadcast to `shape`.
     dtype
         The dtype of the result, one of integers: int64 by default.
 
