@@ -156,6 +156,8 @@ def test_stubs_are_up_to_date(path):
     stub, written = path.read_text("utf-8"), stubs.stubs()[path]
     module = importlib.import_module(".".join(path.relative_to(ROOT).parent.parts))
     names = {*re.findall(r"^(?:def |from .* import .* as )(\w+)", stub, re.MULTILINE)}
+    if module is fungrad.optim:
+        names -= {"losses"}  # which has names of its own, and is shown beside them
     assert {name for name in names if name[0] != "_" or name in module.__all__} == {*module.__all__}
     if not stub.startswith("# As NumPy") or stub.startswith(stubs.NUMPY):
         assert stub == written

@@ -230,10 +230,19 @@ def of_fungrad() -> str:
     return HEAD + "\n".join([*lines, "", "__version__: str"]) + "\n"
 
 
+def of_optim() -> str:
+    """Return the stub of `fungrad.optim`: its names, where they are, and those of the losses."""
+    home = {name: f".{module}" for name, module in fg.optim._HOME.items()}
+    lines = [f"from fungrad.optim{home.get(x, '')} import {x} as {x}" for x in fg.optim.__all__]
+    lines += ["from fungrad.nn import losses as losses", "from fungrad.nn.losses import *"]
+    return HEAD + "\n".join(lines) + "\n"
+
+
 def stubs() -> dict[Path, str]:
     """Return the text of each stub."""
     package = ROOT / "fungrad"
     return {
+        package / "optim" / "__init__.pyi": of_optim(),
         package / "__init__.pyi": of_fungrad(),
         package / "numpy" / "__init__.pyi": of_functions(fnp),
         package / "numpy" / "linalg" / "__init__.pyi": of_functions(fnp.linalg),

@@ -22,11 +22,6 @@ from fungrad.lax.special import erfc, logistic
 from fungrad.nn.glossary import public
 from fungrad.nn.precision import array, computed, converted
 
-__all__ = [
-    "celu", "elu", "gelu", "glu", "identity", "leaky_relu", "log1mexp", "log_sigmoid", "mish", "selu",
-    "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "swish", "tanh",
-]  # fmt: skip
-
 
 def _complex(x: Any) -> bool:
     return kind_of(type_of(x).dtype) == "c"

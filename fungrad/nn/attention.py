@@ -20,8 +20,6 @@ from fungrad.nn.glossary import public
 from fungrad.nn.precision import array, computing_dtype, converted
 from fungrad.nn.sums import logsumexp, softmax
 
-__all__ = ["dot_product_attention"]
-
 MASKED = -0.7 * float(np.finfo(np.float32).max)
 """What stands for a score that takes no part: finite, so that a row of nothing else is no NaN."""
 

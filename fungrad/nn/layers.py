@@ -21,8 +21,6 @@ from fungrad.core.types import Shape, kind_of, type_of
 from fungrad.nn.glossary import public
 from fungrad.nn.precision import array, computed, computing_dtype, converted, floating_dtype
 
-__all__ = ["dropout", "embedding"]
-
 
 @public
 def dropout(

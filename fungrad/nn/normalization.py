@@ -25,8 +25,6 @@ from fungrad.nn.glossary import public, public_like
 from fungrad.nn.precision import array, computed, converted, widened
 from fungrad.nn.sums import standardize
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
-
 Axes = int | Sequence[int]
 
 

@@ -17,8 +17,6 @@ from fungrad.core.types import type_of
 from fungrad.nn.glossary import public
 from fungrad.nn.precision import array, computed, converted
 
-__all__ = ["hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "relu", "relu6"]
-
 
 @public
 def relu(x: Any) -> Any:

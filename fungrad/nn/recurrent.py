@@ -21,8 +21,6 @@ from fungrad.lax.special import logistic
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.precision import array, converted, widened
 
-__all__ = ["gru", "gru_cell", "lstm", "lstm_cell"]
-
 Step = Callable[[Sequence[Any], Sequence[Any], Any], tuple[Any, ...]]
 """Takes the parameters that the hidden state needs, the carry and the products of the inputs; returns the carry."""
 

@@ -30,8 +30,6 @@ from fungrad.nn.precision import (
     widened,
 )
 
-__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
-
 
 def _shifted(x: Any, axis: Any, where: Any) -> tuple[Any, Any, Any]:
     """Return `x` minus its largest element along an axis, the sum of its exponentials, and `where` as an array.

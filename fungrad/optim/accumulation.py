@@ -27,20 +27,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq
 
-__all__ = [
-    "ApplyEvery",
-    "EmaState",
-    "MultiSteps",
-    "MultiStepsState",
-    "ShouldSkipUpdateFunction",
-    "TraceState",
-    "apply_every",
-    "ema",
-    "skip_large_updates",
-    "skip_not_finite",
-    "trace",
-]
-
 
 class TraceState(NamedTuple):
     """The momentum."""

@@ -20,20 +20,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
 
-__all__ = [
-    "ScaleByAdamState",
-    "ScaleByAdanState",
-    "ScaleByAmsgradState",
-    "ScaleByBeliefState",
-    "scale_by_adam",
-    "scale_by_adamax",
-    "scale_by_adan",
-    "scale_by_amsgrad",
-    "scale_by_belief",
-    "scale_by_radam",
-    "scale_by_yogi",
-]
-
 
 class ScaleByAdamState(NamedTuple):
     """The number of steps, the mean of gradients and that of their squares."""

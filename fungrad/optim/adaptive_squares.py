@@ -23,23 +23,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
 
-__all__ = [
-    "ScaleByAdaDeltaState",
-    "ScaleByNovogradState",
-    "ScaleByRStdDevState",
-    "ScaleByRStdDevWithCountState",
-    "ScaleByRmsState",
-    "ScaleByRmsWithCountState",
-    "ScaleByRssState",
-    "ScaleBySM3State",
-    "scale_by_adadelta",
-    "scale_by_novograd",
-    "scale_by_rms",
-    "scale_by_rss",
-    "scale_by_sm3",
-    "scale_by_stddev",
-]
-
 
 class ScaleByRssState(NamedTuple):
     """The sum of squares of gradients."""

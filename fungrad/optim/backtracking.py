@@ -23,8 +23,6 @@ from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import grad as gradient
 
-__all__ = ["ScaleByBacktrackingLinesearchState", "scale_by_backtracking_linesearch"]
-
 
 class BacktrackingLinesearchInfo(NamedTuple):
     """How many steps were tried, and by how much the last one misses the decrease that was asked for."""

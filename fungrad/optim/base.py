@@ -19,31 +19,6 @@ from fungrad.lax.control import cond
 from fungrad.nn.precision import array
 from fungrad.optim.glossary import public, public_like
 
-__all__ = [
-    "EmptyState",
-    "GradientTransformation",
-    "GradientTransformationExtraArgs",
-    "OptState",
-    "Params",
-    "ScalarOrSchedule",
-    "Schedule",
-    "TransformInitFn",
-    "TransformUpdateExtraArgsFn",
-    "TransformUpdateFn",
-    "Updates",
-    "apply_updates",
-    "identity",
-    "incremental_update",
-    "init_empty_state",
-    "periodic_update",
-    "safe_increment",
-    "safe_int32_increment",
-    "set_to_zero",
-    "stateless",
-    "stateless_with_tree_map",
-    "with_extra_args_support",
-]
-
 Params: TypeAlias = Any
 """A pytree of parameters."""
 Updates: TypeAlias = Any

@@ -22,21 +22,6 @@ from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq, mean_square
 from fungrad.transforms.vmap import vmap
 
-__all__ = [
-    "AdaptiveGradClipState",
-    "ClipByGlobalNormState",
-    "ClipState",
-    "adaptive_grad_clip",
-    "clip",
-    "clip_by_block_rms",
-    "clip_by_global_norm",
-    "global_norm",
-    "per_example_global_norm_clip",
-    "per_example_layer_norm_clip",
-    "unitwise_clip",
-    "unitwise_norm",
-]
-
 ClipState = ClipByGlobalNormState = AdaptiveGradClipState = EmptyState
 
 

@@ -21,17 +21,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 
-__all__ = [
-    "MonitorState",
-    "SnapshotState",
-    "chain",
-    "flatten",
-    "measure_with_ema",
-    "monitor",
-    "named_chain",
-    "snapshot",
-]
-
 
 class SnapshotState(NamedTuple):
     """What was measured last, by its name."""

@@ -29,20 +29,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public, public_like
 
-__all__ = [
-    "ApplyIfFiniteState",
-    "ConditionFn",
-    "ConditionallyMaskState",
-    "ConditionallyTransformState",
-    "NonNegativeParamsState",
-    "ZeroNansState",
-    "apply_if_finite",
-    "conditionally_mask",
-    "conditionally_transform",
-    "keep_params_nonnegative",
-    "zero_nans",
-]
-
 NonNegativeParamsState = EmptyState
 
 

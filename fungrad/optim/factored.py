@@ -24,8 +24,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
 
-__all__ = ["FactoredState", "scale_by_factored_rms"]
-
 
 class FactoredState(NamedTuple):
     """The number of steps; for each array means of squares of rows and of columns, or of all elements where it is small."""

@@ -28,16 +28,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 
-__all__ = [
-    "InjectHyperparamsState",
-    "InjectStatefulHyperparamsState",
-    "StatefulSchedule",
-    "WrappedSchedule",
-    "WrappedScheduleState",
-    "inject_hyperparams",
-    "inject_stateful_hyperparams",
-]
-
 
 class InjectStatefulHyperparamsState(NamedTuple):
     """The number of steps, the hyperparameters, what their schedules remember, and the state of the transformation."""

@@ -11,14 +11,6 @@ from fungrad.optim.base import Schedule
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.single_schedules import cosine_decay_schedule, exponential_decay, linear_schedule
 
-__all__ = [
-    "join_schedules",
-    "sgdr_schedule",
-    "warmup_constant_schedule",
-    "warmup_cosine_decay_schedule",
-    "warmup_exponential_decay_schedule",
-]
-
 
 @public
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:

@@ -17,8 +17,6 @@ from fungrad.optim.base import OptState, Params
 from fungrad.optim.glossary import public
 from fungrad.transforms.grad import value_and_grad
 
-__all__ = ["value_and_grad_from_state"]
-
 
 def real_zeros(params: Params, shape: Any = ()) -> Any:
     """Return zeros in the dtype of losses and steps, which is that of the parameters, and real."""

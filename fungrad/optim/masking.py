@@ -19,19 +19,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.state_access import ParamsPlaceholder
 
-__all__ = [
-    "MaskOrFn",
-    "MaskedNode",
-    "MaskedState",
-    "MultiTransformState",
-    "PartitionState",
-    "freeze",
-    "masked",
-    "multi_transform",
-    "partition",
-    "selective_transform",
-]
-
 MaskOrFn = Any
 """A pytree of booleans, or a function from the parameters to one."""
 

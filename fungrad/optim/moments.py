@@ -10,13 +10,6 @@ from fungrad.nn.precision import array
 from fungrad.optim.base import tree_map
 from fungrad.optim.glossary import public
 
-__all__ = [
-    "bias_correction",
-    "update_infinity_moment",
-    "update_moment",
-    "update_moment_per_elem_norm",
-]
-
 
 def abs_sq(x: Any) -> Any:
     """Return the square of the absolute value, a real number."""

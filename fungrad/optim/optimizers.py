@@ -25,11 +25,6 @@ from fungrad.optim.scaling import (
 )
 from fungrad.optim.signs import scale_by_lion
 
-__all__ = [
-    "adabelief", "adam", "adamax", "adamaxw", "adamw", "adan",
-    "amsgrad", "lamb", "lars", "lion", "nadam", "nadamw", "radam", "yogi",
-]  # fmt: skip
-
 Optimizer = GradientTransformationExtraArgs
 
 

@@ -20,11 +20,6 @@ from fungrad.optim.scaling import (
 )
 from fungrad.optim.signs import scale_by_optimistic_gradient, scale_by_rprop, scale_by_sign
 
-__all__ = [
-    "fromage", "noisy_sgd", "optimistic_adam_v2", "optimistic_gradient_descent", "polyak_sgd",
-    "rprop", "sgd", "sign_sgd", "signum",
-]  # fmt: skip
-
 
 def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
     """Return the momentum that is asked for."""

@@ -29,8 +29,6 @@ from fungrad.optim.scaling import (
     scale_by_param_block_rms,
 )
 
-__all__ = ["adadelta", "adafactor", "adagrad", "novograd", "rmsprop", "sm3"]
-
 
 @public_like(scale_by_adadelta)
 def adadelta(

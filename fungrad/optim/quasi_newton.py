@@ -27,8 +27,6 @@ from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
 from fungrad.optim.zoom import scale_by_zoom_linesearch
 
-__all__ = ["ScaleByLBFGSState", "lbfgs", "scale_by_lbfgs"]
-
 
 class ScaleByLBFGSState(NamedTuple):
     """The number of steps, last parameters and gradient, and the last differences of both, the newest at the end.

@@ -21,8 +21,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public, public_like
 
-__all__ = ["AddNoiseState", "add_noise"]
-
 
 class AddNoiseState(NamedTuple):
     """The number of steps, and the key of the noise to come."""

@@ -14,8 +14,6 @@ from fungrad.nn.precision import array
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
 
-__all__ = ["allclose", "max", "min", "norm", "size", "sum", "vdot"]
-
 
 @public
 def vdot(tree_x: Any, tree_y: Any) -> Any:

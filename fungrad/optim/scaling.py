@@ -31,26 +31,6 @@ from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
 from fungrad.optim.moments import mean_square
 
-__all__ = [
-    "AddDecayedWeightsState",
-    "ScaleByScheduleState",
-    "ScaleByTrustRatioState",
-    "ScaleState",
-    "WeightDecaySchedule",
-    "add_decayed_weights",
-    "centralize",
-    "normalize_by_update_norm",
-    "safe_norm",
-    "safe_root_mean_squares",
-    "scale",
-    "scale_by_learning_rate",
-    "scale_by_param_block_norm",
-    "scale_by_param_block_rms",
-    "scale_by_polyak",
-    "scale_by_schedule",
-    "scale_by_trust_ratio",
-]
-
 ScaleState = ScaleByTrustRatioState = AddDecayedWeightsState = EmptyState
 
 

@@ -25,18 +25,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 
-__all__ = [
-    "ScaleByDistanceOverGradientsState",
-    "ScaleByLionState",
-    "ScaleByOptimisticGradientState",
-    "ScaleByRpropState",
-    "scale_by_distance_over_gradients",
-    "scale_by_lion",
-    "scale_by_optimistic_gradient",
-    "scale_by_rprop",
-    "scale_by_sign",
-]
-
 
 class ScaleByLionState(NamedTuple):
     """The number of steps and the mean of gradients."""

@@ -13,18 +13,6 @@ import fungrad.numpy as fnp
 from fungrad.optim.base import Schedule
 from fungrad.optim.glossary import public, public_like
 
-__all__ = [
-    "constant_schedule",
-    "cosine_decay_schedule",
-    "cosine_onecycle_schedule",
-    "exponential_decay",
-    "linear_onecycle_schedule",
-    "linear_schedule",
-    "piecewise_constant_schedule",
-    "piecewise_interpolate_schedule",
-    "polynomial_schedule",
-]
-
 
 @public
 def constant_schedule(value: Any) -> Schedule:

@@ -11,8 +11,6 @@ from fungrad.core.paths import KeyPath
 from fungrad.optim.glossary import public, public_like
 from fungrad.tree_util import register_pytree_node_class
 
-__all__ = ["NamedTupleKey", "get", "get_all_with_path", "map_params", "set"]
-
 Filter = Callable[[Any, Any], bool]
 
 

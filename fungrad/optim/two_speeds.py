@@ -10,8 +10,6 @@ from fungrad.nn.precision import array
 from fungrad.optim.base import GradientTransformation, OptState, Params, Updated, Updates, no_steps
 from fungrad.optim.glossary import public
 
-__all__ = ["LookaheadParams", "LookaheadState", "lookahead"]
-
 
 class LookaheadState(NamedTuple):
     """The state of the fast optimizer, and its steps since the slow parameters last followed."""

@@ -14,8 +14,6 @@ from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.glossary import public
 
-__all__ = ["nnls", "power_iteration", "scale_gradient"]
-
 
 @public
 def scale_gradient(inputs: Any, scale: Any) -> Any:

@@ -29,8 +29,6 @@ from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import value_and_grad
 
-__all__ = ["ScaleByZoomLinesearchState", "ZoomLinesearchInfo", "scale_by_zoom_linesearch"]
-
 
 class ZoomLinesearchInfo(NamedTuple):
     """How many steps were tried, and by how much the last one misses the two conditions."""

@@ -9,15 +9,14 @@ import pytest
 
 import fungrad as fg
 from fungrad import lax, optim
-from fungrad.optim import optimizers, optimizers_simple, optimizers_squares
 from fungrad.optim.exclusions import EXCLUDED
 from tests.compile.compiling import compare, needs_compiler, routines
 
 PARAMS = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": (np.array([0.1, -0.3]), None)}
 MAKERS = {
     name: lambda rate, name=name: getattr(optim, name)(rate)
-    for module in (optimizers, optimizers_simple, optimizers_squares)
-    for name in module.__all__
+    for name, module in optim._HOME.items()
+    if module.startswith("optimizers")
 }
 MAKERS |= {
     "momentum": lambda rate: optim.sgd(rate, momentum=0.9, nesterov=True),
