@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import lattice
-from fungrad.core.config import Settings, settings
+from fungrad.core.config import settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import kind_of, type_of
@@ -21,6 +21,10 @@ from fungrad.numpy.narrow import argument, narrowed
 from fungrad.numpy.parameters import OF_FLOATS
 from fungrad.numpy.plans import Rules, ufunc_dtypes
 from fungrad.numpy.promotion import as_array
+
+Function = Callable[..., Any]
+Args = tuple[Any, ...]
+Options = dict[str, Any]
 
 _NUMBERS = frozenset([bool, int, float])
 _OF_NUMBERS = frozenset([np.linspace, np.array, np.asarray])
@@ -33,7 +37,7 @@ _READ = frozenset([np.take, np.take_along_axis])
 _CONVERT = frozenset([np.array, np.asarray, np.asanyarray])
 
 
-def ufunc(function: np.ufunc, rule: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def ufunc(function: np.ufunc, rule: Function, args: Args) -> Any:
     """Return what a ufunc is of operands; `rule` is what it does where one is a tracer."""
     rules = _rules()
     dtypes: set[Any] = set()
@@ -67,35 +71,21 @@ def _finished(result: Any, rules: Rules) -> Any:
     return narrowed(result) if rules[1] else result
 
 
-def call(
-    function: Callable[..., Any],
-    rule: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    promotes: bool,
-) -> Any:
+def call(function: Function, rule: Function, args: Args, kwargs: Options, promotes: bool) -> Any:
     """Return what a function of NumPy is of plain arguments; `rule` is what it does where one is a tracer.
 
     Where it does not promote, it makes an array, or shows the elements of one.
     """
-    chosen = settings.get()
-    if chosen.soft:
-        try:
-            return _called(function, rule, args, kwargs, promotes, chosen)
-        except np.linalg.LinAlgError:
-            return _finished(_traced(function, rule, args, kwargs, _rules()), _rules())
-    return _called(function, rule, args, kwargs, promotes, chosen)
+    try:
+        return _called(function, rule, args, kwargs, promotes)
+    except np.linalg.LinAlgError:
+        if not settings.get().soft:
+            raise
+        return _finished(_traced(function, rule, args, kwargs, _rules()), _rules())
 
 
-def _called(
-    function: Callable[..., Any],
-    rule: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    promotes: bool,
-    chosen: Settings,
-) -> Any:
-    if not (chosen.dtypes or function in _READ):
+def _called(function: Function, rule: Function, args: Args, kwargs: Options, promotes: bool) -> Any:
+    if not (settings.get().dtypes or function in _READ):
         return function(*args, **kwargs)
     rules = _rules()
     first = args[0] if args else None
@@ -112,13 +102,7 @@ def _called(
     return _finished(result, rules)
 
 
-def _by(
-    function: Any,
-    rule: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    rules: Rules,
-) -> Any:
+def _by(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules) -> Any:
     dtypes: set[Any] = set()
     plain = _are_plain(args, dtypes, rules) and _are_plain(kwargs.values(), dtypes, rules)
     plain = plain and not (function in _READ and settings.get().clamps)
@@ -128,13 +112,7 @@ def _by(
     return _traced(function, rule, args, kwargs, rules)
 
 
-def _traced(
-    function: Any,
-    rule: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    rules: Rules,
-) -> Any:
+def _traced(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules) -> Any:
     with Trace(getattr(function, "__name__", "function"), known=True) as trace:
         lifted = [_lifted(trace, x, rules[1]) for x in args]
         options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}

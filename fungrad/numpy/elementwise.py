@@ -189,14 +189,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     return apply(e.mul, (result, 180 / math.pi)) if deg else result
 
 
-@implements(np.isreal)
-def isreal(x: Any) -> Any:
-    return apply(e.equal, (e.imag(as_tracer(x)), 0))
-
-
-@implements(np.iscomplex)
-def iscomplex(x: Any) -> Any:
-    return apply(e.not_equal, (e.imag(as_tracer(x)), 0))
+isreal = implemented(lambda x: apply(e.equal, (e.imag(as_tracer(x)), 0)), np.isreal)
+iscomplex = implemented(lambda x: apply(e.not_equal, (e.imag(as_tracer(x)), 0)), np.iscomplex)
 
 
 # Functions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from fungrad.core.types import Shape
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.promotion import as_tracer, through
 from fungrad.numpy.shape import (
     as_shape,
@@ -30,20 +30,17 @@ def flip(m: Any, axis: Any = None) -> Any:
     return reversed_axes(x, tuple(sorted(axes)))
 
 
-@implements(np.fliplr, view=True)
-def fliplr(m: Any) -> Any:
-    x = as_tracer(m)
-    if x.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return reversed_axes(x, (1,))
+def _flipped(numpy_function: Any, axis: int) -> Any:
+    def rule(m: Any) -> Any:
+        x = as_tracer(m)
+        if x.ndim <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return reversed_axes(x, (axis,))
+
+    return implemented(rule, numpy_function, view=True)
 
 
-@implements(np.flipud, view=True)
-def flipud(m: Any) -> Any:
-    x = as_tracer(m)
-    if x.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return reversed_axes(x, (0,))
+flipud, fliplr = _flipped(np.flipud, 0), _flipped(np.fliplr, 1)
 
 
 @implements(np.rot90, view=True)

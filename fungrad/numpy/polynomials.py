@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.tracer import known_value
-from fungrad.numpy.dispatch import implements
+from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.extended import extends
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
@@ -41,21 +41,16 @@ def _without_leading_zeros(p: Any) -> Any:
 # Arithmetic
 
 
-def _sum(a1: Any, a2: Any, subtract: bool) -> Any:
-    p, q = _coefficients(a1, "a1"), _coefficients(a2, "a2")
-    n = max(len(p), len(q))
-    p, q = (np.concatenate([np.zeros(n - len(x), x.dtype), x]) for x in (p, q))
-    return p - q if subtract else p + q
+def _combined(numpy_function: Any, ufunc: np.ufunc) -> Any:
+    def rule(a1: Any, a2: Any) -> Any:
+        p, q = _coefficients(a1, "a1"), _coefficients(a2, "a2")
+        n = max(len(p), len(q))
+        return ufunc(*[np.concatenate([np.zeros(n - len(x), x.dtype), x]) for x in (p, q)])
+
+    return implemented(rule, numpy_function)
 
 
-@implements(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
-    return _sum(a1, a2, False)
-
-
-@implements(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
-    return _sum(a1, a2, True)
+polyadd, polysub = _combined(np.polyadd, np.add), _combined(np.polysub, np.subtract)
 
 
 @implements(np.polymul)

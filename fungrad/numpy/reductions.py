@@ -174,16 +174,10 @@ sum, prod = _total(np.sum, np.add), _total(np.prod, np.multiply)
 
 
 def _extremum(numpy_function: Any, alias: Any, ufunc: np.ufunc) -> Any:
-    def rule(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = missing,
-        where: Any = True,
-    ) -> Any:
+    @parameters_of(numpy_function)
+    def rule(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Elements that tie for it share the derivative equally."""
-        return reduce(ufunc, a, axis, None, out, keepdims, initial, where)
+        return reduce(ufunc, a, axis, None, *args, **kwargs)
 
     return implemented(rule, numpy_function, alias)
 
