@@ -7,13 +7,7 @@ from typing import Any
 
 from fungrad.core.types import ArrayType, is_key
 from fungrad.lax.glossary import public, public_like
-from fungrad.lax.operands import (
-    array_type_of,
-    brought_to,
-    common_dtype,
-    described,
-    own_result,
-)
+from fungrad.lax.operands import array_type_of, brought_to, common_dtype, described, own_result
 from fungrad.primitives import elementwise as e
 
 

@@ -16,23 +16,8 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, kind_of
 from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public, public_like
-from fungrad.lax.named_axes import (
-    AxisName,
-    Groups,
-    across,
-    axes_named,
-    count_of,
-    joined,
-    traced,
-)
-from fungrad.primitives.collectives import (
-    AllGather,
-    AxisIndex,
-    PMax,
-    PMin,
-    PSum,
-    Ranks,
-)
+from fungrad.lax.named_axes import AxisName, Groups, across, axes_named, count_of, joined, traced
+from fungrad.primitives.collectives import AllGather, AxisIndex, PMax, PMin, PSum, Ranks
 from fungrad.transforms.call import argument_type
 
 

@@ -25,12 +25,7 @@ from fungrad.lax.named_axes import (
     split,
     traced,
 )
-from fungrad.primitives.collectives import (
-    AllGather,
-    AllToAll,
-    PPermute,
-    PSumScatter,
-)
+from fungrad.primitives.collectives import AllGather, AllToAll, PPermute, PSumScatter
 
 
 @public

@@ -13,12 +13,7 @@ from fungrad.core.types import type_list, type_of
 from fungrad.lax.arguments import axes_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.monoids import IDENTITIES, closed, monoid_of
-from fungrad.lax.operands import (
-    ANY,
-    aligned,
-    array_type_of,
-    brought_to,
-)
+from fungrad.lax.operands import ANY, aligned, array_type_of, brought_to
 from fungrad.lax.reductions import REDUCTIONS, of_none
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.joins import Concatenate

@@ -16,16 +16,7 @@ from fungrad.core.types import type_of
 from fungrad.lax.arguments import axes_of, axis_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.monoids import greatest, least
-from fungrad.lax.operands import (
-    ANY,
-    BITS,
-    FLOAT,
-    NUMBER,
-    ORDERED,
-    aligned,
-    brought_to,
-    words_of,
-)
+from fungrad.lax.operands import ANY, BITS, FLOAT, NUMBER, ORDERED, aligned, brought_to, words_of
 from fungrad.primitives import bits
 from fungrad.primitives import cumulative as c
 from fungrad.primitives import elementwise as e

@@ -17,11 +17,7 @@ from fungrad.numpy.memory import like
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
 from fungrad.numpy.rules import sections_of, summary_of, traced_functions
-from fungrad.numpy.shape import (
-    as_shape,
-    reshaped,
-    same_array,
-)
+from fungrad.numpy.shape import as_shape, reshaped, same_array
 from fungrad.numpy.staging import in_trace
 from fungrad.numpy.views import copied, created, in_order
 from fungrad.primitives import shaping

@@ -14,11 +14,7 @@ from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.parameters import parameters_of
-from fungrad.numpy.promotion import (
-    as_tracer,
-    cast,
-    standin,
-)
+from fungrad.numpy.promotion import as_tracer, cast, standin
 from fungrad.numpy.shape import reshaped
 from fungrad.primitives import shaping
 from fungrad.primitives.shaping import ReduceSum, permuted

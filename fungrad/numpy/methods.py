@@ -25,14 +25,7 @@ from fungrad.numpy.operators import is_operand
 from fungrad.numpy.promotion import check_cast, strong
 from fungrad.numpy.rules import describe_failure, rule_of
 from fungrad.numpy.shape import warn_of_discarded_parts
-from fungrad.numpy.views import (
-    copied,
-    flat_of,
-    in_order,
-    of_kind,
-    same_array,
-    view_of,
-)
+from fungrad.numpy.views import copied, flat_of, in_order, of_kind, same_array, view_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape, permuted
 

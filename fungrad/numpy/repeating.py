@@ -16,12 +16,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import joined
-from fungrad.numpy.promotion import (
-    as_tracer,
-    cast,
-    has_tracer,
-    strong,
-)
+from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.numpy.shape import (
     along,
     as_shape,

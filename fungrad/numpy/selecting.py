@@ -18,18 +18,9 @@ from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import stack
 from fungrad.numpy.padding import pad_axis
-from fungrad.numpy.promotion import (
-    as_array,
-    as_tracer,
-    cast,
-    strong,
-)
+from fungrad.numpy.promotion import as_array, as_tracer, cast, strong
 from fungrad.numpy.repeating import at_positions
-from fungrad.numpy.shape import (
-    along,
-    ravel,
-    reshaped,
-)
+from fungrad.numpy.shape import along, ravel, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort

@@ -33,13 +33,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.memory import View, Views, like
-from fungrad.numpy.steps import (
-    SlidingWindows,
-    Step,
-    Steps,
-    form,
-    laid_out,
-)
+from fungrad.numpy.steps import SlidingWindows, Step, Steps, form, laid_out
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import Broadcast, Reshape
 

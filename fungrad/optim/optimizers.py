@@ -18,11 +18,7 @@ from fungrad.optim.base import GradientTransformationExtraArgs
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
-from fungrad.optim.scaling import (
-    add_decayed_weights,
-    scale_by_learning_rate,
-    scale_by_trust_ratio,
-)
+from fungrad.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
 from fungrad.optim.signs import scale_by_lion
 
 Optimizer = GradientTransformationExtraArgs

@@ -12,14 +12,7 @@ from fungrad.core.types import Shape
 from fungrad.lax.arithmetic import clz
 from fungrad.primitives.bits import reinterpret
 from fungrad.random import generators
-from fungrad.random.dtypes import (
-    FLOAT,
-    DType,
-    common_shape,
-    limits_of,
-    parameter,
-    shape_of,
-)
+from fungrad.random.dtypes import FLOAT, DType, common_shape, limits_of, parameter, shape_of
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import asked_for

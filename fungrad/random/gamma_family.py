@@ -10,13 +10,7 @@ from fungrad.core.types import Shape, type_of
 from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import generators
 from fungrad.random.continuous import exponentials, of_parameters
-from fungrad.random.dtypes import (
-    FLOAT,
-    DType,
-    check_shape,
-    parameter,
-    shape_of,
-)
+from fungrad.random.dtypes import FLOAT, DType, check_shape, parameter, shape_of
 from fungrad.random.gammas import logarithms, plain
 from fungrad.random.generators import How
 from fungrad.random.glossary import public, public_like

@@ -20,10 +20,7 @@ from fungrad.programs.loops.while_loop import while_loop
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.random import generators
 from fungrad.random.continuous import of_parameters
-from fungrad.random.dtypes import (
-    DType,
-    limits_of,
-)
+from fungrad.random.dtypes import DType, limits_of
 from fungrad.random.generators import How
 from fungrad.random.glossary import public, public_like
 from fungrad.random.logarithms import log

@@ -12,14 +12,7 @@ from fungrad.lax.special import erf
 from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import generators
 from fungrad.random.continuous import of_parameters
-from fungrad.random.dtypes import (
-    COMPLEX,
-    FLOAT,
-    DType,
-    common_shape,
-    parameter,
-    shape_of,
-)
+from fungrad.random.dtypes import COMPLEX, FLOAT, DType, common_shape, parameter, shape_of
 from fungrad.random.erfinv import differentiable_erfinv, erfinv
 from fungrad.random.generators import How
 from fungrad.random.glossary import public

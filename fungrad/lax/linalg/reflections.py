@@ -11,14 +11,7 @@ from fungrad.core.types import type_of
 from fungrad.lax.glossary import public
 from fungrad.lax.linalg.operands import arrays_of, check, matrices_of
 from fungrad.primitives.linalg import TriangularSolve
-from fungrad.primitives.stacks import (
-    Triangle,
-    adjoint,
-    columns,
-    identity_like,
-    matmul,
-    scaled_rows,
-)
+from fungrad.primitives.stacks import Triangle, adjoint, columns, identity_like, matmul, scaled_rows
 from fungrad.primitives.tridiagonal import PackedHessenberg, PackedTridiagonal
 
 __all__ = [

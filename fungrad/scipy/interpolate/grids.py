@@ -13,13 +13,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public_like
-from fungrad.scipy.interpolate.objects import (
-    Interpolant,
-    at_axis,
-    fixed,
-    registered,
-    spread,
-)
+from fungrad.scipy.interpolate.objects import Interpolant, at_axis, fixed, registered, spread
 from fungrad.scipy.interpolate.splines import basis, make_interp_spline
 
 __all__ = ["RegularGridInterpolator", "interp1d", "interpn"]

@@ -8,10 +8,7 @@ import numpy as np
 import scipy.interpolate
 
 from fungrad.numpy.promotion import has_tracer
-from fungrad.scipy.interpolate.objects import (
-    registered,
-    spread,
-)
+from fungrad.scipy.interpolate.objects import registered, spread
 from fungrad.scipy.interpolate.piecewise import PPoly, extrapolation, hermite, points
 
 __all__ = ["Akima1DInterpolator", "PchipInterpolator"]

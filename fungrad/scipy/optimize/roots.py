@@ -11,14 +11,7 @@ from scipy.optimize import OptimizeResult
 from fungrad.programs.closing import close
 from fungrad.scipy.arguments import as_tuple
 from fungrad.scipy.glossary import public
-from fungrad.scipy.optimize.implicit import (
-    COUNT,
-    FLAG,
-    implicit_root,
-    refuse,
-    traced,
-    vector_type,
-)
+from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
 from fungrad.scipy.optimize.variables import Compiled, Variables, on_arrays, vector_function
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jacobian import jacfwd

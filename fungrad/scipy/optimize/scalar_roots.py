@@ -15,14 +15,7 @@ from fungrad.programs.closing import close
 from fungrad.programs.solvers.root import tangent_solver
 from fungrad.scipy.arguments import as_tuple, operand
 from fungrad.scipy.glossary import public
-from fungrad.scipy.optimize.implicit import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    implicit_root,
-    refuse,
-    traced,
-)
+from fungrad.scipy.optimize.implicit import COUNT, FLAG, NUMBER, implicit_root, refuse, traced
 from fungrad.scipy.optimize.variables import Compiled, on_arrays
 from fungrad.transforms.autodiff import jvp
 from fungrad.transforms.call import name_of
