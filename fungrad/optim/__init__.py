@@ -121,9 +121,9 @@ def __getattr__(name: str) -> _Any:
     from fungrad.optim.exclusions import EXCLUDED
 
     if name in _MODULES:
-        return _importlib.import_module(f"{__name__}.{name}")
+        return _importlib.import_module(f"fungrad.optim.{name}")
     if name in _HOME:
-        found = getattr(_importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        found = getattr(_importlib.import_module(f"fungrad.optim.{_HOME[name]}"), name)
         globals()[name] = found
         return found
     if name in ("schedules", "transforms"):  # optax has them once more in these modules
