@@ -16,7 +16,7 @@ from pathlib import Path
 from outcome import row
 
 FOLDER = Path(__file__).parent
-NO_EXAMPLES = ("__init__", "__main__", "outcome")
+NO_EXAMPLES = ("__init__", "__main__", "outcome", "tasks")
 LIMIT_S = 120
 
 

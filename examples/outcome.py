@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,7 +54,10 @@ def report(name: str, checks: list[Check], seconds: float) -> int:
 
 
 def main(
-    compute: Callable[[], T], check: Callable[[T], list[Check]], draw: Callable[[T, Any], None]
+    compute: Callable[..., T],
+    check: Callable[[T], list[Check]],
+    draw: Callable[[T, Any], None],
+    by: Collection[str] = (),
 ) -> None:
     """Run an example as a command: compute, draw if there is `--picture FILE`, check, and exit.
 
@@ -66,16 +69,20 @@ def main(
         Says what was reached.
     draw : callable
         Draws into a figure of matplotlib's.
+    by : collection of str
+        What can run the tasks, of which `--by` chooses one, the first if it is left out; `compute` is given it.
     """
     from threadpoolctl import threadpool_limits
 
     path = Path(sys.argv[0])
     parser = argparse.ArgumentParser(prog=path.name)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the result")
+    if by:
+        parser.add_argument("--by", choices=by, default=next(iter(by)), help="what runs the tasks")
     options = parser.parse_args()
     threadpool_limits(1, user_api="blas")  # matrices this small only wait for a second thread
     start = time.perf_counter()
-    result = compute()
+    result = compute(by=options.by) if by else compute()
     seconds = time.perf_counter() - start
     if options.picture:
         save(options.picture, lambda figure: draw(result, figure))

@@ -12,9 +12,8 @@ from fungrad import random
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples"
-NAMES = sorted(
-    p.stem for p in FOLDER.glob("*.py") if p.stem not in ("__init__", "__main__", "outcome")
-)
+SHARED = ("__init__", "__main__", "outcome", "tasks")
+NAMES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in SHARED)
 
 
 @pytest.fixture
@@ -31,7 +30,8 @@ def load(monkeypatch):
         return module
 
     yield load
-    sys.modules.pop("outcome", None)
+    for name in ("outcome", "tasks"):
+        sys.modules.pop(name, None)
 
 
 def small(module, name, **settings):
@@ -44,6 +44,13 @@ def test_beam(load):
     design, checks = small(load("beam"), "optimise", iterations=3)
     assert design.compliances[0] > 1.5 * design.compliances[2]
     assert checks["gradient beside that on paper, difference"].holds
+
+
+def test_bootstrap(load):
+    found, checks = small(load("bootstrap"), "resample", resamples=100)
+    assert found.resampled.shape == (100, 10)
+    assert checks["norm of the gradient at the weights"].holds
+    assert 0.8 < checks["deviations beside the formula's, median ratio"].reached < 1.3
 
 
 def test_cnn(load):
@@ -148,6 +155,13 @@ def test_rocket(load):
     _, checks = small(load("rocket"), "plan", steps=16)
     assert checks["radius reached; the book says 1.525"].reached > 1.52
     assert checks["velocity beside that on a circle, difference"].holds
+
+
+def test_sweep(load):
+    found, _ = small(load("sweep"), "sweep", steps=20)
+    assert found.others.shape == (5, 5)
+    assert found.chosen_by[found.best] == found.chosen_by.max() > 0.8
+    assert found.chosen_by[0].max() < 0.5  # too slow
 
 
 def test_vae(load):

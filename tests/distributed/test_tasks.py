@@ -1,37 +1,22 @@
 """Transformed functions as tasks of Dask and actors of Ray, on clusters of this machine."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
 
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(40, 3)), RNG.normal(size=40)
 
 
 def loss(w, x, y):
     return fnp.mean((x @ w - y) ** 2)
-
-
-def fitted(rows):
-    """Return the least squares of some rows, by Newton's method: one step is exact."""
-    x, y = X[rows], Y[rows]
-    w = np.zeros(3)
-    return w - np.linalg.solve(fg.hessian(loss)(w, x, y), fg.grad(loss)(w, x, y))
-
-
-def ridge(strength):
-    objective = fg.jit(fg.value_and_grad(lambda w: loss(w, X, Y) + strength * fnp.sum(w**2)))
-    w = np.zeros(3)
-    for _ in range(50):
-        _, g = objective(w)
-        w = w - 0.1 * g
-    return w
-
-
-RESAMPLED = [RNG.integers(0, 40, 40) for _ in range(6)]
-STRENGTHS = [0.0, 0.1, 1.0]
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +31,16 @@ def client():
         yield found
 
 
-def test_bootstrap_by_dask(client):
-    found = client.gather(client.map(fitted, RESAMPLED, pure=False))
-    for w, rows in zip(found, RESAMPLED, strict=True):
-        expected = np.linalg.lstsq(X[rows], Y[rows], rcond=None)[0]
-        np.testing.assert_allclose(w, expected, rtol=1e-10)
-
-
-def test_sweep_by_dask(client):
-    found = client.gather(client.map(ridge, STRENGTHS, pure=False))
-    np.testing.assert_allclose(found, [ridge(s) for s in STRENGTHS], rtol=1e-12)
+@pytest.mark.parametrize("by", ["dask", "ray"])
+@pytest.mark.parametrize("name", ["bootstrap", "sweep"])
+def test_examples(name, by):
+    """Started as a user does: tasks are then of the main module, which workers do not have."""
+    for library in ("sklearn", {"dask": "distributed"}.get(by, by)):
+        pytest.importorskip(library)
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--by", by]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.count(f"| {name}") == 2
 
 
 @pytest.mark.parametrize("transform", [fg.jit, lambda f: fg.jit(fg.grad(f)), fg.grad])
@@ -111,7 +96,5 @@ def test_tasks_and_actors_of_ray():
         gradient = fg.jit(fg.grad(loss))
         found = ray.get(task.remote(gradient, np.ones(3), X, Y))
         np.testing.assert_allclose(found, gradient(np.ones(3), X, Y), rtol=1e-12)
-        many = ray.get([ray.remote(fitted).remote(rows) for rows in RESAMPLED])
-        np.testing.assert_allclose(many, [fitted(rows) for rows in RESAMPLED], rtol=1e-12)
     finally:
         ray.shutdown()
