@@ -1,4 +1,4 @@
-"""Taking a function out of fungrad: its text, and that of all that it calls, for a module that imports NumPy and SciPy alone."""
+"""Taking a function out of fungrad: its text, and that of all that it calls, for a module that imports NumPy, or CuPy, and SciPy alone."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ import numpy as np
 
 from fungrad.core.primitive import Primitive
 from fungrad.show import plain
+from fungrad.show.libraries import NUMPY, Library
 
 REPLACED = {
     ("fungrad.core.backend", "target_of"): "target_of",
-    ("fungrad.core.backend", "to_host"): "same",
+    ("fungrad.core.backend", "to_host"): "to_host",
     ("fungrad.core.backend", "as_result"): "same",
     ("fungrad.core.config", "settings"): "usual",
     ("fungrad.core.types", "ArrayType"): "Type",
@@ -31,6 +32,13 @@ REPLACED = {
     ("fungrad.primitives.slices", "slice_axis"): "slice_axis",
 }
 """What tells apart machines, types and tracers: what of `plain` there is in its place for arrays of NumPy."""
+
+REPLACED_ON_DEVICE = {
+    "library": "library_on_device",
+    "target_of": "device_of",
+    "to_host": "from_device",
+}
+"""What of `plain` there is, for arrays of CuPy, in the place of what is for those of NumPy."""
 
 _NOT_TAKEN = ("fungrad.core.errors", "fungrad.core.trace", "fungrad.core.expr")
 """What has to do with traces, not with arrays."""
@@ -80,8 +88,9 @@ class _Bare(ast.NodeTransformer):
 class Bundle:
     """The imports and definitions that texts taken out of fungrad need, each once."""
 
-    def __init__(self) -> None:
-        self.imports: dict[str, None] = {"import numpy as np": None}
+    def __init__(self, library: Library = NUMPY) -> None:
+        self.library = library
+        self.imports: dict[str, None] = {f"import {library.package} as {library.alias}": None}
         self.definitions: dict[str, str] = {}  # by name, in the order in which they are needed
         self._names: dict[tuple[str, str], str] = {}
         self._primitives: dict[Primitive, str] = {}
@@ -142,6 +151,7 @@ class Bundle:
 
     def _literal(self, value: Any, primitive: Primitive) -> str:
         if isinstance(value, np.dtype) and value.kind in "biufc":
+            self.imports["import numpy as np"] = None
             return f"np.dtype({value.name!r})"
         text = repr(value)
         try:
@@ -156,11 +166,15 @@ class Bundle:
         key = module, name
         if key in self._names:
             return self._names[key]
+        if module == plain.__name__ and name == "np":
+            return self.library.alias
         if name == "cached_property":
             self.imports["from functools import cached_property"] = None
             return name
         if key in REPLACED:
-            return self.plain(REPLACED[key])
+            own = REPLACED[key]
+            on_host = self.library.target.on_host
+            return self.plain(own if on_host else REPLACED_ON_DEVICE.get(own, own))
         if module.startswith(_NOT_TAKEN):
             raise Unprintable(f"it reads {module}.{name}")
         statement = _module(module)[1].get(name)

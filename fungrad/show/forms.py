@@ -1,4 +1,4 @@
-"""How each primitive is written with NumPy: an operator, a function, or a text of its own."""
+"""How each primitive is written with NumPy, for which `np` stands here whatever library it will be: an operator, a function, or a text of its own."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ LAMBDAS = {
         "{0} * ({1} / {0} / (np.hypot(1, {1} / {0}) + 1)) ** 2 * {1} / {0} * ({1} / {0} / np.hypot(1, {1} / {0}))"
     ),
     "power1p": "np.power(1 + {0}, {1})",
-    "ellipem1": "scipy.special.ellipe(1 - {0})",
+    "ellipem1": "{special}.ellipe(1 - {0})",
 }
 """What the functions of elementwise primitives compute that are lambdas."""
 
@@ -94,14 +94,15 @@ def elementwise(function: Function, operands: Sequence[Text], bundle: Bundle) ->
         return Text(f"np.{rule}({', '.join(texts)})")
     if function.name in LAMBDAS:
         atoms = [x.within(ATOM) for x in operands]
-        if "scipy." in LAMBDAS[function.name]:
-            bundle.imports["import scipy.special"] = None
-        text = LAMBDAS[function.name].format(*atoms)
+        if "{special}" in LAMBDAS[function.name]:
+            bundle.imports[f"import {bundle.library.special}"] = None
+        text = LAMBDAS[function.name].format(*atoms, special=bundle.library.special)
         return Text(text, ATOM if text in atoms or text.startswith("np.imag") else 0)
     if isinstance(rule, SpecialFunction):
-        bundle.imports["import scipy.special"] = None
+        special = bundle.library.special
+        bundle.imports[f"import {special}"] = None
         which = "" if rule.result is None else f"[{rule.result}]"
-        return Text(f"scipy.special.{rule.name}({', '.join(texts)}){which}")
+        return Text(f"{special}.{rule.name}({', '.join(texts)}){which}")
     if not getattr(rule, "__qualname__", "<").isidentifier():
         raise Unprintable(f"{function} is computed by a function without a name")
     name = bundle.taken(rule.__module__, rule.__qualname__)
@@ -138,7 +139,11 @@ def _iota(iota: Iota, types: Sequence[ArrayType], xs: list[str], bundle: Bundle)
     return f"np.broadcast_to({numbers}.reshape({along}), {iota.shape})"
 
 
-def _scatter(scatter: Scatter, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+def _scatter(
+    scatter: Scatter, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
+) -> str | None:
+    if not bundle.library.target.on_host:
+        return None  # which of several updates of a place is the last to be written is the device's affair
     ufunc = UFUNCS[scatter.kind]
     return f"{bundle.plain('scatter')}({f'np.{ufunc}' if ufunc else None}, {', '.join(xs)})"
 
@@ -194,9 +199,10 @@ def general(
 
 def dtype(of: np.dtype[Any], bundle: Bundle) -> str:
     """Return a dtype as source."""
-    if of.kind in "biufc":
+    library = bundle.library
+    if of.kind in "biufc" and (library.target.on_host or of.itemsize <= 8 * (1 + (of.kind == "c"))):
         return repr(of.name)
-    if of.isbuiltin == 2:  # of a package: bfloat16 and its like
+    if of.isbuiltin == 2 and library.target.on_host:  # of a package: bfloat16 and its like
         bundle.imports[f"import {of.type.__module__.partition('.')[0]}"] = None
         return f"{of.type.__module__}.{of.type.__name__}"
-    raise Unprintable(f"NumPy has no dtype {of}")
+    raise Unprintable(f"{library.title} has no dtype {of}")

@@ -1,9 +1,13 @@
-"""What a text that `to_source` writes may need: functions of NumPy alone, which are copied into it."""
+"""What a text that `to_source` writes may need: functions of NumPy alone, which are copied into it.
+
+In a text for CuPy, `np` stands for that here.
+"""
 
 from __future__ import annotations
 
 import base64
 import importlib
+import math
 import zlib
 from typing import Any
 
@@ -93,7 +97,7 @@ def infer(self: Any, types: Any) -> Any:
 class Host:
     """The machine that a function of SciPy or NumPy runs on."""
 
-    on_host = takes_scalars = scalars = all_reduce = True
+    on_host = takes_scalars = scalars = warns = all_reduce = True
     sorts_stably = False
 
     def scipys(self, package: str) -> Any:
@@ -105,9 +109,39 @@ def target_of(xp: Any) -> Host:
     return Host()
 
 
+class Device:
+    """The machine that a function of CuPy runs on."""
+
+    on_host = takes_scalars = scalars = warns = all_reduce = False
+    sorts_stably = True
+
+    def scipys(self, package: str) -> Any:
+        return importlib.import_module(f"cupyx.scipy.{package}")
+
+
+def device_of(xp: Any) -> Device:
+    """Return the machine of CuPy's arrays."""
+    return Device()
+
+
 def library(xp: Any, name: str) -> Any:
     """Return a special function."""
     return getattr(importlib.import_module("scipy.special"), name)
+
+
+def library_on_device(xp: Any, name: str) -> Any:
+    """Return a special function of CuPy's arrays."""
+    return getattr(importlib.import_module("cupyx.scipy.special"), name)
+
+
+def to_host(x: Any) -> Any:
+    """Return an array of NumPy."""
+    return np.asarray(x)
+
+
+def from_device(x: Any) -> Any:
+    """Return an array of CuPy as one of NumPy."""
+    return x.get()
 
 
 def same(x: Any) -> Any:
@@ -120,7 +154,7 @@ class Type:
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, weak: bool = False) -> None:
         self.shape, self.dtype, self.weak, self.ndim = shape, dtype, weak, len(shape)
-        self.size = int(np.prod(shape))
+        self.size = math.prod(shape)
         self.inexact = np.dtype(dtype).kind in "fc"
 
     def update(self, **changes: Any) -> Type:

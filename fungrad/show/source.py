@@ -1,4 +1,4 @@
-"""A function, transformed in any way, as a module that needs NumPy alone."""
+"""A function, transformed in any way, as a module that needs NumPy or CuPy alone."""
 
 from __future__ import annotations
 
@@ -6,24 +6,34 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from fungrad.compile.simplify import simplify
 from fungrad.core import tree
+from fungrad.core.backend import on_host
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.paths import paths_of
 from fungrad.core.types import ArrayType, type_of
-from fungrad.primitives.shaping import ReduceSum
+from fungrad.primitives.indexing import Gather
+from fungrad.primitives.shaping import Iota, ReduceSum
 from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.show.bundle import Unprintable
+from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library
 from fungrad.show.writer import WIDTH, Body, Writer, define
 from fungrad.transforms.abstract import trace_abstractly
 from fungrad.transforms.call import check_callable, name_of
 
+_IMPORTED = frozenset(["np", "scipy", "namedtuple", "ml_dtypes", "importlib", "cupyx"])
 
-def to_source(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., str]:
-    """Return the function that writes `fun`, of arguments of given types, as Python that needs NumPy alone.
+
+def to_source(
+    fun: Callable[..., Any],
+    *,
+    name: str | None = None,
+    xp: Literal["numpy", "cupy"] | None = None,
+) -> Callable[..., str]:
+    """Return the function that writes `fun`, of arguments of given types, as Python that needs NumPy, or CuPy, alone.
 
     Parameters
     ----------
@@ -31,20 +41,24 @@ def to_source(fun: Callable[..., Any], *, name: str | None = None) -> Callable[.
         A function of arrays, numbers and pytrees of them: a gradient, say, or what `vmap` has made.
     name
         The name of the function in the text; by default that of `fun`.
+    xp
+        The library whose arrays the text computes with; by default that of the arguments. To write for CuPy, neither CuPy nor
+        a GPU is needed. Arguments of the function in the text may be arrays of that library, numbers, and arrays of NumPy,
+        which are copied to the device; its results are arrays of the library.
 
     Returns
     -------
     Callable
         Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns the text of a module. It defines one
         public function, of the same arguments, which are checked to be of these types, and the same results;
-        named tuples are defined anew. It imports NumPy, and SciPy where that has a function that NumPy lacks, not
+        named tuples are defined anew. It imports NumPy, or CuPy, and SciPy where that has a function that NumPy lacks, not
         fungrad.
 
     Raises
     ------
     NotImplementedError
         If the program calls back to Python, runs a solver, or computes with keys of random numbers; if a result is of a class
-        that is neither a tuple, a list nor a dictionary.
+        that is neither a tuple, a list nor a dictionary; if CuPy lacks a function or a dtype.
 
     Examples
     --------
@@ -69,15 +83,20 @@ def to_source(fun: Callable[..., Any], *, name: str | None = None) -> Callable[.
             own = "function"  # of a lambda
         if not own.isidentifier() or keyword.iskeyword(own):
             raise ValueError(f"to_source: name is a name of Python, got {own!r}")
+        library = _library(xp, args, kwargs)
         found = trace_abstractly(f"to_source({name_of(fun)})", fun, args, kwargs)
         parameters = _parameters(fun, args, kwargs)
+        for taken in parameters.keys() & {*_IMPORTED, library.alias}:
+            raise ValueError(
+                f"to_source: an argument is called {taken}, as what the text imports is"
+            )
         try:
             if found.captured:
                 raise Unprintable("it computes with what another transformation traces")
-            return _module(own, simplify(found.expr), found.structure, parameters)
+            return _module(own, simplify(found.expr), found.structure, parameters, library)
         except Unprintable as error:
             raise NotImplementedError(
-                f"to_source({name_of(fun)}) cannot be written with NumPy alone: {error}"
+                f"to_source({name_of(fun)}) cannot be written with {library.title} alone: {error}"
             ) from None
 
     return written
@@ -100,20 +119,33 @@ def _parameters(
     names: dict[str, tuple[str, Any]] = {n: ("", x) for n, x in zip(positional, args, strict=True)}
     for i, key in enumerate(sorted(kwargs)):  # the order of the leaves
         names[key] = ("*, " if i == 0 else "", kwargs[key])
-    for taken in names.keys() & {"np", "scipy", "namedtuple", "ml_dtypes"}:
-        raise ValueError(f"to_source: an argument is called {taken}, as what the text imports is")
     return names
 
 
-def _module(name: str, expr: Expr, structure: Any, parameters: dict[str, tuple[str, Any]]) -> str:
-    writer = Writer()
+def _library(xp: str | None, args: Sequence[Any], kwargs: dict[str, Any]) -> Library:
+    """Return the library that is asked for, or that of the arguments."""
+    if xp is None:
+        return NUMPY if on_host(tree.leaves((args, kwargs))) else CUPY
+    if xp not in LIBRARIES:
+        raise ValueError(f'to_source: xp is "numpy" or "cupy", got {xp!r}')
+    return LIBRARIES[xp]
+
+
+def _module(
+    name: str,
+    expr: Expr,
+    structure: Any,
+    parameters: dict[str, tuple[str, Any]],
+    library: Library,
+) -> str:
+    writer = Writer(library)
     paths = paths_of(tree.structure(_values(parameters)))
     leaves = [_leaf_name(list(parameters), path) for path in paths]
     body = Body(writer, expr, dict(zip(expr.inputs, leaves, strict=True)))
     results = body.results()
     copied = {v for v in expr.outputs if not _is_made(expr, v)}
     texts = [
-        f"np.array({x.text}){'[()]' * (not t.shape)}"
+        f"np.array({x.text}){'[()]' * (library.target.scalars and not t.shape)}"
         if v in copied or expr.outputs.count(v) > 1
         else x.text
         for v, t, x in zip(expr.outputs, expr.output_types, results, strict=True)
@@ -131,15 +163,18 @@ def _module(name: str, expr: Expr, structure: Any, parameters: dict[str, tuple[s
         lines = [f"{targets} = {writer.bundle.plain('leaves')}(({given}), {types}, {name!r})"]
     signature = f"{name}({', '.join(star + n for n, (star, _) in parameters.items())})"
     function = define(signature, [*lines, *body.lines, f"return {returned}"])
-    head = f'"""What fungrad has made of `{name}`, with NumPy alone."""'
+    head = f'"""What fungrad has made of `{name}`, with {library.title} alone."""'
     if any("namedtuple" in x for x in defined.values()):
         writer.bundle.imports["from collections import namedtuple"] = None
     imports = "\n".join(sorted(writer.bundle.imports))
     constants = "\n".join(f"{n} = {text}" for text, n in writer.constants.items())
     parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *defined.values()]
-    parts += [*writer.bundle.definitions.values(), constants]
-    parts += [*reversed(writer.functions), function]
-    return "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
+    parts += [*writer.bundle.definitions.values()]
+    parts += [library.called(text) for text in (constants, *reversed(writer.functions), function)]
+    text = "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
+    if (lacking := library.lacking(text)) is not None:
+        raise Unprintable(f"{library.title} has no counterpart of {lacking}")
+    return text
 
 
 def _values(parameters: dict[str, tuple[str, Any]]) -> tuple[Any, ...]:
@@ -186,9 +221,14 @@ def _leaf_name(names: list[str], path: Sequence[Any]) -> str:
 
 def _is_made(expr: Expr, v: int) -> bool:
     """Whether a result shares memory with nothing else."""
-    made = [e.primitive for e in expr.equations if v in e.outputs]
-    if not made or made[0].view or made[0].holds_programs or isinstance(made[0], Calling):
+    equation = next((e for e in expr.equations if v in e.outputs), None)
+    if equation is None:
         return False
-    if expr.types[v].shape or isinstance(made[0], ReduceSum):
+    made = equation.primitive
+    if made.view or made.holds_programs or isinstance(made, (Calling, Iota)):
+        return False
+    if isinstance(made, Gather) and not expr.types[equation.inputs[1]].shape:
+        return False  # an element of NumPy's, or a view of a row
+    if expr.types[v].shape or isinstance(made, ReduceSum):
         return True
-    return isinstance(made[0], Function) and numpy_ufunc(made[0].function) is not None  # a scalar
+    return isinstance(made, Function) and numpy_ufunc(made.function) is not None  # a scalar

@@ -15,6 +15,7 @@ import numpy as np
 from fungrad.compile.flow import Choice, Repeat, Until
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Rows
+from fungrad.core.backend import to_host
 from fungrad.core.expr import Calling, Equation, Expr, format_value
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.shaping import Broadcast, Reshape
@@ -22,6 +23,7 @@ from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.show.bundle import Bundle, Unprintable
 from fungrad.show.forms import ATOM, OPERATORS, Text, dtype, elementwise, general
+from fungrad.show.libraries import NUMPY, Library
 
 WITHIN = 48
 """How many characters an expression has at most that is written within another one."""
@@ -36,14 +38,14 @@ ELEMENTS = 32
 class Writer:
     """The functions written so far, with what they need."""
 
-    def __init__(self) -> None:
-        self.bundle = Bundle()
+    def __init__(self, library: Library = NUMPY) -> None:
+        self.bundle = Bundle(library)
         self.constants: dict[str, str] = {}  # the name of each text
         self.functions: list[str] = []
 
     def constant(self, value: Any) -> str:
         """Return the name of an array that stands above the functions."""
-        text = self._array(np.asarray(value))
+        text = self._array(to_host(value))
         return self.constants.setdefault(text, f"CONSTANT{len(self.constants)}")
 
     def _array(self, x: np.ndarray[Any, Any]) -> str:
@@ -178,7 +180,8 @@ class Body:
 
     def use(self, v: int, strength: int, literal: bool = False) -> Text:
         """Return how a variable is written where what binds with `strength` takes it."""
-        if v in self.expr.constants and v not in self.names:
+        known = v in self.names and not (literal and not self.expr.types[v].shape)
+        if v in self.expr.constants and not known:
             return self._constant(v, literal)
         if v in self._spread and v not in self.names:
             self._name(v, Text(self._broadcast(*self._spread[v])))
@@ -192,11 +195,12 @@ class Body:
     def _constant(self, v: int, literal: bool) -> Text:
         value, kind = self.expr.constants[v], self.expr.types[v].dtype
         text = format_value(value) if kind.kind in "biufc" else None
-        if text is None or self.expr.types[v].shape:
+        number = literal or self.writer.bundle.library.target.scalars
+        if text is None or not number or self.expr.types[v].shape:
             self.names[v] = self.writer.constant(value)
             return Text(self.names[v])
         if kind.kind == "f":
-            text = str(np.asarray(value)[()])  # with the digits that tell its precision
+            text = str(to_host(value)[()])  # with the digits that tell its precision
         if text.strip("-") in ("inf", "nan"):
             return Text(
                 f"{'-' * text.startswith('-')}np.{text.strip('-')}"
@@ -205,7 +209,7 @@ class Body:
             )
         if literal:
             return Text(text, ATOM if text[0] != "-" else ATOM - 2)
-        return Text(f"np.{'bool' if kind.kind == 'b' else kind.name}({text})")
+        return Text(f"np.{'bool_' if kind.kind == 'b' else kind.name}({text})")
 
     def _define(self, v: int, text: Text) -> None:
         """Let an expression stand for a variable, or give that a name if it is long or read twice."""

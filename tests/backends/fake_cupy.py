@@ -1,8 +1,8 @@
 """A stand-in for CuPy on machines without a GPU: NumPy inside, as strict on types as CuPy outside.
 
 It has an array class of its own, whose functions refuse NumPy arrays (CuPy does: data never moves to
-the device by accident), gives 0-d arrays where NumPy gives scalars, and cannot become a NumPy
-array implicitly. Code that dispatches wrongly or mixes arrays fails on it as it would on a GPU.
+the device by accident), gives 0-d arrays where NumPy gives scalars, cannot become a NumPy
+array implicitly, and lacks the functions that CuPy lacks. Code that dispatches wrongly or mixes arrays fails on it as it would on a GPU.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
+
 
 def unwrap(x: Any) -> Any:
     """Return what NumPy computes with; refuse NumPy arrays."""
@@ -28,6 +30,13 @@ def unwrap(x: Any) -> Any:
     if isinstance(x, slice):
         return x
     return x
+
+
+def bare(x: Any) -> Any:
+    """Return what NumPy makes an array of: all that moves to the device where it is asked to."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(bare, x))
+    return x._array if isinstance(x, ndarray) else x
 
 
 def wrap(x: Any) -> Any:
@@ -94,6 +103,10 @@ class ndarray:
     @property
     def base(self) -> Any:
         return self._array.base
+
+    @property
+    def data(self) -> Any:
+        return types.SimpleNamespace(ptr=self._array.ctypes.data)
 
     def __getitem__(self, key: Any) -> Any:
         key = unwrap(key)
@@ -184,9 +197,11 @@ def make_module() -> types.ModuleType:
     module.ndarray = ndarray  # type: ignore[attr-defined]
 
     def asarray(x: Any, dtype: Any = None, **_: Any) -> ndarray:
-        return ndarray(np.array(x._array if isinstance(x, ndarray) else x, dtype, copy=None))
+        return ndarray(np.array(bare(x), dtype, copy=None))
 
     def __getattr__(name: str) -> Any:
+        if name in NOT_IN_CUPY:
+            raise AttributeError(f"module 'cupy' has no attribute {name!r}")
         if name == "argsort":  # CuPy's is stable whatever kind it is asked for
             return lifted(lambda x, axis=-1, kind=None: np.argsort(x, axis, kind="stable"))
         if name == "linalg":
@@ -203,7 +218,7 @@ def make_module() -> types.ModuleType:
         return lifted(value) if callable(value) else value
 
     def array(x: Any, dtype: Any = None, **_: Any) -> ndarray:
-        return ndarray(np.array(x._array if isinstance(x, ndarray) else x, dtype))
+        return ndarray(np.array(bare(x), dtype))
 
     module.asarray = asarray  # type: ignore[attr-defined]
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
@@ -276,7 +291,8 @@ def _install_cupyx() -> None:
         module = types.ModuleType(f"cupyx.scipy.{name}")
 
         def __getattr__(attribute: str, name: str = name) -> Any:
-            if attribute.startswith("__"):  # what tools ask any module for, such as its file
+            # what tools ask any module for, such as its file, or what CuPy lacks
+            if attribute.startswith("__") or (name == "special" and attribute in NOT_IN_CUPYX):
                 raise AttributeError(attribute)
             return lifted(getattr(importlib.import_module(f"scipy.{name}"), attribute))
 

@@ -1,5 +1,6 @@
 """Programs run on CuPy's arrays: shown with a strict stand-in where there is no GPU."""
 
+import re
 import sys
 
 import numpy as np
@@ -9,8 +10,11 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit import pieces
+from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
 from tests.backends.fake_cupy import make_module
 from tests.samples import rows
+
+LACKING = NOT_IN_CUPY | NOT_IN_CUPYX
 
 
 @pytest.fixture
@@ -24,7 +28,12 @@ def cupy(monkeypatch):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_impl(cupy, sample):
     primitive = sample.primitive
-    found = primitive.impl(cupy, *map(cupy.asarray, sample.operands))
+    try:
+        found = primitive.impl(cupy, *map(cupy.asarray, sample.operands))
+    except (AttributeError, NotImplementedError) as error:
+        if LACKING.isdisjoint(re.findall(r"\w+", str(error))):
+            raise
+        return
     expected = primitive.impl(np, *sample.operands)
     if not primitive.multiple_results:
         found, expected = (found,), (expected,)

@@ -36,9 +36,14 @@ def imported(text: str) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def run(text: str, name: str, args: tuple) -> object:
+def run(text: str, name: str, args: tuple, library: str = "numpy") -> object:
     """Return what the function of a text gives of arrays."""
-    assert imported(text) <= sys.stdlib_module_names | {"numpy", "scipy", "ml_dtypes"}
+    allowed = (
+        {"numpy", "scipy", "ml_dtypes"}
+        if library == "numpy"
+        else {"numpy", "scipy", "cupy", "cupyx"}
+    )
+    assert imported(text) <= sys.stdlib_module_names | allowed
     found: dict = {}
     exec(compile(text, f"<{name}>", "exec"), found)
     assert found["__all__"] == [name]
