@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from fungrad.compile.steps import (
     Call,
@@ -15,8 +17,25 @@ from fungrad.compile.steps import (
     within,
 )
 
-Peaks = dict[int, int]
-"""The peaks of schedules by their identity."""
+
+class Peaks(dict[int, int]):
+    """The peaks of schedules by their identity.
+
+    `scheduled` returns the schedule of a program that a primitive runs, which is asked for once.
+    """
+
+    def __init__(self, scheduled: Callable[[Any], Schedule]) -> None:
+        self._scheduled = scheduled
+        self._schedules: dict[int, tuple[Any, Schedule]] = {}
+
+    def parts_of(self, step: Step, steps: Schedule) -> list[Schedule]:
+        """Return the schedules that a step of a schedule runs, those of programs that are compiled by themselves too."""
+        program = step.primitive.subprogram if isinstance(step, Call) else None
+        if program is None:
+            return parts_of(step, steps)
+        if id(program) not in self._schedules:
+            self._schedules[id(program)] = program, self._scheduled(program)
+        return [self._schedules[id(program)][1]]
 
 
 def peak(steps: Schedule) -> int:
@@ -27,12 +46,14 @@ def peak(steps: Schedule) -> int:
     return peaks(steps)[id(steps)]
 
 
-def peaks(steps: Schedule) -> Peaks:
+def peaks(
+    steps: Schedule, scheduled: Callable[[Any], Schedule] = operator.attrgetter("schedule")
+) -> Peaks:
     """Return the peaks of a schedule and of all that it runs."""
-    known: Peaks = {}
+    known = Peaks(scheduled)
     pending = [steps]
     while pending:
-        inner = [part for step in pending[-1].steps for part in parts_of(step, pending[-1])]
+        inner = [part for step in pending[-1].steps for part in known.parts_of(step, pending[-1])]
         inner = [part for part in inner if id(part) not in known]
         if inner:
             pending += inner
@@ -60,7 +81,7 @@ def holdings(steps: Schedule, known: Peaks) -> Iterator[tuple[int, Mapping[int, 
                 now -= 0 if holders[owner] else held.pop(owner, 0)
             yield now, held
             continue
-        inner = [known[id(part)] for part in parts_of(step, steps)]  # their results are in it
+        inner = [known[id(part)] for part in known.parts_of(step, steps)]  # their results are in it
         most = now + max(inner, default=0)
         for v in filled_by(step):
             owner = memory[v] = memory.get(_shown(step), v)
@@ -74,7 +95,7 @@ def holdings(steps: Schedule, known: Peaks) -> Iterator[tuple[int, Mapping[int, 
 
 
 def parts_of(step: Step, steps: Schedule) -> list[Schedule]:
-    """Return the schedules that a step of a schedule runs."""
+    """Return the schedules that are parts of a step of a schedule."""
     if not isinstance(step, Control):
         return []
     return [part for _, part, *_ in within(step, steps.types)]

@@ -150,6 +150,11 @@ class Primitive(InternedValue):
         """How it runs the programs that it holds, for the compiler to see: one of `compile/flow.py`; None if it decides itself."""
         return None
 
+    @property
+    def subprogram(self) -> Any:
+        """The program that it runs once and as a whole, compiled by itself; None if it runs none, or decides itself."""
+        return None
+
     def abstract_eval(self, *types: ArrayType) -> Any:
         """Return the type of the result (a tuple of types with `multiple_results`)."""
         raise self.missing("abstract_eval")

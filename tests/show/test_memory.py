@@ -73,6 +73,23 @@ def test_loops_hold_what_their_bodies_hold():
     assert sum(row.bytes for row in found) == found.peak
 
 
+def layer(x):
+    for _ in range(6):
+        x = fnp.sin(x) * fnp.cos(x)
+    return x
+
+
+def recomputing(x):
+    for _ in range(4):
+        x = fg.checkpoint(layer)(x)
+    return fnp.sum(x)
+
+
+def recomputing_steps(x):
+    step = fg.checkpoint(lambda c, _: (layer(c), None))
+    return fnp.sum(lax.scan(step, x, None, length=5)[0])
+
+
 PROGRAMS = {
     "a sum": (lambda x: fnp.sum(fnp.sin(x) * fnp.cos(x)), 0.02),
     "a result": (lambda x: (fnp.sin(x), fnp.cos(x) + x), 0.02),
@@ -91,6 +108,9 @@ PROGRAMS = {
         fg.grad(lambda x: fnp.sum(lax.scan(lambda c, r: (c * r, fnp.sin(c)), x[0], x[:50_000])[1])),
         0.2,  # what the functions of loops keep from round to round is not known
     ),
+    "checkpoints": (recomputing, 0.02),
+    "a gradient with checkpoints": (fg.grad(recomputing), 0.02),
+    "a gradient of a loop of checkpoints": (fg.grad(recomputing_steps), 0.05),
 }
 
 
@@ -107,6 +127,24 @@ def test_the_holders_are_the_peak():
         found = fg.show.memory(function)(fg.ShapeDtypeStruct((N,), float))
         assert sum(row.bytes for row in found) == found.peak
         assert sum(row.share for row in found) == pytest.approx(1)
+
+
+def test_what_is_within_checkpoints_is_counted():
+    x = fg.ShapeDtypeStruct((N,), float)
+    found = fg.show.memory(fg.grad(recomputing))(x)
+    within = [row for row in found if row.within == "checkpoint"]
+    assert len(within) > 10
+    assert all("layer" in row.line for row in within)
+    assert (
+        found.peak
+        < fg.show.memory(fg.grad(lambda x: fnp.sum(layer(layer(layer(layer(x)))))))(x).peak
+    )
+    analysis = fg.jit(fg.grad(recomputing)).lower(x).compile().memory_analysis()
+    assert analysis.temp_size_in_bytes == found.peak - 8 * N
+    with_kernels = fg.show.memory(fg.grad(recomputing), kernels=True)(x)
+    assert with_kernels.peak < found.peak / 2
+    rows = fg.show.memory(recomputing_steps)(x)
+    assert {row.within for row in rows} == {"", "scan checkpoint"}
 
 
 def test_kernels_take_less():

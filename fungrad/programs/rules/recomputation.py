@@ -49,6 +49,10 @@ class Checkpoint(Pushing):
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
         return tuple(self.program(*operands))
 
+    @property
+    def subprogram(self) -> Program:
+        return self.program
+
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         moving = [i for i, flag in enumerate(perturbed) if flag]
         return moving, [i for i, flag in enumerate(moves(self.program.expr, perturbed)) if flag]
