@@ -146,8 +146,8 @@ def graph(
     depth
         How many levels of programs within programs are drawn: what loops, branches and calls run.
     most
-        How many nodes are drawn, about. Of a longer program, what is repeated is drawn once, and what one line of yours computes, or one function,
-        is one node. The drawing says so.
+        How many nodes are drawn, about. Of a longer program, what is within a `named_scope` is one node, what is repeated is drawn once, and what one
+        line of yours computes, or one function, is one node. The drawing says so. Folded nodes name the kernels that compute them.
 
     Returns
     -------

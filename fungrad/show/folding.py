@@ -1,4 +1,4 @@
-"""Which equations of a long program are drawn as one: what is repeated, what a line or a function of the user's wrote, equal parts.
+"""Which equations of a long program are drawn as one: what users name, what is repeated, what a line or a function of theirs wrote, equal parts.
 
 Folded are equations that follow one another. So nothing that reads a result of them comes before something that they read.
 """
@@ -10,6 +10,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from fungrad.core.scopes import Scope
 
 LONGEST = 2048
 """Equations of a repetition at most."""
@@ -48,16 +50,23 @@ def folded(
     lines: Sequence[Hashable],
     functions: Sequence[Hashable],
     most: int,
+    scopes: Sequence[tuple[Scope, ...]] = (),
 ) -> list[Unit]:
     """Return the equations as at most so many units, each by itself if possible.
 
-    Of each equation `operations` say what it computes, `lines` where it is written, and `functions` in which function.
+    Of each equation `operations` say what it computes, `lines` where it is written, `functions` in which function, and `scopes` in
+    which parts that users name, the outermost first.
     """
     count = len(operations)
     units = [Unit(i, i + 1) for i in range(count)]
     if count <= most:
         return units
-    units = _repetitions(list(zip(operations, lines, strict=True)), most)
+    named = any(scopes)
+    if named:
+        units = _scoped(scopes, most)
+    if _drawn(units) > most:
+        tokens = list(zip(operations, lines, strict=True))
+        units = _repeated(units, [_token(unit, tokens) for unit in units], most)
     if _drawn(units) > most:  # repetitions that are long themselves
         units = [u._replace(period=0, why=("repeated", u.period)) if u.period else u for u in units]
     for why, places in (("line", lines), ("function", functions)):
@@ -77,7 +86,10 @@ def _drawn(units: Sequence[Unit]) -> int:
 def _joined(units: Sequence[Unit], why: str, places: Sequence[Hashable]) -> list[Unit]:
     """Return units with those at one place that follow one another as one; a repetition stays as it is."""
     found: list[Unit] = []
-    keys = [("repetition", unit.start) if unit.period else places[unit.start] for unit in units]
+    whole = [unit.period or (unit.why and unit.why[0] == "scope") for unit in units]
+    keys = [
+        ("whole", u.start) if own else places[u.start] for u, own in zip(units, whole, strict=True)
+    ]
     for _, group in itertools.groupby(range(len(units)), keys.__getitem__):
         several = [units[i] for i in group]
         first, last = several[0], several[-1]
@@ -102,6 +114,45 @@ def _parted(units: Sequence[Unit], most: int) -> list[Unit]:
         size = -(-count // min(parts, count))
         starts = range(unit.start, unit.stop, size)
         found += [unit._replace(start=i, stop=min(i + size, unit.stop)) for i in starts]
+    return found
+
+
+def _scoped(scopes: Sequence[tuple[Scope, ...]], most: int) -> list[Unit]:
+    """Return units with what is in a scope as one: in the innermost, if there are few enough then, else in wider ones."""
+    units: list[Unit] = []
+    for depth in range(max(map(len, scopes)), 0, -1):
+        keys = [path[:depth] or i for i, path in enumerate(scopes)]
+        units, start = [], 0
+        for key, group in itertools.groupby(keys):
+            stop = start + len(list(group))
+            alone = stop - start == 1
+            units.append(Unit(start, stop, 0, None if alone else ("scope", key)))
+            start = stop
+        if len(units) <= most:
+            break
+    return units
+
+
+def _token(unit: Unit, tokens: Sequence[Hashable]) -> Hashable:
+    """Return what units that compute the same in the same way have in common."""
+    if unit.why is None:
+        return tokens[unit.start]
+    return (*[scope.name for scope in unit.why[1]], *tokens[unit.start : unit.stop])
+
+
+def _repeated(units: Sequence[Unit], tokens: Sequence[Hashable], most: int) -> list[Unit]:
+    """Return units with what is repeated as one each: drawn once, or, if it has units of several equations, as one node."""
+    found: list[Unit] = []
+    for group in _repetitions(tokens, most):
+        several = units[group.start : group.stop]
+        first, last = several[0], several[-1]
+        if not group.period:
+            found += several
+        elif all(unit.why is None for unit in several):
+            found.append(Unit(first.start, last.stop, group.period))
+        else:
+            size = several[group.period].start - first.start
+            found.append(Unit(first.start, last.stop, 0, ("repeated", size)))
     return found
 
 

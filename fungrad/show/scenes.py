@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fungrad.core.errors import InDerivative, Source, describe_source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
+from fungrad.core.scopes import Scope, scopes_of
 from fungrad.show.folding import Unit, folded
 from fungrad.show.kernels import Group, groups_of
 from fungrad.show.labels import (
@@ -24,8 +25,12 @@ from fungrad.show.labels import (
 )
 from fungrad.show.model import Frame, Node, Scene
 
+KERNELS = 1000
+"""Equations of a program at most of which is asked what is one kernel: of more it takes seconds."""
 LEAST = 12
 """Nodes that a body may always have, however many there are already."""
+
+BACKWARD = "backward pass of "
 
 
 class Shown(NamedTuple):
@@ -95,8 +100,11 @@ class _Builder:
         self.shown, self.expr = shown, shown.expr
         self.scene = Scene(shown.title, beside=shown.anchors is not None)
         self.most = most
-        few = len(self.expr.equations) <= most
+        count = len(self.expr.equations)
+        few = count <= max(most, KERNELS)
         self.groups: list[Group] = groups_of(self.expr) if kernels and few else []
+        if kernels and not few:
+            self.scene.notes.append(f"of more than {KERNELS:,} equations no kernels are shown")
         self.kernel = {i: k for k, group in enumerate(self.groups) for i in group.members}
         self.variables = variables_of(self.expr)
         self.owner: dict[int, int] = {}  # by variable: the node that computes it
@@ -104,6 +112,7 @@ class _Builder:
         self.first: set[int] = set()  # the equations that are drawn, not folded
         self.going_back = self._going_back() if self.scene.beside else set()
         self.places = [place_of(source) for source in shown.sources]
+        self.scopes = [self._scopes(number) for number in range(count)]
 
     def build(self) -> tuple[Scene, list[tuple[Node, Primitive]]]:
         """Return the scene, and the nodes that run programs."""
@@ -140,13 +149,20 @@ class _Builder:
                 read.update(inputs)
         return found
 
+    def _scopes(self, number: int) -> tuple[Scope, ...]:
+        """Return the scopes of an equation; what goes back through one is another."""
+        scopes = scopes_of(self.shown.sources[number])
+        if scopes and self.shown.is_backward(number):
+            return (scopes[0]._replace(name=f"{BACKWARD}{scopes[0].name}"), *scopes[1:])
+        return scopes
+
     def _units(self) -> list[Unit]:
         count = len(self.expr.equations)
         most = self.most if count <= self.most or not self.scene.beside else self.most // 3
         operations = [self.expr.equations[i].primitive.name for i in self.forward]
         lines = [self.places[i] for i in self.forward]
         functions = [None if place is None else (place[0], place[2]) for place in lines]
-        units = folded(operations, lines, functions, most)
+        units = folded(operations, lines, functions, most, [self.scopes[i] for i in self.forward])
         if len(units) < len(self.forward):
             drawn = sum([unit.drawn for unit in units])
             together = {
@@ -228,7 +244,13 @@ class _Builder:
         where = self.shown.sources[numbers[0]]
         name = f"equations {numbers[0]:,} to {numbers[-1]:,}"
         if kind == "repeated":
-            name = f"{len(numbers) // what:,} repetitions of {what:,} equations"
+            parts = dict.fromkeys(
+                [scope.name for i in numbers[:what] for scope in self.scopes[i][:1]]
+            )
+            of = f"{', '.join(parts)}: " if parts else ""
+            name = f"{of}{len(numbers) // what:,} repetitions of {what:,} equations"
+        elif kind == "scope":
+            name = "/".join([scope.name for scope in what])
         elif place is not None and kind == "line":
             name = linecache.getline(place[0].co_filename, place[1]).strip() or f"line {place[1]}"
         elif place is not None and kind == "function":
@@ -239,8 +261,14 @@ class _Builder:
         title += "" if place is None else f"\nfirst at {describe_source(where)}"
         back = numbers[0] in self.going_back or self.shown.is_backward(numbers[0])
         kernels = {self.kernel.get(i) for i in numbers}
-        kernel = kernels.pop() if len(kernels) == 1 else None
-        count = short(f"{len(numbers):,} equations: {counted(operations)}", 60)
+        kernel = next(iter(kernels)) if len(kernels) == 1 else None
+        several = sorted([f"k{k + 1}" for k in kernels if k is not None])
+        within = (
+            f", in {', '.join(several[:3])}{', …' * (len(several) > 3)}"
+            if kernel is None and several
+            else ""
+        )
+        count = short(f"{len(numbers):,} equations: {counted(operations)}", 60) + within
         node = Node("folded", short(name), count, "", title, len(numbers), back, kernel)
         added = self.scene.add(node)
         self.node |= dict.fromkeys(numbers, added)
@@ -263,7 +291,9 @@ class _Builder:
             unit, nodes = units[k], []
             forward = self.node[self.forward[unit.start]]
             if unit.stop - unit.start > 1 and len(numbers) > 1:
-                what = "these repetitions" if unit.period else "this"
+                scoped = unit.why is not None and unit.why[0] == "scope"
+                what = "/".join([x.name for x in unit.why[1]]) if scoped else "this"
+                what = "these repetitions" if unit.period else what
                 nodes = [self._fold(numbers, ("backward", what))]
             else:
                 nodes = [self._equation(number) for number in numbers]

@@ -15,6 +15,7 @@ from fungrad import lax
 from fungrad.compile.native import schedule_with_kernels
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import format_value
+from fungrad.core.scopes import scopes_of
 from fungrad.show import graph
 from fungrad.show.arrange import arranged
 from fungrad.show.folding import folded
@@ -350,7 +351,8 @@ def test_repetitions_are_drawn_once():
     assert stands_for(drawing.scene) == len(drawing.expr.equations)
     (frame,) = drawing.scene.frames
     assert re.fullmatch(r"one of 1,(699|700) repetitions \(5,\d\d\d equations\)", frame.title)
-    (note,) = drawing.notes
+    about_kernels, note = drawing.notes
+    assert about_kernels == "of more than 1,000 equations no kernels are shown"
     assert note.endswith("nodes; folded: 1 repetition")
     assert note in texts(drawing)[0]
     check_places(drawing)
@@ -406,6 +408,79 @@ def test_folded_by_lines_then_functions_then_parts():
         (9, 10, 0),
         (10, 11, 0),
     ]
+
+
+def blocks(count, name="block {}"):
+    def f(x):
+        for i in range(count):
+            with fg.named_scope(name.format(i)):
+                with fg.named_scope("mix"):
+                    h = x - fnp.mean(x, axis=0)
+                    h = fnp.sort(h, axis=0)
+                with fg.named_scope("act"):
+                    x = x + h * fnp.tanh(h * 0.5)
+        return fnp.sum(x)
+
+    return f
+
+
+def test_folded_by_the_names_of_scopes():
+    x = np.ones((300, 300))
+    assert not [node for node in graph(blocks(8))(x).scene.nodes if node.kind == "folded"]
+
+    def folded_in(drawing):
+        assert stands_for(drawing.scene) == len(drawing.expr.equations)
+        assert not drawing.scene._goes_round()
+        texts(drawing)
+        return [node for node in drawing.scene.nodes if node.kind == "folded"]
+
+    found = folded_in(graph(blocks(8), most=30)(x))
+    assert [node.name for node in found[:3]] == ["block 0/mix", "block 0/act", "block 1/mix"]
+    found = folded_in(graph(blocks(8), most=12)(x))
+    assert [node.name for node in found] == [f"block {i}" for i in range(8)]
+    (repeated,) = folded_in(graph(blocks(8, "block"), most=6)(x))[1:]
+    assert repeated.name.startswith("block: 7 repetitions of ")
+    names_ = [node.name for node in folded_in(graph(fg.grad(blocks(8)), most=30)(x))]
+    assert {"block 3", "backward pass of block 3"} <= {*names_}
+    beside = graph(blocks(8), backward=True, most=60)(x)
+    names_ = [node.name for node in beside.scene.nodes if node.kind == "folded"]
+    assert {"block 3/act", "backward pass of block 3/act"} <= {*names_}
+
+
+def test_folded_nodes_show_their_kernels():
+    pytest.importorskip("llvmlite")
+    x = np.ones((300, 300))
+    drawing = graph(blocks(8), most=30)(x)
+    lowered = fg.jit(blocks(8)).lower(x)
+    assert len(lowered.kernels) > 1
+    found = [node for node in drawing.scene.nodes if node.kind == "folded"]
+    within = [node for node in found if node.kernel is not None]
+    several = [node for node in found if ", in k" in node.type]
+    assert within or several
+    numbers = {k for node in several for k in re.findall(r"\bk\d+", node.type)}
+    numbers |= {f"k{node.kernel + 1}" for node in drawing.scene.nodes if node.kernel is not None}
+    assert numbers <= {f"k{k + 1}" for k in range(len(lowered.kernels))}
+    assert not any(node.kernel for node in graph(blocks(8), most=30, kernels=False)(x).scene.nodes)
+
+
+def test_scopes_are_closed_by_errors_and_are_of_one_use():
+    def f(x):
+        try:
+            with fg.named_scope("a"):
+                x = fnp.sin(x)
+                raise KeyError
+        except KeyError:
+            y = fnp.cos(x)
+        with fg.named_scope("a"):
+            return fnp.exp(y) + fg.jit(fnp.tan)(y)
+
+    sources = fg.make_expr(f)(np.ones(2)).sources
+    first, none, *second = [scopes_of(source) for source in sources]
+    assert ([x.name for x in first], none) == (["a"], ())
+    assert [[x.name for x in scopes] for scopes in second if scopes] == [["a"]] * len(second)
+    assert first[0].number != second[0][0].number
+    (outer,) = {scopes_of(x) for x in fg.make_expr(fg.named_scope("b")(f))(np.ones(2)).sources[1:2]}
+    assert [x.name for x in outer] == ["b"]
 
 
 def test_bodies_are_folded_where_there_is_no_room():
