@@ -31,6 +31,7 @@ class Recorder(Protocol):
     depends_on: int
     values: dict[int, Any] | None
     types: list[ArrayType]
+    sources: list[Source | None]
     inputs: list[int]
     captures: dict[int, Any]
     constants: dict[int, Any]

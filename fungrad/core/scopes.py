@@ -56,7 +56,7 @@ def _within(source: Source | None, scope: Scope) -> Source | None:
         return source
     found = ScopedPlace(source)
     found.scopes = (scope, *scopes_of(source))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def scopes_of(source: Source | None) -> tuple[Scope, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import operator
+import re
 import sys
 import types
 from typing import Any
@@ -189,6 +190,11 @@ for _name in [
     "invert",
 ]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def tells_of_lack(error: Exception) -> bool:
+    """Whether an error is about a function that CuPy lacks."""
+    return not (NOT_IN_CUPY | NOT_IN_CUPYX).isdisjoint(re.findall(r"\w+", str(error)))
 
 
 def make_module() -> types.ModuleType:

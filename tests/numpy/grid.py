@@ -40,6 +40,8 @@ for _cell in ("jvp", "vjp"):
         "a step to the next number, which differences cannot show; its derivative is taken to be 0"
     )
 
+GAPS["spacing", "cupy"] = "CuPy has no such function"
+
 NOTES: dict[tuple[str, str], str] = {}
 """For each cell that works under a condition, the condition."""
 

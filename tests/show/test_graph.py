@@ -440,7 +440,7 @@ def test_folded_by_the_names_of_scopes():
     assert [node.name for node in found] == [f"block {i}" for i in range(8)]
     (repeated,) = folded_in(graph(blocks(8, "block"), most=6)(x))[1:]
     assert repeated.name.startswith("block: 7 repetitions of ")
-    names_ = [node.name for node in folded_in(graph(fg.grad(blocks(8)), most=30)(x))]
+    names_ = [node.name for node in folded_in(graph(fg.grad(blocks(8)), most=40)(x))]
     assert {"block 3", "backward pass of block 3"} <= {*names_}
     beside = graph(blocks(8), backward=True, most=60)(x)
     names_ = [node.name for node in beside.scene.nodes if node.kind == "folded"]
