@@ -39,18 +39,15 @@ def place_of_use() -> str:
 @functools.lru_cache(maxsize=1 << 14)
 def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
     """Return the types of the results of a primitive, remembered from earlier calls."""
-    result = primitive.abstract_eval(*types)
-    return tuple(primitive.as_sequence(result))
+    return tuple(primitive.as_sequence(primitive.abstract_eval(*types)))
 
 
 class Primitive(InternedValue):
     """An operation the transforms know. Subclasses are declared with `@primitive`.
 
-    Fields hold what is static (axes, shapes, modes) and must be hashable. Operands are arrays, in the
-    order of the call. A rule that a primitive does not define raises `MissingRuleError` when used.
-
-    Rules run on tracers: they compute with other primitives and with operators, and never look at
-    a value.
+    Fields hold what is static (axes, shapes, modes) and must be hashable. Operands are arrays, in the order of the call.
+    Rules run on tracers: they compute with other primitives and with operators, and never look at a value. One that a primitive
+    does not define raises `MissingRuleError` when used.
     """
 
     name: str
@@ -69,8 +66,7 @@ class Primitive(InternedValue):
     """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
 
     can_fail: ClassVar[bool] = False
-    """Whether `impl` raises errors that depend on values and that users catch (a Cholesky factor
-    of a matrix that has none). Where values are known, such a call is evaluated before they could."""
+    """Whether `impl` raises errors that depend on values and that users catch. Where values are known, it is evaluated before they could."""
 
     warns: ClassVar[bool] = True
     """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""
@@ -295,10 +291,7 @@ class Primitive(InternedValue):
         return None
 
     def assignment(self, *names: str) -> str | None:
-        """Return the NumPy statement that turns the first operand, which dies, into the result.
-
-        None if there is none.
-        """
+        """Return the NumPy statement that turns the first operand, which dies, into the result; None if there is none."""
         return None
 
     def missing(self, rule: str) -> MissingRuleError:
