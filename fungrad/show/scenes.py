@@ -103,8 +103,7 @@ class _Builder:
         count = len(self.expr.equations)
         few = count <= max(most, KERNELS)
         self.groups: list[Group] = groups_of(self.expr) if kernels and few else []
-        if kernels and not few:
-            self.scene.notes.append(f"of more than {KERNELS:,} equations no kernels are shown")
+        self.unknown = kernels and not few
         self.kernel = {i: k for k, group in enumerate(self.groups) for i in group.members}
         self.variables = variables_of(self.expr)
         self.owner: dict[int, int] = {}  # by variable: the node that computes it
@@ -178,6 +177,7 @@ class _Builder:
             of = f"{self.shown.title}: " if self.shown.title else ""
             self.scene.notes.append(
                 f"{of}{len(self.forward):,} equations{there} are drawn as {drawn:,} nodes; folded: {', '.join(parts)}"
+                + f"; kernels are shown of {KERNELS:,} equations at most" * self.unknown
             )
         return units
 
