@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from fungrad.core.glossary import Glossary
 from fungrad.core.tracer import known_value
 from fungrad.core.types import kind_of
 from fungrad.numpy.at import at
+from fungrad.typing import Array, ArrayLike
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 __dir__ = __all__.copy
@@ -80,22 +81,38 @@ def _identity(kind: str, dtype: np.dtype[Any]) -> Any:
     return np.inf if kind == "min" else -np.inf
 
 
-def _over_segments(
-    name: str, what: str, kind: str, reduction: Callable[..., Any], empty: str, example: str
-) -> Callable[..., Any]:
-    """Return the function that combines elements by the method `kind` of ``at(x)[i]``."""
-    name = f"segment_{name}"
+class Segments(Protocol):
+    """What combines the elements of each segment."""
 
-    def function(
-        data: Any,
-        segment_ids: Any,
+    def __call__(
+        self,
+        data: ArrayLike,
+        segment_ids: ArrayLike,
         num_segments: int | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         bucket_size: int | None = None,
         mode: Any = None,
-        out_sharding: Any = None,
-    ) -> Any:
+        out_sharding: None = None,
+    ) -> Array: ...
+
+
+def _over_segments(
+    name: str, what: str, kind: str, reduction: Callable[..., Any], empty: str, example: str
+) -> Segments:
+    """Return the function that combines elements by the method `kind` of ``at(x)[i]``."""
+    name = f"segment_{name}"
+
+    def function(
+        data: ArrayLike,
+        segment_ids: ArrayLike,
+        num_segments: int | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        bucket_size: int | None = None,
+        mode: Any = None,
+        out_sharding: None = None,
+    ) -> Array:
         if out_sharding is not None:
             raise ValueError(f"{name}: arrays are on one device here; leave out_sharding out")
         data, ids = fnp.asarray(data), fnp.asarray(segment_ids)
@@ -109,7 +126,7 @@ def _over_segments(
         shape: tuple[int, ...] = (count + 1, *data.shape[1:])
         start = _identity(kind, data.dtype)
         if bucket_size is None:
-            sums = getattr(at(fnp.full(shape, start, data.dtype))[ids], kind)(data)
+            sums: Array = getattr(at(fnp.full(shape, start, data.dtype))[ids], kind)(data)
         else:
             shape = (-(-ids.size // bucket_size), *shape)
             rows = np.arange(ids.size) // bucket_size

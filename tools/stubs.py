@@ -8,8 +8,10 @@ up to date, and that what they say is so.
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +21,13 @@ import fungrad as fg
 import fungrad.numpy as fnp
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # for the files beside this one
+
+from tools.stub_packages import PACKAGES, of_package  # noqa: E402
+from tools.stub_signatures import IMPORTS, OVERLOADS, ByOption, definition, table  # noqa: E402
+
 HEAD = "# Written by tools/stubs.py: what type checkers see.\n# ruff: noqa\n# fmt: off\n\n"
 NUMPY = f"# As NumPy {'.'.join(np.__version__.split('.')[:2])} has them.\n"
-IMPORTS = """\
-from builtins import bool as _bool
-from collections.abc import Callable as _Callable, Iterable as _Iterable, Sequence as _Sequence
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike as _DTypeLike
-
-from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
-
-"""
-
-
-def table(rows: Mapping[str, str]) -> dict[str, str]:
-    """Return the type of each name, given the names of each type."""
-    return {name: type_ for type_, names in rows.items() for name in names.split()}
-
-
 INTS = "int | _Sequence[int]"
 PARAMETERS = table(
     {
@@ -97,22 +87,39 @@ RESULTS = table(
         "type[_Any]": "common_type",
         "np.finfo[_Any]": "finfo",
         "np.iinfo[_Any]": "iinfo",
-        # of another type with an option, or of a class without a public name
-        "_Any": "unique intersect1d average linspace polyfit gradient unique_all unique_counts unique_inverse "
-        "piecewise apply_along_axis qr svd",
+        "_Any": "gradient",  # a tuple of arrays where there are several axes, which no type tells
         "EigResult": "eig",
         "EighResult": "eigh",
         "SlogdetResult": "slogdet",
+        "UniqueAllResult[_Any]": "unique_all",
+        "UniqueCountsResult[_Any]": "unique_counts",
+        "UniqueInverseResult[_Any]": "unique_inverse",
         "tuple[_Array, _Array, _Array, _Array]": "lstsq",
     }
 )
 """Types of results by function; others are arrays."""
 
-OVERLOADED = {
-    "linspace": ("retstep", "_Array", "tuple[_Array, _Array]"),
-    "average": ("returned", "_Array", "tuple[_Array, _Array]"),
+NAMED = {
+    "numpy.lib._arraysetops_impl": "UniqueAllResult UniqueCountsResult UniqueInverseResult",
+    "numpy.linalg._linalg": "EigResult EighResult QRResult SVDResult SlogdetResult",
 }
-"""The option that makes a function return something else, what it returns without it, and what with it."""
+"""The classes of results that are named tuples, by the module that has them."""
+
+BY_OPTION = {
+    "linspace": ByOption("_Array", {"retstep": "tuple[_Array, _Array]"}),
+    "average": ByOption("_Array", {"returned": "tuple[_Array, _Array]"}),
+    "unique": ByOption(
+        "_Array",
+        dict.fromkeys(["return_index", "return_inverse", "return_counts"], "tuple[_Array, ...]"),
+    ),
+    "intersect1d": ByOption("_Array", {"return_indices": "tuple[_Array, _Array, _Array]"}),
+    "polyfit": ByOption(
+        "_Array", dict.fromkeys(["full", "cov=False/True,'unscaled'"], "tuple[_Any, ...]")
+    ),
+    "qr": ByOption("QRResult", {"mode='reduced','complete'/'r'": "_Array"}),
+    "svd": ByOption("SVDResult", {"compute_uv=True/False": "_Array"}),
+}
+"""Functions that return something else with an option."""
 
 
 def parameters(name: str, function: Any) -> Iterator[inspect.Parameter]:
@@ -148,44 +155,11 @@ def type_of(name: str, p: inspect.Parameter) -> str:
     )
 
 
-def signature(name: str, function: Any, changed: Mapping[str, str] = {}) -> str:
-    """Return the parameters of a function as a stub has them."""
-    written, star = [], False
-    given = list(parameters(name, function))
-    for i, p in enumerate(given):
-        if p.kind is p.KEYWORD_ONLY and not star:
-            written.append("*")
-        star = star or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
-        mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        default = "" if p.default is p.empty else " = ..."
-        if p.name in changed:
-            type_, default = changed[p.name], " = ..." * changed[p.name].endswith("[False]")
-        else:
-            type_ = type_of(name, p)
-        written.append(f"{mark}{p.name}: {type_}{default}")
-        last = i + 1 == len(given) or given[i + 1].kind is not p.POSITIONAL_ONLY
-        if p.kind is p.POSITIONAL_ONLY and last:
-            written.append("/")
-    return ", ".join(written)
-
-
-def definition(name: str, function: Any) -> str:
-    """Return the definition of a function in a stub, with the first line of its documentation."""
-    said = f'r"""{(function.__doc__ or "").strip().splitlines()[0]}"""'
-    if name not in OVERLOADED:
-        result = RESULTS.get(name, "_Array")
-        return f"def {name}({signature(name, function)}) -> {result}: {said}"
-    option, without, with_it = OVERLOADED[name]
-    with_option = signature(name, function, {option: "_Literal[True]"})
-    if f", {option}:" in with_option and f"*, {option}" not in with_option:  # given by name
-        before, _, rest = with_option.partition(f", {option}: _Literal[True]")
-        rest = rest.removeprefix(", ").replace("*, ", "")
-        with_option = f"{before}, *, {option}: _Literal[True]{', ' + rest if rest else ''}"
-    plain = signature(name, function, {option: "_Literal[False]"})
-    return (
-        f"@_overload\ndef {name}({plain}) -> {without}: {said}\n"
-        f"@_overload\ndef {name}({with_option}) -> {with_it}: ..."
-    )
+def of_function(name: str, function: Any) -> Iterator[str]:
+    """Yield the lines of the definition of a function of `fungrad.numpy`."""
+    given = [(p, type_of(name, p)) for p in parameters(name, function)]
+    result = BY_OPTION.get(name) or RESULTS.get(name, "_Array")
+    yield from definition(name, given, result, function.__doc__)
 
 
 def of_functions(module: types.ModuleType) -> str:
@@ -200,7 +174,7 @@ def of_functions(module: types.ModuleType) -> str:
         elif value is getattr(numpys, public, lines):
             lines.append(f"from {name} import {public} as {public}")
         elif isinstance(value, types.FunctionType):
-            lines.append(definition(public, value))
+            lines += of_function(public, value)
         elif isinstance(value, type):
             lines.append(f"from {value.__module__} import {public} as {public}")
         else:
@@ -208,12 +182,12 @@ def of_functions(module: types.ModuleType) -> str:
     body = "\n".join(lines) + "\n"
     more = ""
     if "@_overload" in body:
-        more = "from typing import Literal as _Literal, overload as _overload\n"
+        more = OVERLOADS
     if "np." in body:
         more += "import numpy as np\n"
-    results = [x for x in ("EigResult", "EighResult", "SlogdetResult") if f"-> {x}" in body]
-    if results:
-        more += f"from numpy.linalg._linalg import {', '.join(results)}\n"
+    for home, classes in NAMED.items():
+        named = [x for x in classes.split() if re.search(rf"-> {x}\b", body)]
+        more += f"from {home} import {', '.join(named)}\n" if named else ""
     return NUMPY + HEAD + IMPORTS.rstrip() + "\n" + more + "\n" + body
 
 
@@ -247,6 +221,10 @@ def stubs() -> dict[Path, str]:
         package / "numpy" / "__init__.pyi": of_functions(fnp),
         package / "numpy" / "linalg" / "__init__.pyi": of_functions(fnp.linalg),
         package / "numpy" / "fft" / "__init__.pyi": of_functions(fnp.fft),
+        **{
+            package.joinpath(*name.split("."), "__init__.pyi"): of_package(name, HEAD)
+            for name in PACKAGES
+        },
     }
 
 

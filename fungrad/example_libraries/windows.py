@@ -63,7 +63,7 @@ def GeneralConv(
     """
     one = (1,) * len(filter_shape)
     strides = strides or one
-    numbers = tuple(dimension_numbers)
+    numbers: Any = tuple(dimension_numbers)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,
         lambda x, W: lax.conv_general_shape_tuple(x, W, strides, padding, numbers),
@@ -95,7 +95,7 @@ def GeneralConvTranspose(
     (-1, 28, 28, 8)
     """
     strides = strides or (1,) * len(filter_shape)
-    numbers = tuple(dimension_numbers)
+    numbers: Any = tuple(dimension_numbers)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,
         lambda x, W: lax.conv_transpose_shape_tuple(x, W, strides, padding, numbers),

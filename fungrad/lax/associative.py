@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
@@ -14,12 +14,12 @@ from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
 
 Leaves = list[Any]
+T = TypeVar("T")
+"""A pytree of arrays."""
 
 
 @public
-def associative_scan(
-    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
-) -> Any:
+def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
     """Combine the elements along an axis with all before them, by an associative operation.
 
     The result at k is ``fn(...fn(fn(x[0], x[1]), x[2])..., x[k])``, up to rounding. `fn` works on many
@@ -81,7 +81,7 @@ def associative_scan(
         return [x[index] for x in xs]
 
     if length < 2:
-        return tree.unflatten(structure, [x.copy() for x in leaves])
+        return tree.unflatten(structure, [x.copy() for x in leaves])  # type: ignore[no-any-return]
     # Level by level, the elements combined in pairs; an odd one at the end waits.
     levels = [[fnp.flip(x, axis) for x in leaves] if reverse else leaves]
     while levels[-1][0].shape[axis] > 1:
@@ -97,7 +97,9 @@ def associative_scan(
             later = combine(before, take(elements, 2, None, 2))
             even = [fnp.concatenate(xs, axis) for xs in zip(even, later, strict=True)]
         scanned = [_interleave(x, y, axis) for x, y in zip(even, scanned, strict=True)]
-    return tree.unflatten(structure, [fnp.flip(x, axis) if reverse else x for x in scanned])
+    if reverse:
+        scanned = [fnp.flip(x, axis) for x in scanned]
+    return tree.unflatten(structure, scanned)  # type: ignore[no-any-return]
 
 
 def _axis_and_length(elems: Any, axis: int) -> tuple[int, int]:

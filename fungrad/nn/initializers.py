@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from fungrad import random
 from fungrad.core.types import kind_of
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.precision import DOUBLE, computing_dtype, converted
+from fungrad.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal",
@@ -36,13 +40,15 @@ Axes = int | Sequence[int]
 class Initializer(Protocol):
     """What the functions of this module return: it takes a key, a shape and a dtype, and returns an array."""
 
-    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = None) -> Any: ...
+    def __call__(
+        self, key: Array, shape: Sequence[int], dtype: DTypeLike | None = None
+    ) -> Array: ...
 
 
-def _initializer(make: Callable[[Any, tuple[int, ...], Any], Any], default: Any) -> Initializer:
+def _initializer(make: Callable[[Any, tuple[int, ...], Any], Array], default: Any) -> Initializer:
     """Return an initializer by a function of key, shape and a dtype that is known."""
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: DTypeLike | None = None) -> Array:
         return make(key, tuple(shape), _dtype(default if dtype is None else dtype))
 
     return init
@@ -53,7 +59,7 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 
 @public
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+def zeros(key: Array, shape: Sequence[int], dtype: DTypeLike | None = None) -> Array:
     """Return zeros.
 
     Parameters
@@ -74,7 +80,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
 
 
 @public_like(zeros)
-def ones(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+def ones(key: Array, shape: Sequence[int], dtype: DTypeLike | None = None) -> Array:
     """Return ones.
 
     Examples
@@ -275,7 +281,19 @@ def _radius_and_turn(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> 
     return random.uniform(keys[0], shape, real), fnp.exp(1j * theta)
 
 
-def _named(scale: float, mode: str, distribution: str, name: str, doc: str) -> Callable[..., Any]:
+class Scaling(Protocol):
+    """What `variance_scaling` is with the scale, the mode and the distribution given."""
+
+    def __call__(
+        self,
+        in_axis: Axes = -2,
+        out_axis: Axes = -1,
+        batch_axis: Axes = (),
+        dtype: DTypeLike | None = None,
+    ) -> Initializer: ...
+
+
+def _named(scale: float, mode: str, distribution: str, name: str, doc: str) -> Scaling:
     def make(
         in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
     ) -> Initializer:

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike as _DTypeLike
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 from typing import Literal as _Literal, overload as _overload
 import numpy as np
+from numpy.lib._arraysetops_impl import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
 from numpy import __array_namespace_info__ as __array_namespace_info__
 from numpy import False_ as False_
@@ -107,7 +108,7 @@ from fungrad.numpy import linalg as linalg
 def packbits(a: _ArrayLike, /, axis: int | _Sequence[int] | None = ..., bitorder: str = ...) -> _Array: r"""Packs the elements of a binary-valued array into bits in a uint8 array."""
 def unpackbits(a: _ArrayLike, /, axis: int | _Sequence[int] | None = ..., count: _ArrayLike | None = ..., bitorder: str = ...) -> _Array: r"""Unpacks elements of a uint8 array into a binary-valued output array."""
 def choose(a: _ArrayLike, choices: _ArrayLike, out: _Array | tuple[_Array, ...] | None = ..., mode: str = ...) -> _Array: r"""Construct an array from an index array and a list of arrays to choose from."""
-def piecewise(x: _ArrayLike, condlist: _Sequence[_ArrayLike], funclist: _Sequence[_Any], *args: _Any, **kw: _Any) -> _Any: r"""Evaluate a piecewise-defined function."""
+def piecewise(x: _ArrayLike, condlist: _Sequence[_ArrayLike], funclist: _Sequence[_Any], *args: _Any, **kw: _Any) -> _Array: r"""Evaluate a piecewise-defined function."""
 def select(condlist: _Sequence[_ArrayLike], choicelist: _Sequence[_ArrayLike], default: _ArrayLike = ...) -> _Array: r"""Return an array drawn from elements in choicelist, depending on conditions."""
 def take(a: _ArrayLike, indices: _ArrayLike, axis: int | _Sequence[int] | None = ..., out: _Array | tuple[_Array, ...] | None = ..., mode: str = ...) -> _Array: r"""Take elements from an array along an axis."""
 def take_along_axis(arr: _ArrayLike, indices: _ArrayLike, axis: int | _Sequence[int] = ...) -> _Array: r"""Take values from the input array by matching 1d index and data slices."""
@@ -351,7 +352,14 @@ def poly(seq_of_zeros: _ArrayLike) -> _Array: r"""Find the coefficients of a pol
 def polyadd(a1: _ArrayLike, a2: _ArrayLike) -> _Array: r"""Find the sum of two polynomials."""
 def polyder(p: _ArrayLike, m: _ArrayLike = ...) -> _Array: r"""Return the derivative of the specified order of a polynomial."""
 def polydiv(u: _ArrayLike, v: _ArrayLike) -> tuple[_Array, _Array]: r"""Returns the quotient and remainder of polynomial division."""
-def polyfit(x: _ArrayLike, y: _ArrayLike, deg: _ArrayLike, rcond: _ArrayLike | None = ..., full: _bool = ..., w: _ArrayLike | None = ..., cov: _bool = ...) -> _Any: r"""Least squares polynomial fit."""
+@_overload
+def polyfit(x: _ArrayLike, y: _ArrayLike, deg: _ArrayLike, rcond: _ArrayLike | None = ..., full: _Literal[False] = ..., w: _ArrayLike | None = ..., cov: _Literal[False] = ...) -> _Array: r"""Least squares polynomial fit."""
+@_overload
+def polyfit(x: _ArrayLike, y: _ArrayLike, deg: _ArrayLike, rcond: _ArrayLike | None = ..., *, full: _Literal[True], w: _ArrayLike | None = ..., cov: _bool = ...) -> tuple[_Any, ...]: ...
+@_overload
+def polyfit(x: _ArrayLike, y: _ArrayLike, deg: _ArrayLike, rcond: _ArrayLike | None = ..., full: _bool = ..., w: _ArrayLike | None = ..., *, cov: _Literal[True,'unscaled']) -> tuple[_Any, ...]: ...
+@_overload
+def polyfit(x: _ArrayLike, y: _ArrayLike, deg: _ArrayLike, rcond: _ArrayLike | None = ..., full: _bool = ..., w: _ArrayLike | None = ..., cov: _bool = ...) -> _Any: ...
 def polyint(p: _ArrayLike, m: _ArrayLike = ..., k: _ArrayLike | None = ...) -> _Array: r"""Return an antiderivative (indefinite integral) of a polynomial."""
 def polymul(a1: _ArrayLike, a2: _ArrayLike) -> _Array: r"""Find the product of two polynomials."""
 def polysub(a1: _ArrayLike, a2: _ArrayLike) -> _Array: r"""Difference (subtraction) of two polynomials."""
@@ -380,6 +388,8 @@ def geomspace(start: _ArrayLike, stop: _ArrayLike, num: int = ..., endpoint: _bo
 def linspace(start: _ArrayLike, stop: _ArrayLike, num: int = ..., endpoint: _bool = ..., retstep: _Literal[False] = ..., dtype: _DTypeLike | None = ..., axis: int | _Sequence[int] = ..., *, device: object = ...) -> _Array: r"""Return evenly spaced numbers over a specified interval."""
 @_overload
 def linspace(start: _ArrayLike, stop: _ArrayLike, num: int = ..., endpoint: _bool = ..., *, retstep: _Literal[True], dtype: _DTypeLike | None = ..., axis: int | _Sequence[int] = ..., device: object = ...) -> tuple[_Array, _Array]: ...
+@_overload
+def linspace(start: _ArrayLike, stop: _ArrayLike, num: int = ..., endpoint: _bool = ..., retstep: _bool = ..., dtype: _DTypeLike | None = ..., axis: int | _Sequence[int] = ..., *, device: object = ...) -> _Any: ...
 def logspace(start: _ArrayLike, stop: _ArrayLike, num: int = ..., endpoint: _bool = ..., base: _ArrayLike = ..., dtype: _DTypeLike | None = ..., axis: int | _Sequence[int] = ...) -> _Array: r"""Return numbers spaced evenly on a log scale."""
 def all(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., out: _Array | tuple[_Array, ...] | None = ..., keepdims: _bool | None = ..., *, where: _ArrayLike = ...) -> _Array: r"""Test whether all array elements along a given axis evaluate to True."""
 def amax(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., out: _Array | tuple[_Array, ...] | None = ..., keepdims: _bool | None = ..., initial: _ArrayLike | None = ..., where: _ArrayLike | None = ...) -> _Array: r"""Return the maximum of an array or maximum along an axis."""
@@ -410,15 +420,29 @@ def extract(condition: _ArrayLike, arr: _ArrayLike, *, size: int | None = ..., f
 def flatnonzero(a: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Return indices that are non-zero in the flattened version of a."""
 def nonzero(a: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> tuple[_Array, ...]: r"""Return the indices of the elements that are non-zero."""
 def trim_zeros(filt: _ArrayLike, trim: str = ..., axis: int | _Sequence[int] | None = ...) -> _Array: r"""Remove values along a dimension which are zero along all other."""
-def intersect1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., return_indices: _bool = ..., *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: r"""Find the intersection of two arrays."""
+@_overload
+def intersect1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., return_indices: _Literal[False] = ..., *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Find the intersection of two arrays."""
+@_overload
+def intersect1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., *, return_indices: _Literal[True], size: int | None = ..., fill_value: _ArrayLike | None = ...) -> tuple[_Array, _Array, _Array]: ...
+@_overload
+def intersect1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., return_indices: _bool = ..., *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: ...
 def isin(element: object, test_elements: _ArrayLike, assume_unique: _bool = ..., invert: _bool = ..., *, kind: str | None = ...) -> _Array: r"""Calculates ``element in test_elements``, broadcasting over `element` only. Returns a boolean array of the same shape as `element` that is True where an element of `element` is in `test_elements` and False otherwise."""
 def setdiff1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Find the set difference of two arrays."""
 def setxor1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: _bool = ..., *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Find the set exclusive-or of two arrays."""
 def union1d(ar1: _ArrayLike, ar2: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Find the union of two arrays."""
-def unique(ar: _ArrayLike, return_index: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., axis: int | None = ..., *, equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: r"""Find the unique elements of an array."""
-def unique_all(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: r"""Find the unique elements of an array, and counts, inverse, and indices."""
-def unique_counts(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: r"""Find the unique elements and counts of an input array `x`."""
-def unique_inverse(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: r"""Find the unique elements of `x` and indices to reconstruct `x`."""
+@_overload
+def unique(ar: _ArrayLike, return_index: _Literal[False] = ..., return_inverse: _Literal[False] = ..., return_counts: _Literal[False] = ..., axis: int | None = ..., *, equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Find the unique elements of an array."""
+@_overload
+def unique(ar: _ArrayLike, return_index: _Literal[True], return_inverse: _bool = ..., return_counts: _bool = ..., axis: int | None = ..., *, equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> tuple[_Array, ...]: ...
+@_overload
+def unique(ar: _ArrayLike, return_index: _bool = ..., *, return_inverse: _Literal[True], return_counts: _bool = ..., axis: int | None = ..., equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> tuple[_Array, ...]: ...
+@_overload
+def unique(ar: _ArrayLike, return_index: _bool = ..., return_inverse: _bool = ..., *, return_counts: _Literal[True], axis: int | None = ..., equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> tuple[_Array, ...]: ...
+@_overload
+def unique(ar: _ArrayLike, return_index: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., axis: int | None = ..., *, equal_nan: _bool = ..., sorted: _bool = ..., size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Any: ...
+def unique_all(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> UniqueAllResult[_Any]: r"""Find the unique elements of an array, and counts, inverse, and indices."""
+def unique_counts(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> UniqueCountsResult[_Any]: r"""Find the unique elements and counts of an input array `x`."""
+def unique_inverse(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> UniqueInverseResult[_Any]: r"""Find the unique elements of `x` and indices to reconstruct `x`."""
 def unique_values(x: _ArrayLike, *, size: int | None = ..., fill_value: _ArrayLike | None = ...) -> _Array: r"""Returns the unique elements of an input array `x`."""
 def argpartition(a: _ArrayLike, kth: _ArrayLike, axis: int | _Sequence[int] = ..., kind: str = ..., order: str | None = ...) -> _Array: r"""Perform an indirect partition along the given axis using the algorithm specified by the `kind` keyword. It returns an array of indices of the same shape as `a` that index data along the given axis in partitioned order."""
 def argsort(a: _ArrayLike, axis: int | _Sequence[int] = ..., kind: str | None = ..., order: str | None = ..., *, stable: _ArrayLike | None = ..., descending: _ArrayLike | None = ...) -> _Array: r"""Returns the indices that would sort an array."""
@@ -430,8 +454,10 @@ def sort_complex(a: _ArrayLike) -> _Array: r"""Sort a complex array using the re
 def average(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., weights: _ArrayLike | None = ..., returned: _Literal[False] = ..., *, keepdims: _bool | None = ...) -> _Array: r"""Compute the weighted average along the specified axis."""
 @_overload
 def average(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., weights: _ArrayLike | None = ..., *, returned: _Literal[True], keepdims: _bool | None = ...) -> tuple[_Array, _Array]: ...
+@_overload
+def average(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., weights: _ArrayLike | None = ..., returned: _bool = ..., *, keepdims: _bool | None = ...) -> _Any: ...
 def corrcoef(x: _ArrayLike, y: _ArrayLike | None = ..., rowvar: _bool = ..., *, dtype: _DTypeLike | None = ...) -> _Array: r"""Return Pearson product-moment correlation coefficients."""
 def cov(m: _ArrayLike, y: _ArrayLike | None = ..., rowvar: _bool = ..., bias: _bool = ..., ddof: _ArrayLike | None = ..., fweights: _ArrayLike | None = ..., aweights: _ArrayLike | None = ..., *, dtype: _DTypeLike | None = ...) -> _Array: r"""Estimate a covariance matrix, given data and weights."""
-def apply_along_axis(func1d: _Callable[..., _Any], axis: int | _Sequence[int], arr: _ArrayLike, *args: _Any, **kwargs: _Any) -> _Any: r"""Apply a function to 1-D slices along the given axis."""
+def apply_along_axis(func1d: _Callable[..., _Any], axis: int | _Sequence[int], arr: _ArrayLike, *args: _Any, **kwargs: _Any) -> _Array: r"""Apply a function to 1-D slices along the given axis."""
 def apply_over_axes(func: _Callable[..., _Any], a: _ArrayLike, axes: int | _Sequence[int]) -> _Array: r"""Apply a function repeatedly over multiple axes."""
 from fungrad.numpy.vectorizing import vectorize as vectorize

@@ -101,6 +101,6 @@ def value_and_grad_from_state(value_fn: Callable[..., Any]) -> Callable[..., tup
             now, slope = value_and_grad(value_fn)(params, *args, **kwargs)
             return array(now).astype(value.dtype), tree.cast_like(slope, grad)
 
-        return cond(fnp.isfinite(value), lambda params: (value, grad), anew, params)  # type: ignore[no-any-return]
+        return cond(fnp.isfinite(value), lambda params: (value, grad), anew, params)
 
     return found

@@ -71,7 +71,7 @@ def _until_accepted(step: Callable[[Lanes], tuple[Lanes, Any]], lanes: Lanes) ->
         found, _ = while_loop(goes_on, run, state)
         lanes = tuple([at(x)[places].set(y) for x, y in zip(lanes, found, strict=True)])
         state = (lanes, at(going)[places].set(False))
-    return while_loop(goes_on, run, state)[0]  # type: ignore[no-any-return]
+    return while_loop(goes_on, run, state)[0]
 
 
 def _marsaglia_tsang(words: Any, d: Any, how: How) -> Any:

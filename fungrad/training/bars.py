@@ -10,7 +10,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from fungrad.programs.rules.checkpoint import checkpoint
 from fungrad.training.glossary import public
 
 __all__ = ["progress"]
+
+L = TypeVar("L")
+"""A loop: `lax.scan`, `lax.fori_loop`, or what it goes over."""
 
 _UPDATES = 100
 """How often a bar moves: every percent."""
@@ -78,7 +81,7 @@ def _tqdm() -> Any:
 
 
 @public
-def progress(loop: Any, *, every: int | None = None, **options: Any) -> Any:
+def progress(loop: L, *, every: int | None = None, **options: Any) -> L:
     """Return a loop that shows a bar of its progress, by tqdm (``pip install 'fungrad[progress]'``).
 
     Of `fungrad.lax.scan` and `fungrad.lax.fori_loop` it returns the function with a bar, which moves while the loop runs, compiled or not:
@@ -125,11 +128,13 @@ def progress(loop: Any, *, every: int | None = None, **options: Any) -> Any:
     if every is not None and operator.index(every) < 1:
         raise ValueError(f"progress: every must be at least 1, got {every}")
     settings = tuple(sorted(options.items()))
-    for function, shown in ((lax.scan, _scan), (lax.fori_loop, _fori_loop)):
+    loops: tuple[Any, ...] = ((lax.scan, _scan), (lax.fori_loop, _fori_loop))
+    for function, shown in loops:
         if loop is function:
-            return api_boundary(
-                functools.wraps(function)(functools.partial(shown, every, settings))
-            )
+            with_bar: Any = functools.partial(shown, every, settings)
+            functools.update_wrapper(with_bar, cast("Any", loop))
+            found: L = api_boundary(with_bar)
+            return found
     if callable(loop) and not hasattr(loop, "__iter__"):
         raise TypeError(
             f"progress takes lax.scan, lax.fori_loop or an iterable, got {loop!r}; a while_loop has no known length"
@@ -138,7 +143,8 @@ def progress(loop: Any, *, every: int | None = None, **options: Any) -> Any:
         raise TypeError(
             "progress: every is for lax.scan and lax.fori_loop; for an iterable give tqdm's miniters"
         )
-    return _tqdm()(loop, **options)
+    bar: L = _tqdm()(loop, **options)
+    return bar
 
 
 def _parts(n: int, every: int | None) -> tuple[int, int, int]:

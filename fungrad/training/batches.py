@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from fungrad.training.glossary import public
 from fungrad.training.structure import is_plain_array
 
 __all__ = ["Minibatches", "minibatches"]
+
+T = TypeVar("T")
+"""A pytree of arrays, or of some rows of them."""
 
 
 class _Plan:
@@ -79,7 +82,7 @@ def _taken(x: Any, rows: Any) -> Any:
         return xp.take(xp.asarray(x), xp.asarray(rows), axis=0)
 
 
-class Minibatches(Iterator[Any]):
+class Minibatches(Iterator[T]):
     """The batches that `minibatches` makes, one after the other.
 
     Examples
@@ -99,12 +102,12 @@ class Minibatches(Iterator[Any]):
         plan = self._plan
         return f"<Minibatches of {plan.rows} rows by {plan.size}, {self._index} of {self._stop or 'no end'} taken>"
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T:
         index = self._index
         if self._stop is not None and index >= self._stop:
             self.close()
             raise StopIteration
-        batch = self._plan.batch(index) if self._ahead is None else self._ahead[index]
+        batch: T = self._plan.batch(index) if self._ahead is None else self._ahead[index]
         self._index = index + 1
         return batch
 
@@ -134,7 +137,7 @@ class Minibatches(Iterator[Any]):
         if self._ahead is not None:
             self._ahead.close()
 
-    def __enter__(self) -> Minibatches:
+    def __enter__(self) -> Minibatches[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -143,7 +146,7 @@ class Minibatches(Iterator[Any]):
 
 @public
 def minibatches(
-    data: Any,
+    data: T,
     size: int,
     *,
     key: Any = None,
@@ -151,7 +154,7 @@ def minibatches(
     drop_last: bool = False,
     prefetch: int = 0,
     start: Any = None,
-) -> Minibatches:
+) -> Minibatches[T]:
     """Return an iterator over rows of arrays, some at a time.
 
     Each epoch goes through all rows once, in the order ``random.permutation(random.fold_in(key, epoch), rows)``. So the batches follow from

@@ -6,7 +6,7 @@ import dataclasses
 import errno
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from fungrad.core import tree as trees
 from fungrad.core.paths import difference, flatten_with_path, keystr
@@ -19,6 +19,9 @@ from fungrad.training.replacing import replacing
 from fungrad.training.structure import Known, put_together, take_apart
 
 __all__ = ["load", "save"]
+
+T = TypeVar("T")
+"""A pytree."""
 
 
 @public
@@ -67,6 +70,22 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
         write(file, parts.nodes, parts.arrays)
 
 
+@overload
+def load(
+    path: str | os.PathLike[str],
+    like: None = None,
+    *,
+    types: Iterable[Any] = (),
+    device: Any = None,
+) -> Any: ...
+@overload
+def load(
+    path: str | os.PathLike[str],
+    like: T,
+    *,
+    types: Iterable[Any] = (),
+    device: Any = None,
+) -> T: ...
 @public
 def load(
     path: str | os.PathLike[str],

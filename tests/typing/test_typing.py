@@ -70,6 +70,19 @@ def test_pyright_finds_the_errors_of_programs_and_no_others():
         ("import fungrad as fg\nfg.grad(lambda x: x, holo", "holomorphic="),
         ("import fungrad.numpy as fnp\nfnp.sum(1.0, keepd", "keepdims="),
         ("import fungrad.numpy as fnp\nfnp.fft.fft(1.0).dty", "dtype"),
+        ("from fungrad.scipy import special\nx = special.gammaln(1.0)\nx.sh", "shape"),
+        ("from fungrad.scipy import special\nspecial.gammal", "gammaln"),
+        ("from fungrad.scipy import linalg\nlinalg.expm([[1.0]]).sh", "shape"),
+        ("from fungrad import lax\nlax.rsqrt(1.0).sh", "shape"),
+        (
+            "import fungrad as fg\ndef f(c: dict[str, fg.Array], x: fg.Array) -> tuple[dict[str, fg.Array], None]: ...\n"
+            "state: dict[str, fg.Array]\ncarry, ys = fg.lax.scan(f, state, 1.0)\ncarry['w'].sh",
+            "shape",
+        ),
+        ("from fungrad import nn\nnn.softmax([1.0]).sh", "shape"),
+        ("from fungrad import nn\nnn.softmax([1.0], ax", "axis="),
+        ("from fungrad import random\nkey = random.key(0)\nrandom.normal(key, (2,)).sh", "shape"),
+        ("import fungrad as fg\nfg.scipy.stats.norm.logp", "logpdf"),
     ],
 )
 def test_editors_complete(program, wanted):

@@ -10,7 +10,8 @@ from typing import Any as _Any
 from numpy.typing import DTypeLike as _DTypeLike
 
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
-from numpy.linalg._linalg import EigResult, EighResult, SlogdetResult
+from typing import Literal as _Literal, overload as _overload
+from numpy.linalg._linalg import EigResult, EighResult, QRResult, SVDResult, SlogdetResult
 
 from numpy.linalg import LinAlgError as LinAlgError
 def cholesky(a: _ArrayLike, /, *, upper: _bool = ...) -> _Array: r"""Cholesky decomposition."""
@@ -18,8 +19,18 @@ def eig(a: _ArrayLike) -> EigResult: r"""Compute the eigenvalues and right eigen
 def eigh(a: _ArrayLike, UPLO: str = ...) -> EighResult: r"""Return the eigenvalues and eigenvectors of a complex Hermitian (conjugate symmetric) or a real symmetric matrix."""
 def eigvals(a: _ArrayLike) -> _Array: r"""Compute the eigenvalues of a general matrix."""
 def eigvalsh(a: _ArrayLike, UPLO: str = ...) -> _Array: r"""Compute the eigenvalues of a complex Hermitian or real symmetric matrix."""
-def qr(a: _ArrayLike, mode: str = ...) -> _Any: r"""Compute the qr factorization of a matrix."""
-def svd(a: _ArrayLike, full_matrices: _bool = ..., compute_uv: _bool = ..., hermitian: _bool = ...) -> _Any: r"""Singular Value Decomposition."""
+@_overload
+def qr(a: _ArrayLike, mode: _Literal['reduced','complete'] = ...) -> QRResult: r"""Compute the qr factorization of a matrix."""
+@_overload
+def qr(a: _ArrayLike, mode: _Literal['r']) -> _Array: ...
+@_overload
+def qr(a: _ArrayLike, mode: str = ...) -> _Any: ...
+@_overload
+def svd(a: _ArrayLike, full_matrices: _bool = ..., compute_uv: _Literal[True] = ..., hermitian: _bool = ...) -> SVDResult: r"""Singular Value Decomposition."""
+@_overload
+def svd(a: _ArrayLike, full_matrices: _bool = ..., *, compute_uv: _Literal[False], hermitian: _bool = ...) -> _Array: ...
+@_overload
+def svd(a: _ArrayLike, full_matrices: _bool = ..., compute_uv: _bool = ..., hermitian: _bool = ...) -> _Any: ...
 def svdvals(x: _ArrayLike, /) -> _Array: r"""Returns the singular values of a matrix (or a stack of matrices) ``x``. When x is a stack of matrices, the function will compute the singular values for each matrix in the stack."""
 def cond(x: _ArrayLike, p: _ArrayLike | None = ...) -> _Array: r"""Compute the condition number of a matrix."""
 def det(a: _ArrayLike) -> _Array: r"""Compute the determinant of an array."""

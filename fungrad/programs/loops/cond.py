@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, overload
 
 import numpy as np
 
@@ -31,11 +31,36 @@ from fungrad.programs.loops.carry import (
 )
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+A = TypeVar("A")
+"""The operand that is given by name."""
+R = TypeVar("R")
+"""What a branch returns."""
+R_else = TypeVar("R_else")
+Operands = TypeVarTuple("Operands")
+
 _NO_OPERAND = object()
 _NAMES = ("true_fun", "false_fun")
 
 
-@COMMON.public
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[[*Operands], R],
+    false_fun: Callable[[*Operands], R_else],
+    *operands: *Operands,
+) -> R | R_else: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[[A], R],
+    false_fun: Callable[[A], R_else],
+    *,
+    operand: A,
+) -> R | R_else: ...
+@COMMON.public  # type: ignore[misc]
 def cond(
     pred: Any,
     true_fun: Callable[..., Any],
@@ -98,7 +123,13 @@ def cond(
     return _choose("cond", which, _NAMES, (true_fun, false_fun), operands)
 
 
-@COMMON.public_like(cond)
+@overload
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[[*Operands], R]], *operands: *Operands
+) -> R: ...
+@overload
+def switch(index: ArrayLike, branches: Sequence[Callable[[A], R]], *, operand: A) -> R: ...
+@COMMON.public_like(cond)  # type: ignore[misc]
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND
 ) -> Any:

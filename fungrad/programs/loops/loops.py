@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -36,7 +36,37 @@ from fungrad.programs.loops.while_loop import while_loop
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.vmap import vmap
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
+C = TypeVar("C")
+"""What a loop hands on."""
+X = TypeVar("X")
+"""Rows, or the arrays that have them."""
+Y = TypeVar("Y")
+"""The result of a step, or all of them stacked."""
+
+
+@overload
+def scan(
+    f: Callable[[NDArray[Any], X], tuple[C, Y]],
+    init: complex,  # a number counts as an array
+    xs: X | None = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[C, Y]: ...
+@overload
+def scan(
+    f: Callable[[C, X], tuple[C, Y]],
+    init: C,
+    xs: X | None = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[C, Y]: ...
 @COMMON.public
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
@@ -189,6 +219,24 @@ def _run(
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
 
 
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, NDArray[Any]], C],
+    init_val: complex,
+    *,
+    unroll: int | bool | None = None,
+) -> C: ...
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, C], C],
+    init_val: C,
+    *,
+    unroll: int | bool | None = None,
+) -> C: ...
 @COMMON.public
 def fori_loop(
     lower: Any,
@@ -266,7 +314,7 @@ def _of_one_dtype(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @COMMON.public
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """Apply a function to each row of arrays, one after the other, and stack the results.
 
     Unlike `fungrad.vmap` it needs the memory of one call at a time, or of `batch_size` calls.
@@ -304,7 +352,8 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         raise ValueError(f"{label}: batch_size must be a positive integer, got {batch_size!r}")
     nothing = leaves_of((), label)
     if not size or not n:
-        return _run(label, lambda _, x: ((), f(x)), nothing, rows, n, False)[1]
+        stacked: Y = _run(label, lambda _, x: ((), f(x)), nothing, rows, n, False)[1]
+        return stacked
     whole = n - n % size
 
     def part(start: int, stop: int) -> list[Any]:
@@ -316,8 +365,9 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     ]
     batches = leaves_of(rows.rebuilt(chunks), label)
     _, ys = _run(label, lambda _, x: ((), vmap(f)(x)), nothing, batches, whole // size, False)
-    flat = tree.map(lambda y: Reshape((whole, *y.shape[2:]))(y), ys)
+    flat: Y = tree.map(lambda y: Reshape((whole, *y.shape[2:]))(y), ys)
     if whole == n:
         return flat
     rest = vmap(f)(rows.rebuilt(part(whole, n)))
-    return tree.map(lambda x, y: Concatenate(0)(x, y), flat, rest)
+    both: Y = tree.map(lambda x, y: Concatenate(0)(x, y), flat, rest)
+    return both

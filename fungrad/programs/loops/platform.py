@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from fungrad.programs.loops.cond import switch
 from fungrad.transforms.call import check_callable
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+R = TypeVar("R")
 
 
 @primitive
@@ -60,8 +62,8 @@ def index_of(platform: str, platforms: tuple[str, ...], required: bool) -> int:
 
 @COMMON.public
 def platform_dependent(
-    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
-) -> Any:
+    *args: Any, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]
+) -> R:
     """Call the function for the machine that the arrays are on.
 
     Parameters
@@ -103,7 +105,7 @@ def platform_dependent(
         if function is not None:
             check_callable(function, f"platform_dependent: {name}")
     platforms, required = tuple(per_platform), default is None
-    branches: list[Callable[..., Any]] = list(per_platform.values())
+    branches: list[Callable[..., R]] = list(per_platform.values())
     branches.append(
         branches[0] if default is None else default
     )  # so that there is a choice to make

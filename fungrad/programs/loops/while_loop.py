@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fungrad.compile.flow import Until, handed_on
 from fungrad.compile.lower import Program
@@ -61,6 +61,12 @@ from fungrad.programs.pushing import (
     with_series,
 )
 from fungrad.transforms.call import check_callable, name_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+C = TypeVar("C")
+"""What the loop hands on."""
 
 
 @primitive
@@ -226,6 +232,16 @@ def _while_any(
     )
 
 
+@overload
+def while_loop(
+    cond_fun: Callable[[NDArray[Any]], ArrayLike],
+    body_fun: Callable[[NDArray[Any]], C],
+    init_val: complex,
+) -> C: ...
+@overload
+def while_loop(
+    cond_fun: Callable[[C], ArrayLike], body_fun: Callable[[C], C], init_val: C
+) -> C: ...
 @COMMON.public
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any

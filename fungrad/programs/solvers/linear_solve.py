@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
@@ -27,6 +27,11 @@ from fungrad.programs.one_by_one import one_by_one, or_zero
 from fungrad.programs.solvers.layout import Layout
 from fungrad.programs.solvers.solver import HostSolver, Solver, aux_types, for_tangents, solver_of
 from fungrad.transforms.call import as_operand, check_callable
+
+T = TypeVar("T")
+"""A pytree of arrays."""
+R = TypeVar("R")
+"""What the solver returns: the same, or a pair of it and other results."""
 
 
 @primitive
@@ -153,13 +158,13 @@ def check_square(
 
 @COMMON.public
 def custom_linear_solve(
-    matvec: Callable[[Any], Any],
-    b: Any,
-    solve: Callable[[Callable[[Any], Any], Any], Any],
-    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    matvec: Callable[[T], T],
+    b: T,
+    solve: Callable[[Callable[[T], T], T], R],
+    transpose_solve: Callable[[Callable[[T], T], T], R] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> R:
     """Solve a linear system with a solver of one's own; derivatives come from the system itself.
 
     ``A x = b`` gives ``A dx = db - dA x``: derivatives are solutions of systems with the same matrix, or
@@ -239,7 +244,8 @@ def custom_linear_solve(
         )[:2]
     solution = linear_solve(system, leaves, (solver, constants), back_constants, symmetric)
     x = tree.unflatten(structure, solution[: len(leaves)])
-    return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    found: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    return found  # type: ignore[no-any-return]
 
 
 MAX_DENSE = 4096

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
@@ -28,6 +28,11 @@ from fungrad.programs.solvers.solver import (
     solver_of,
 )
 from fungrad.transforms.call import check_callable
+
+T = TypeVar("T")
+"""A pytree of arrays."""
+R = TypeVar("R")
+"""What the solver returns: the same, or a pair of it and other results."""
 
 
 @primitive
@@ -106,12 +111,12 @@ def root(
 
 @COMMON.public
 def custom_root(
-    f: Callable[[Any], Any],
-    initial_guess: Any,
-    solve: Callable[[Callable[[Any], Any], Any], Any],
-    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    f: Callable[[T], T],
+    initial_guess: T,
+    solve: Callable[[Callable[[T], T], T], R],
+    tangent_solve: Callable[[Callable[[T], T], T], T],
     has_aux: bool = False,
-) -> Any:
+) -> R:
     """Find a root of a function with a solver of one's own; derivatives come from the function itself.
 
     By the implicit function theorem ``f(x, p) = 0`` gives ``(df/dx) dx = -(df/dp) dp``. Nothing is differentiated
@@ -178,7 +183,8 @@ def custom_root(
         function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function)
     )
     x = tree.unflatten(structure, solution[: len(leaves)])
-    return (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    found: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    return found  # type: ignore[no-any-return]
 
 
 def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:

@@ -36,7 +36,7 @@ def _integral(
 
     closure = close(f"{label}: func", integrand, array_type((), dtype))
     integral = shared(quadrature.Integral, closure.program, len(closure.captured), options)
-    return integral(*closure.captured, cast(a, dtype), cast(b, dtype))  # type: ignore[no-any-return]
+    return integral(*closure.captured, cast(a, dtype), cast(b, dtype))
 
 
 @public

@@ -15,6 +15,7 @@ from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public_like
 from fungrad.scipy.interpolate.objects import Interpolant, at_axis, fixed, registered, spread
 from fungrad.scipy.interpolate.splines import basis, make_interp_spline
+from fungrad.typing import Array
 
 __all__ = ["RegularGridInterpolator", "interp1d", "interpn"]
 
@@ -119,7 +120,7 @@ class RegularGridInterpolator(Interpolant):
             c = np.moveaxis(spline.c, 0, axis)
         self.knots, self.coefficients = tuple(knots), c
 
-    def __call__(self, xi: Any) -> Any:
+    def __call__(self, xi: Any) -> Array:
         """Return the values at places, of shape (..., d) or a tuple of d arrays."""
         ndim = len(self.grid)
         if self.is_plain(xi):
@@ -302,7 +303,7 @@ class interp1d(Interpolant):
                 )
             self.spline = make_interp_spline(places.astype(float), values, k, check_finite=False)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> Array:
         """Return the values at places of any shape."""
         x = strong(x)
         if self.is_plain(x) and self.spline is None:
@@ -322,7 +323,7 @@ class interp1d(Interpolant):
     def _dtype(self, x: Any) -> np.dtype[Any]:
         """Return the dtype that SciPy's result has at places `x`."""
         if self.kind in STEPS:
-            return self.y.dtype  # type: ignore[no-any-return]
+            return self.y.dtype
         single = [self.x.dtype, x.dtype] if self.spline is None else [np.dtype(float)]
         return np.result_type(self.y.dtype, *single)
 

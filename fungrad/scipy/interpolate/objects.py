@@ -13,6 +13,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import documented
+from fungrad.typing import Array
 
 C = TypeVar("C", bound="type[Interpolant]")
 
@@ -50,7 +51,7 @@ class Spline(Interpolant):
     extrapolate: Any
     axis: int
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Array:
         """Return the spline, or its derivative of order `nu`, at places of any shape."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         x = double(x)

@@ -20,6 +20,7 @@ from fungrad.scipy.interpolate.objects import (
     unit_responses,
 )
 from fungrad.scipy.interpolate.splines import integral
+from fungrad.typing import Array
 
 __all__ = ["CubicHermiteSpline", "CubicSpline", "PPoly"]
 
@@ -107,7 +108,7 @@ class PPoly(Spline):
             c = np.concatenate([c, starts[np.newaxis]])
         return PPoly.of((c, self.x), (self.extrapolate_integral, self.axis))
 
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Array:
         """Return the integral from `a` to `b`; NaN if one is outside and `extrapolate` is False."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()

@@ -21,6 +21,7 @@ from fungrad.scipy.interpolate.objects import (
     spread,
     unit_responses,
 )
+from fungrad.typing import Array
 
 __all__ = ["BSpline", "make_interp_spline", "make_lsq_spline"]
 
@@ -148,7 +149,7 @@ class BSpline(Spline):
             k += 1
         return BSpline.of((t, c), (k, self.extrapolate_integral, self.axis))
 
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Array:
         """Return the integral from `a` to `b`; outside of the base interval the spline is as `extrapolate` says, or 0."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()

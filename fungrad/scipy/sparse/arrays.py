@@ -6,7 +6,7 @@ What only moves entries is done to their numbers, by SciPy; what computes, to th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse
@@ -19,6 +19,7 @@ from fungrad.numpy.at import at
 from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.structure import Structure, product_of
+from fungrad.typing import Array, ArrayLike
 
 __all__ = ["SparseArray", "as_sparse", "is_traced"]
 
@@ -53,7 +54,7 @@ class SparseArray:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Data type of the entries."""
-        return self._data.dtype  # type: ignore[no-any-return]
+        return self._data.dtype
 
     @property
     def nnz(self) -> int:
@@ -74,34 +75,34 @@ class SparseArray:
     # The arrays of the formats
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Array:
         """The entries, in the order of the format."""
         return self._data if self.format == "coo" else self._in_order()[0]
 
     @property
-    def row(self) -> Any:
+    def row(self) -> Array:
         """The row of each entry of a COO matrix."""
         self._check_format("row", "coo")
         return self.structure.rows
 
     @property
-    def col(self) -> Any:
+    def col(self) -> Array:
         """The column of each entry of a COO matrix."""
         self._check_format("col", "coo")
         return self.structure.cols
 
     @property
-    def coords(self) -> tuple[Any, Any]:
+    def coords(self) -> tuple[Array, Array]:
         """Rows and columns of the entries of a COO matrix."""
         return self.row, self.col
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> Array:
         """The columns of compressed rows, or rows of compressed columns."""
         return self._in_order()[1]
 
     @property
-    def indptr(self) -> Any:
+    def indptr(self) -> Array:
         """Where each compressed row or column ends."""
         return self._in_order()[2]
 
@@ -147,7 +148,7 @@ class SparseArray:
             data = at(fnp.zeros(structure.nnz, data.dtype))[which].add(data)
         return self._like(data, structure, format)
 
-    def toarray(self, order: Any = None, out: Any = None) -> Any:
+    def toarray(self, order: Any = None, out: Any = None) -> Array:
         """Return the matrix with its zeros."""
         if out is not None:
             raise TypeError("toarray: a traced matrix cannot be written into `out`")
@@ -190,14 +191,14 @@ class SparseArray:
         """The transposed matrix."""
         return self.transpose()
 
-    def diagonal(self, k: int = 0) -> Any:
+    def diagonal(self, k: int = 0) -> Array:
         """Return a diagonal."""
         on = np.flatnonzero(self.structure.cols - self.structure.rows == k)
         length = max(min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0)), 0)
         places = self.structure.rows[on] + min(k, 0)
         return at(fnp.zeros(length, self.dtype))[places].add(self._data[on])
 
-    def trace(self, offset: int = 0) -> Any:
+    def trace(self, offset: int = 0) -> Array:
         """Return the sum along a diagonal."""
         return fnp.sum(self.diagonal(offset))
 
@@ -301,7 +302,7 @@ class SparseArray:
 
     # Sums and products
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
         """Return the sum of all entries, or along an axis."""
         if out is not None:
             raise TypeError("sum: a traced result cannot be written into `out`")
@@ -313,11 +314,15 @@ class SparseArray:
         total = at(fnp.zeros(self.shape[1 - axis], data.dtype))[places].add(data)
         return total if self.kind == "array" else fnp.expand_dims(total, axis)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
         """Return the mean of all elements, or along an axis."""
         count = self.shape[0] * self.shape[1] if axis is None else self.shape[range(2)[axis]]
         return self.sum(axis, dtype, out) / count
 
+    @overload
+    def __matmul__(self, other: SparseArray) -> SparseArray: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
     def __matmul__(self, other: Any) -> Any:
         if is_sparse(other):
             return self._matmul_sparse(as_sparse(other))

@@ -216,19 +216,19 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 @_traced(_GRID.format("bmat"))
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
     """Return blocks in rows and columns as one matrix."""
-    return block_array.__wrapped__(blocks, format=format, dtype=dtype)  # type: ignore[attr-defined, no-any-return]
+    return block_array.__wrapped__(blocks, format=format, dtype=dtype)  # type: ignore[attr-defined]
 
 
 @_traced(_STACKED.format("hstack"))
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
     """Return matrices side by side as one."""
-    return bmat.__wrapped__([list(blocks)], format, dtype)  # type: ignore[attr-defined, no-any-return]
+    return bmat.__wrapped__([list(blocks)], format, dtype)  # type: ignore[attr-defined]
 
 
 @_traced(_STACKED.format("vstack"))
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
     """Return matrices one below the other as one."""
-    return bmat.__wrapped__([[x] for x in blocks], format, dtype)  # type: ignore[attr-defined, no-any-return]
+    return bmat.__wrapped__([[x] for x in blocks], format, dtype)  # type: ignore[attr-defined]
 
 
 _BLOCKS = """>>> f = lambda t: sparse.block_diag([np.eye(1), sparse.coo_array(([t], ([0], [0])))]).toarray().ravel()

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -29,9 +29,13 @@ from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.glossary import public, public_like
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
+from fungrad.typing import Array, ArrayLike
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 __dir__ = __all__.copy
+
+T = TypeVar("T")
+"""An array, or a pytree of arrays."""
 
 Settings = tuple[Any, Any, int | None, int | None]
 
@@ -114,7 +118,7 @@ def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
     if isinstance(A, scipy.sparse.linalg.LinearOperator):
         return products.OperatorProduct(A)
     if callable(A):
-        return A  # type: ignore[no-any-return]
+        return A
     A = A if type(A) is Tracer or hasattr(A, "dtype") else np.asarray(A)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"{label}: expected square matrix, but got shape {A.shape}")
@@ -184,7 +188,7 @@ def _tolerances(rtol: Any, atol: Any, tol: Any) -> tuple[Any, Any]:
 @public
 def cg(
     A: Any,
-    b: Any,
+    b: T,
     x0: Any = None,
     *,
     rtol: float = 1e-5,
@@ -193,7 +197,7 @@ def cg(
     M: Any = None,
     callback: Callable[..., Any] | None = None,
     tol: float | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[T, Array]:
     """Solve ``A x = b`` by conjugate gradients, for a symmetric (Hermitian) positive definite matrix.
 
     Parameters
@@ -244,7 +248,7 @@ def cg(
 @public_like(cg)
 def bicgstab(
     A: Any,
-    b: Any,
+    b: T,
     x0: Any = None,
     *,
     rtol: float = 1e-5,
@@ -253,7 +257,7 @@ def bicgstab(
     M: Any = None,
     callback: Callable[..., Any] | None = None,
     tol: float | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[T, Array]:
     """Solve ``A x = b`` by the stabilized method of biconjugate gradients, for any square matrix.
 
     Examples
@@ -269,7 +273,7 @@ def bicgstab(
 @public_like(cg)
 def gmres(
     A: Any,
-    b: Any,
+    b: T,
     x0: Any = None,
     *,
     rtol: float = 1e-5,
@@ -279,7 +283,7 @@ def gmres(
     M: Any = None,
     callback: Callable[..., Any] | None = None,
     tol: float | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[T, Array]:
     """Solve ``A x = b`` by the generalized minimal residual method, for any square matrix.
 
     Parameters
@@ -300,7 +304,7 @@ def gmres(
 
 
 @public
-def spsolve(A: Any, b: Any) -> Any:
+def spsolve(A: Any, b: ArrayLike) -> Array:
     """Solve ``A x = b`` for a sparse matrix, by elimination.
 
     Parameters

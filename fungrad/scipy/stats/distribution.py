@@ -21,6 +21,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.stats.choices import all_positive, both, certain, choose, double, held
+from fungrad.typing import Array
 
 Formula = Callable[..., Any]
 Bounds = tuple[float, float] | Callable[..., tuple[Any, Any]]
@@ -225,7 +226,7 @@ class Frozen:
         return of_argument
 
 
-def traced_method(name: str, summary: str) -> Any:
+def traced_method(name: str, summary: str) -> Callable[..., Array]:
     """Return the method `name` of distributions, which takes tracers."""
 
     def call(self: Mirror, *args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
 from fungrad.scipy.stats.choices import double
+from fungrad.typing import Array
 
 __all__ = ["gaussian_kde"]
 
@@ -89,16 +90,16 @@ class gaussian_kde:
             raise ValueError("`bw_method` should be 'scott', 'silverman', a scalar or a callable.")
         return method(self) if callable(method) else double(method)
 
-    def scotts_factor(self) -> Any:
+    def scotts_factor(self) -> Array:
         """Return Scott's factor, neff^(-1 / (d + 4))."""
         return self.neff ** (-1 / (self.d + 4))
 
-    def silverman_factor(self) -> Any:
+    def silverman_factor(self) -> Array:
         """Return Silverman's factor, (neff (d + 2) / 4)^(-1 / (d + 4))."""
         return (self.neff * (self.d + 2) / 4) ** (-1 / (self.d + 4))
 
     @api_boundary
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: Any) -> Array:
         """Return the density at points of shape (d, m), or (m,) in one dimension."""
         if self._plain is not None and not has_tracer((points,)):
             return self._plain.evaluate(points)
@@ -107,7 +108,7 @@ class gaussian_kde:
     pdf = __call__ = evaluate
 
     @api_boundary
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: Any) -> Array:
         """Return the logarithm of the density at points."""
         if self._plain is not None and not has_tracer((x,)):
             return self._plain.logpdf(x)
@@ -129,7 +130,7 @@ class gaussian_kde:
         return special.logsumexp(-energy, axis=0, b=self.weights[:, None]) - scale
 
     @api_boundary
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
+    def integrate_gaussian(self, mean: Any, cov: Any) -> Array:
         """Return the integral of the density times that of a normal distribution."""
         if self._plain is not None and not has_tracer((mean, cov)):
             return self._plain.integrate_gaussian(mean, cov)
@@ -142,7 +143,7 @@ class gaussian_kde:
         return self._overlap(self.covariance + cov, mean[:, None], np.ones(1))
 
     @api_boundary
-    def integrate_kde(self, other: gaussian_kde) -> Any:
+    def integrate_kde(self, other: gaussian_kde) -> Array:
         """Return the integral of the product with another density."""
         if other.d != self.d:
             raise ValueError("KDEs are not the same dimensionality")

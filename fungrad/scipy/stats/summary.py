@@ -190,7 +190,7 @@ def rankdata(a: Any, method: str, over: Over) -> Any:
 @functools.cache
 def _dtype_of_ranks(method: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that SciPy gives ranks: since version 1.18 they are floating-point numbers."""
-    return scipy.stats.rankdata(np.zeros(1, dtype), method).dtype  # type: ignore[no-any-return]
+    return scipy.stats.rankdata(np.zeros(1, dtype), method).dtype
 
 
 @mirrors(scipy.stats.mode)

@@ -1,20 +1,10 @@
-"""`scipy.fft` for traced arrays; each function is SciPy's own on plain arrays.
-
-The Fourier transforms are those of `fungrad.numpy.fft`, with SciPy's arguments and dtypes. What is about memory and
-threads (`overwrite_x`, `workers`, `plan`) means nothing for traced arrays.
-
->>> import numpy as np
->>> import fungrad as fg
->>> from fungrad.scipy import fft
->>> fg.grad(lambda x: fft.dct(x)[1])(np.zeros(2))
-array([ 1.41421356, -1.41421356])
-"""
+"""The transforms: Fourier transforms as of `fungrad.numpy.fft`, and cosine and sine transforms."""
 
 from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.fft
@@ -25,9 +15,39 @@ from fungrad.numpy.fft import transforms
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.primitives.fft import SWAPPED, CosineTransform
 from fungrad.scipy.mirrors import mirrors
-from fungrad.scipy.names import mirror_of
 
-next_fast_len, prev_fast_len = scipy.fft.next_fast_len, scipy.fft.prev_fast_len
+__all__ = [
+    "dct",
+    "dctn",
+    "dst",
+    "dstn",
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "idct",
+    "idctn",
+    "idst",
+    "idstn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
 
 
 def _at_least_single(x: Any) -> Any:
@@ -199,7 +219,3 @@ dct, idct = _along("dct", False, False), _along("idct", False, True)
 dst, idst = _along("dst", True, False), _along("idst", True, True)
 dctn, idctn = _over("dctn", False, False), _over("idctn", False, True)
 dstn, idstn = _over("dstn", True, False), _over("idstn", True, True)
-
-if not TYPE_CHECKING:  # type checkers know all names by the definitions
-    __all__ = [name for name in scipy.fft.__all__ if name in globals()]
-    _, __dir__, __getattr__ = mirror_of(scipy.fft, globals())
