@@ -87,7 +87,7 @@ docs: $(VENV)/.docs ## build the site into docs/_build/html, and look for broken
 	$(VENV)/bin/python -m sphinx -q -E -b html -n -W --keep-going -c docs . docs/_build/html
 	$(VENV)/bin/python tools/links.py docs/_build/html
 
-readme-table: $(VENV)/.test ## write the figures of README.md from benchmarks/results
+readme-table: $(VENV)/.test ## write the figures of README.md and docs/distributed_results.md from benchmarks/results
 	$(VENV)/bin/python -m benchmarks.tables
 
 first-steps: ## time a new user's path, from an empty environment to a picture

@@ -2,13 +2,16 @@
 
     python -m benchmarks.ranks [--json FILE]
 
-Needs mpi4py and mpiexec. Each process is held to a core, with one thread. The model is fitted to sums over 2 and 4 processes of 8 bytes
-to 8 MB and to the steps of one process; what it predicts stands beside what was measured, and goes on to 1,024 processes, of a core each.
+Needs mpi4py and mpiexec; takes some minutes. Each process is held to a core, with one thread. Two programs are measured: data parallel,
+in which each has rows of the data, and tensor parallel, in which each has columns of one matrix and rows of the next. The model
+(`rank_model.py`) is fitted to sums over 2 and 4 processes of 8 bytes to 16 MB, and to the shares of a step that one process would have of up to
+1,024. `python -m benchmarks.tables` writes what is kept into docs/distributed_results.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -23,76 +26,201 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import rank_model
+from benchmarks.report import environment
+from benchmarks.tables import markdown
+from benchmarks.workload import Setting
+
 COUNTS = (1, 2, 4)
 SIZES = [8 * 8**k for k in range(8)]
-WIDTHS = (64, 512, 512, 10)
-ROWS = 4096
-ROUNDS = 9
+ROUNDS = 21
+DATA_WIDTHS, DATA_ROWS = (64, 512, 512, 10), 4096
+TENSOR_WIDTH, TENSOR_HIDDEN, TENSOR_BLOCKS, TENSOR_ROWS = 256, 4096, 2, 256
+RATE = np.float32(0.01)
 
 
-def timed(call: Callable[[], Any], seconds: float = 0.3) -> float:
-    """Return the median time of a call, of several samples as long as `seconds` together."""
-    call()
-    begun = time.perf_counter()
-    call()
-    loops = max(1, int(seconds / ROUNDS / max(time.perf_counter() - begun, 1e-7)))
-    # All processes make as many calls.
+def together(call: Callable[[], Any], loops: int) -> float:
+    """Return how long a call takes that all processes make at a time: until the last has made it."""
     from mpi4py import MPI
 
-    loops = MPI.COMM_WORLD.allreduce(loops, MPI.MIN)
-    samples = []
-    for _ in range(ROUNDS):
-        MPI.COMM_WORLD.Barrier()
+    MPI.COMM_WORLD.Barrier()
+    begun = time.perf_counter()
+    for _ in range(loops):
+        call()
+    return MPI.COMM_WORLD.allreduce((time.perf_counter() - begun) / loops, MPI.MAX)
+
+
+def alone(call: Callable[[], Any]) -> float:
+    """Return how long a call takes that the first process makes while the others sleep."""
+    from mpi4py import MPI
+
+    comm, seconds = MPI.COMM_WORLD, 0.0
+    if comm.Get_rank() == 0:
         begun = time.perf_counter()
-        for _ in range(loops):
-            call()
-        samples.append((time.perf_counter() - begun) / loops)
-    return MPI.COMM_WORLD.allreduce(statistics.median(samples), MPI.MAX)
+        call()
+        seconds = time.perf_counter() - begun
+    reached = comm.Ibarrier()
+    while not reached.Test():
+        time.sleep(1e-3)
+    return comm.bcast(seconds)
 
 
-def work() -> None:
-    """Measure in one of the processes; the first prints."""
-    import fungrad as fg
+def timed(call: Callable[[], Any], seconds: float) -> float:
+    """Return the median time of a call that all processes make, of samples as long as `seconds` together."""
+    from mpi4py import MPI
+
+    call()
+    once = MPI.COMM_WORLD.bcast(together(call, 1))
+    loops = max(1, int(seconds / 9 / max(once, 1e-6)))
+    return statistics.median(together(call, loops) for _ in range(9))
+
+
+def data_loss(params: Any, x: Any) -> Any:
+    """Return the loss of a network on rows of data."""
     import fungrad.numpy as fnp
+
+    for w in params:
+        x = fnp.tanh(x @ w)
+    return fnp.mean(x * x)
+
+
+def tensor_loss(params: Any, x: Any, total: Callable[[Any], Any] = lambda x: x) -> Any:
+    """Return the loss of blocks, of which each process has hidden units."""
+    import fungrad.numpy as fnp
+
+    for into, out in params:
+        x = x + total(fnp.tanh(x @ into) @ out)
+    return fnp.mean(x * x)
+
+
+def arrays(program: str, share: int = 1) -> tuple[Any, Any]:
+    """Return parameters and data of a program, or of a share of it."""
+    draws = np.random.default_rng(0)
+    normal = lambda *shape: (0.05 * draws.normal(size=shape)).astype("f4")
+    if program == "data":
+        x = normal(DATA_ROWS, DATA_WIDTHS[0])[: DATA_ROWS // share]
+        return [normal(*pair) for pair in itertools.pairwise(DATA_WIDTHS)], x
+    hidden = TENSOR_HIDDEN // share
+    blocks = [
+        (normal(TENSOR_WIDTH, hidden), normal(hidden, TENSOR_WIDTH)) for _ in range(TENSOR_BLOCKS)
+    ]
+    return blocks, normal(TENSOR_ROWS, TENSOR_WIDTH)
+
+
+def descending(loss: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a step down the gradient of a loss."""
+    import fungrad as fg
+
+    return lambda params, x: fg.tree.map(
+        lambda w, g: w - RATE * g, params, fg.grad(loss)(params, x)
+    )
+
+
+def divided(program: str) -> tuple[Callable[[Any, Any], Any], Any, Any]:
+    """Return the step that all processes take together, with what this one has of parameters and data."""
+    import fungrad as fg
+    from fungrad import lax
+    from fungrad.sharding import PartitionSpec as P
+    from fungrad.sharding import make_mesh, shard_map
+
+    count, index = fg.process_count(), fg.process_index()
+    params, x = arrays(program)
+    options = {"mesh": make_mesh((count,), (program,)), "local_arrays": True, "out_specs": P()}
+    if program == "data":
+
+        def gradient(params: Any, x: Any) -> Any:
+            flat, unravel = fg.flatten_util.ravel_pytree(fg.grad(data_loss)(params, x))
+            return unravel(lax.pmean(flat, program))
+
+        mapped = shard_map(gradient, in_specs=(P(), P(program)), **options)
+        step = lambda params, x: fg.tree.map(lambda w, g: w - RATE * g, params, mapped(params, x))
+        return step, params, np.split(x, count)[index]
+    part = [(np.split(a, count, 1)[index], np.split(b, count)[index]) for a, b in params]
+    loss = lambda params, x: tensor_loss(params, x, lambda y: lax.psum(y, program))
+    specs = ([(P(None, program), P(program))] * TENSOR_BLOCKS, P())
+    return descending(shard_map(loss, in_specs=specs, **options)), part, x
+
+
+def meetings(step: Callable[[Any, Any], Any], params: Any, x: Any) -> list[tuple[str, int]]:
+    """Return the collectives of a step, with the bytes of their operands."""
+    import fungrad as fg
+
+    expr = fg.make_expr(step)(params, x)
+    met = [e for e in expr.equations if e.primitive.meets]
+    size = lambda t: int(np.prod(t.shape)) * t.dtype.itemsize
+    return [(e.primitive.name, sum(size(expr.types[v]) for v in e.inputs)) for e in met]
+
+
+def measured(program: str) -> dict[str, Any]:
+    """Return what a step takes of one process and of all, in turns, and its collectives; both must compute the same."""
+    import fungrad as fg
+
+    whole_step = fg.jit(descending(data_loss if program == "data" else tensor_loss))
+    whole = arrays(program)
+    step, params, x = divided(program)
+    met = meetings(step, params, x) if fg.process_count() > 1 else []
+    run = fg.jit(step)
+    expected = whole_step(*whole)
+    if program == "tensor":
+        count, index = fg.process_count(), fg.process_index()
+        expected = [(np.split(a, count, 1)[index], np.split(b, count)[index]) for a, b in expected]
+    for found, right in zip(fg.tree.leaves(run(params, x)), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-6)
+    for _ in range(4):
+        together(lambda: run(params, x), 1)
+        alone(lambda: whole_step(*whole))
+    turns = [
+        (alone(lambda: whole_step(*whole)), together(lambda: run(params, x), 1))
+        for _ in range(ROUNDS)
+    ]
+    return {**rank_model.medians(turns), "meetings": met}
+
+
+def shares() -> dict[str, dict[int, float]]:
+    """Return what one process takes for its share of a step, by one over the share."""
+    import fungrad as fg
+
+    found: dict[str, dict[int, float]] = {}
+    for program, loss in (("data", data_loss), ("tensor", tensor_loss)):
+        step = fg.jit(descending(loss))
+        found[program] = {}
+        for k in (2**k for k in range(11)):
+            params, x = arrays(program, k)
+            found[program][k] = timed(functools.partial(step, params, x), 1.0)
+    return found
+
+
+def sums() -> dict[int, float]:
+    """Return what sums over all processes take, by their bytes."""
+    import fungrad as fg
     from fungrad import distributed, lax
     from fungrad.sharding import PartitionSpec as P
     from fungrad.sharding import make_mesh, shard_map
 
+    if distributed.process_count() == 1:
+        return {}
+    mesh = make_mesh((distributed.process_count(),), ("i",))
+    options = {"in_specs": P("i"), "out_specs": P("i"), "local_arrays": True}
+    total = fg.jit(shard_map(lambda x: lax.psum(x, "i"), mesh=mesh, **options))
+    found = {}
+    for size in SIZES:
+        found[size] = timed(functools.partial(total, np.ones(size // 8)), 0.5)
+    return found
+
+
+def work() -> None:
+    """Measure in one of the processes; the first prints."""
+    from fungrad import distributed
+
     distributed.initialize()
-    index, count = fg.process_index(), fg.process_count()
+    index, count = distributed.process_index(), distributed.process_count()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[index % len(cores)]})
-    mesh = make_mesh((count,), ("data",))
-    everywhere = {"mesh": mesh, "in_specs": P(), "out_specs": P(), "check_vma": False}
-    total = shard_map(lambda x: lax.psum(x, "data"), **everywhere)
-    total = fg.jit(total)
-    sums = {n: timed(lambda n=n: total(np.ones(n // 8))) for n in SIZES} if count > 1 else {}
-
-    draws = np.random.default_rng(0)
-    params = [draws.normal(size=(m, n)).astype("f4") * 0.05 for m, n in itertools.pairwise(WIDTHS)]
-    x = draws.normal(size=(ROWS // count, WIDTHS[0])).astype("f4")
-
-    def loss(params: list[Any], x: Any) -> Any:
-        for w in params:
-            x = fnp.tanh(x @ w)
-        return fnp.mean(x * x)
-
-    def step(params: list[Any], x: Any) -> list[Any]:
-        gradient = fg.grad(loss)(params, x)
-        if count > 1:
-            flat, unravel = fg.flatten_util.ravel_pytree(gradient)
-            gradient = unravel(lax.pmean(flat, "data"))
-        return [w - np.float32(0.01) * g for w, g in zip(params, gradient, strict=True)]
-
-    divided = {"in_specs": (P(), P("data")), "out_specs": P(), "check_vma": False}
-    run = fg.jit(shard_map(step, mesh=mesh, local_arrays=True, **divided))
-    for _ in range(8):  # until there are kernels
-        run(params, x)
-    time.sleep(2)
-    seconds = timed(lambda: run(params, x), 3.0)
+    run = {"count": count, "sums": sums(), **{p: measured(p) for p in rank_model.PROGRAMS}}
+    if count == 1:
+        run["shares"] = shares()
     if index == 0:
-        size = sum(w.nbytes for w in params)
-        print(json.dumps({"count": count, "sums": sums, "step": seconds, "bytes": size}))
+        print(json.dumps(run))
 
 
 def launched(count: int) -> dict[str, Any]:
@@ -102,28 +230,12 @@ def launched(count: int) -> dict[str, Any]:
     if mpiexec is None:
         raise SystemExit("there is no mpiexec: pip install mpich mpi4py")
     command = [mpiexec, "-n", str(count), sys.executable, "-m", "benchmarks.ranks", "--work"]
-    threads = {"OPENBLAS_NUM_THREADS": "1", "FUNGRAD_NUM_THREADS": "1"}
+    settings = {"OPENBLAS_NUM_THREADS": "1", "FUNGRAD_NUM_THREADS": "1", "FUNGRAD_COMPILE": "eager"}
     done = subprocess.run(
-        command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True
+        command, env=os.environ | settings, stdout=subprocess.PIPE, text=True, check=True
     )
-    return json.loads(done.stdout)
-
-
-def terms(size: float, count: int) -> list[float]:
-    """Return what the model has its coefficients for: messages one after the other, and bytes that a process sends."""
-    return [1.0, count - 1.0, 2 * size * (count - 1) / count]
-
-
-def fitted(runs: list[dict[str, Any]]) -> np.ndarray:
-    """Return the coefficients: a sum's seconds of its own, for a message, for a byte; by least relative squares."""
-    rows, ones = [], []
-    for run in runs:
-        for size, seconds in run["sums"].items():
-            rows.append([t / seconds for t in terms(float(size), run["count"])])
-            ones.append(1.0)
-    from scipy.optimize import nnls
-
-    return nnls(np.array(rows), np.array(ones))[0]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def main() -> None:
@@ -135,41 +247,16 @@ def main() -> None:
     if options.work:
         work()
         return
-    cores = len(os.sched_getaffinity(0))
     runs = [launched(count) for count in COUNTS]
+    found = {
+        "environment": environment(Setting("numpy")),
+        "shares": runs[0].pop("shares"),
+        "runs": runs,
+    }
+    text = json.dumps(found, indent=1)
     if options.json:
-        options.json.write_text(json.dumps({"cores": cores, "runs": runs}, indent=1) + "\n")
-    alone, size = runs[0]["step"], runs[0]["bytes"]
-    coefficients = fitted([run for run in runs if run["count"] <= cores])
-
-    def predicted(count: int, cores: int) -> float:
-        share = alone / min(count, cores)
-        return share + (float(np.dot(coefficients, terms(size, count))) if count > 1 else 0.0)
-
-    print(
-        f"A sum: {coefficients[0] * 1e6:.1f} us, and for each other process "
-        f"{coefficients[1] * 1e6:.1f} us, and {1e-9 / coefficients[2]:.2f} GB/s\n"
-    )
-    print("| processes | cores | step, ms | predicted, ms | of the throughput of as many cores |")
-    print("|---:|---:|---:|---:|---:|")
-    for run in runs:
-        used = min(run["count"], cores)
-        share = alone / run["step"] / used
-        print(
-            f"| {run['count']} | {used} | {run['step'] * 1e3:.2f} | {predicted(run['count'], cores) * 1e3:.2f} "
-            f"| {share:.0%} |"
-        )
-    print(
-        "\n| processes, of a core each | step predicted, ms: the same data | efficiency | as much data each |"
-    )
-    print("|---:|---:|---:|---:|")
-    for k in range(3, 11):
-        count = 2**k
-        strong = predicted(count, count)
-        weak = alone + strong - alone / count
-        print(
-            f"| {count} | {strong * 1e3:.2f} | {alone / count / strong:.0%} | {alone / weak:.0%} |"
-        )
+        options.json.write_text(f"{text}\n", "utf-8")
+    print(rank_model.tables(json.loads(text), markdown))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Tables of what `results/` has: those of README.md, which this writes, and those of the site.
+"""Tables of what `results/` has: those of README.md and of docs/distributed_results.md, which this writes, and those of the site.
 
-python -m benchmarks.tables          # write README.md's
+python -m benchmarks.tables          # write them
 python -m benchmarks.tables --check  # fail if they are others
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import rank_model
 from benchmarks.report import duration, times
 from benchmarks.runner import JITTED, JITTED_JAX
 
@@ -145,12 +146,29 @@ def training() -> str:
     return markdown(["", "JAX / fungrad", "PyTorch / fungrad"], rows)
 
 
+def ranks() -> str:
+    """Return what training on several processes costs, measured and predicted."""
+    try:
+        path = newest("ranks")
+    except FileNotFoundError:
+        return "Nothing is kept yet of `python -m benchmarks.ranks`.\n"
+    return rank_model.tables(json.loads(path.read_text("utf-8")), markdown)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "beside peers": beside_peers,
     "beside jitted JAX": beside_jitted_jax,
     "training": training,
+    "ranks": ranks,
 }
 """What stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`, by its name."""
+
+
+PAGES = {
+    README: ["beside peers", "beside jitted JAX", "training"],
+    ROOT / "docs" / "distributed_results.md": ["ranks"],
+}
+"""Which of these stand where."""
 
 
 def filled(text: str) -> str:
@@ -164,18 +182,21 @@ def filled(text: str) -> str:
 
 
 def main() -> int:
-    """Write README.md's tables, or with `--check` tell whether they are up to date."""
-    old = README.read_text("utf-8")
-    new = filled(old)
-    if "--check" not in sys.argv[1:]:
-        README.write_text(new, "utf-8")
-    elif new != old:
-        print(
-            "README.md has other figures than benchmarks/results: make readme-table",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
+    """Write the tables, or with `--check` tell whether they are up to date."""
+    others = 0
+    for page in PAGES:
+        old = page.read_text("utf-8")
+        new = filled(old)
+        if "--check" not in sys.argv[1:]:
+            page.write_text(new, "utf-8")
+        elif new != old:
+            name = page.relative_to(ROOT)
+            print(
+                f"{name} has other figures than benchmarks/results: make readme-table",
+                file=sys.stderr,
+            )
+            others = 1
+    return others
 
 
 if __name__ == "__main__":

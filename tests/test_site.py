@@ -131,10 +131,15 @@ def test_made_pages_are_written_once(tmp_path, monkeypatch):
     assert (tmp_path / "gallery.rst").stat().st_mtime_ns == before
 
 
-def test_readme_has_the_figures_of_the_results():
-    text = tables.README.read_text("utf-8")
-    assert re.findall(r"<!-- figures: (.*?) -->", text) == list(tables.TABLES)
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.stem)
+def test_page_has_the_figures_of_the_results(page):
+    text = page.read_text("utf-8")
+    assert re.findall(r"<!-- figures: (.*?) -->", text) == tables.PAGES[page]
     assert tables.filled(text) == text, "make readme-table"
+
+
+def test_each_table_stands_on_a_page():
+    assert [name for names in tables.PAGES.values() for name in names] == [*tables.TABLES]
 
 
 def test_figures_are_written_between_marks():

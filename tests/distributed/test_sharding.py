@@ -11,6 +11,7 @@ from fungrad import lax
 from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map
 from tests.distributed.cases import COLLECTIVES, computed, names
 from tests.distributed.training import START, WAYS, alone
+from tests.distributed.training import loss as whole_loss
 
 P = PartitionSpec
 X = np.random.default_rng(1).normal(size=(8, 6))
@@ -253,3 +254,30 @@ def test_a_thousand_places():
         ** 2
     )
     np.testing.assert_allclose(gradient, fg.grad(direct)(x), rtol=1e-10, atol=1e-13)
+
+
+def test_training_on_a_thousand_places():
+    """Rows on 64 places, hidden units on 16: steps are those of the undivided network."""
+    draws = np.random.default_rng(8)
+    x, y = draws.normal(size=(128, 6)), draws.normal(size=(128, 2))
+    start = {"hidden": draws.normal(size=(6, 32)), "out": draws.normal(size=(32, 2))}
+
+    def part(params, x, y):
+        out = lax.psum(fnp.tanh(x @ params["hidden"]) @ params["out"], "model")
+        return lax.pmean(fnp.mean((out - y) ** 2), "data")
+
+    divided = shard_map(
+        part,
+        mesh=make_mesh((64, 16), ("data", "model")),
+        in_specs=({"hidden": P(None, "model"), "out": P("model")}, P("data"), P("data")),
+        out_specs=P(),
+    )
+
+    def trained(loss):
+        step = fg.jit(lambda p: fg.tree.map(lambda w, g: w - 0.05 * g, p, fg.grad(loss)(p, x, y)))
+        params = start
+        for _ in range(5):
+            params = step(params)
+        return params
+
+    fg.test_util.assert_allclose(trained(divided), trained(whole_loss), rtol=1e-12)
