@@ -154,7 +154,7 @@ def eig(
     return results
 
 
-@public
+@public_like(eig)
 def eigh(
     x: Any,
     *,
@@ -168,8 +168,6 @@ def eigh(
 
     Parameters
     ----------
-    x
-        An array of shape ``(..., n, n)``.
     lower
         Which triangle is read, if the input is not symmetrized.
     symmetrize_input
@@ -253,7 +251,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return Cast(np.dtype(np.int32))(Permutation(permutation_size)(found))
 
 
-@public
+@public_like(lu)
 def qr(
     x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: Any = None
 ) -> tuple[Any, ...]:
@@ -261,8 +259,6 @@ def qr(
 
     Parameters
     ----------
-    x
-        An array of shape ``(..., m, n)``.
     pivoting
         Whether to take the columns in the order of what is left of them.
     full_matrices
@@ -290,7 +286,7 @@ def qr(
     return (*fnp.linalg.qr(moved, mode), order)
 
 
-@public
+@public_like(eig)
 def schur(
     x: Any,
     *,
@@ -302,8 +298,6 @@ def schur(
 
     Parameters
     ----------
-    x
-        An array of shape ``(..., n, n)``.
     compute_schur_vectors
         Whether to return the unitary matrix as well.
     sort_eig_vals, select_callable

@@ -83,14 +83,9 @@ def _huber(predictions: Any, targets: Any, delta: Any) -> Any:
     return 0.5 * fnp.square(near) + delta * (size - near)
 
 
-@public
+@public_like(huber_loss)
 def log_cosh(predictions: Any, targets: Any = None) -> Any:
     """Return the logarithms of the hyperbolic cosines of the errors, exact for small errors too.
-
-    Parameters
-    ----------
-    targets
-        What should be; zeros by default.
 
     Examples
     --------
