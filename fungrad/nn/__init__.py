@@ -19,6 +19,8 @@ each block, which is a format of some GPUs; scale the blocks and use fungrad.num
 import importlib as _importlib
 from typing import Any as _Any
 
+from fungrad.nn.losses import __all__ as _LOSSES
+
 _NAMES = {
     "activations": (
         "celu elu gelu glu identity leaky_relu log1mexp log_sigmoid mish selu sigmoid silu "
@@ -26,15 +28,6 @@ _NAMES = {
     ),
     "attention": "dot_product_attention",
     "layers": "dropout embedding",
-    "losses": (
-        "binary_dice_loss convex_kl_divergence cosine_distance cosine_similarity ctc_loss "
-        "ctc_loss_with_forward_probs dice_loss generalized_kl_divergence hinge_loss huber_loss kl_divergence "
-        "kl_divergence_with_log_targets l2_loss log_cosh make_fenchel_young_loss multiclass_generalized_dice_loss "
-        "multiclass_hinge_loss multiclass_perceptron_loss multiclass_sparsemax_loss ntxent perceptron_loss "
-        "poly_loss_cross_entropy ranking_softmax_loss safe_softmax_cross_entropy sigmoid_binary_cross_entropy "
-        "sigmoid_focal_loss smooth_labels softmax_cross_entropy softmax_cross_entropy_with_integer_labels "
-        "sparsemax_loss squared_error triplet_margin_loss"
-    ),
     "normalization": "batch_norm group_norm instance_norm layer_norm rms_norm",
     "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
     "recurrent": "gru gru_cell lstm lstm_cell",
@@ -43,6 +36,7 @@ _NAMES = {
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOME |= dict.fromkeys(_LOSSES, "losses")
 _MODULES = ("initializers", "losses")
 
 __all__ = [*_HOME, *_MODULES]

@@ -4,19 +4,20 @@ Unlike JAX's functions these raise `numpy.linalg.LinAlgError` for matrices that 
 do, and do not return NaN.
 """
 
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+from typing import Any as _Any
 
-from fungrad.lax.linalg import decompositions, reflections, systems
-from fungrad.lax.linalg.decompositions import *
-from fungrad.lax.linalg.reflections import *
-from fungrad.lax.linalg.systems import *
-from fungrad.numpy.elsewhere import unknown_name
+_NAMES = {
+    "decompositions": "cholesky cholesky_update eig eigh lu lu_pivots_to_permutation qr schur svd",
+    "reflections": "hessenberg householder_product ormqr tridiagonal",
+    "systems": "symmetric_product triangular_solve tridiagonal_solve",
+}
+"""The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_NAMES = [*decompositions.__all__, *reflections.__all__, *systems.__all__]
-__dir__ = _NAMES.copy
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = _NAMES
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
+__all__ = [*_HOME]
+__dir__ = __all__.copy
 
 _EXCLUDED = {
     "qdwh": "use fungrad.scipy.linalg.polar, which gives both factors",
@@ -26,9 +27,15 @@ _EXCLUDED = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
+    from fungrad.numpy.elsewhere import unknown_name
+
+    if name in _HOME:
+        found = getattr(_importlib.import_module(f"fungrad.lax.linalg.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
     if name.endswith("_p") and not name.startswith("_"):
         raise AttributeError(
             f"fungrad.lax.linalg has no {name!r}, a primitive of JAX's own: call {name[:-2]}"
         )
-    raise unknown_name("fungrad.lax.linalg", name, _NAMES, _EXCLUDED)
+    raise unknown_name("fungrad.lax.linalg", name, __all__, _EXCLUDED)

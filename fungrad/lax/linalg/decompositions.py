@@ -19,18 +19,6 @@ from fungrad.primitives.linalg import Inv
 from fungrad.primitives.matrix_functions import Schur
 from fungrad.primitives.stacks import Triangle, adjoint, conjugated, diagonal
 
-__all__ = [
-    "cholesky",
-    "cholesky_update",
-    "eig",
-    "eigh",
-    "lu",
-    "lu_pivots_to_permutation",
-    "qr",
-    "schur",
-    "svd",
-]
-
 
 def _symmetrized(x: Any) -> Any:
     return (x + adjoint(x)) * 0.5

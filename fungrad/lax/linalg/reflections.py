@@ -14,13 +14,6 @@ from fungrad.primitives.linalg import TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, columns, identity_like, matmul, scaled_rows
 from fungrad.primitives.tridiagonal import PackedHessenberg, PackedTridiagonal
 
-__all__ = [
-    "hessenberg",
-    "householder_product",
-    "ormqr",
-    "tridiagonal",
-]
-
 
 @public
 def hessenberg(a: Any) -> tuple[Any, Any]:

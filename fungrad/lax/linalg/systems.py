@@ -14,12 +14,6 @@ from fungrad.primitives.linalg import TriangularSolve
 from fungrad.primitives.stacks import Triangle, conjugated, matmul, transposed
 from fungrad.primitives.tridiagonal import TridiagonalSolve
 
-__all__ = [
-    "symmetric_product",
-    "triangular_solve",
-    "tridiagonal_solve",
-]
-
 
 @public
 def symmetric_product(

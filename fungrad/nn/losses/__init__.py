@@ -13,21 +13,41 @@ Each is computed in the floating-point dtype that its operands are promoted to, 
 numbers of two bytes are computed with in float32, and rounded once.
 """
 
-from types import ModuleType as _ModuleType
-from typing import TYPE_CHECKING
+import importlib as _importlib
+from typing import Any as _Any
 
-from fungrad.nn.losses.classification import *
-from fungrad.nn.losses.ctc import *
-from fungrad.nn.losses.divergences import *
-from fungrad.nn.losses.embeddings import *
-from fungrad.nn.losses.margins import *
-from fungrad.nn.losses.regression import *
-from fungrad.nn.losses.segmentation import *
+_NAMES = {
+    "classification": (
+        "poly_loss_cross_entropy ranking_softmax_loss safe_softmax_cross_entropy "
+        "sigmoid_binary_cross_entropy sigmoid_focal_loss smooth_labels softmax_cross_entropy "
+        "softmax_cross_entropy_with_integer_labels"
+    ),
+    "ctc": "ctc_loss ctc_loss_with_forward_probs",
+    "divergences": (
+        "convex_kl_divergence generalized_kl_divergence kl_divergence "
+        "kl_divergence_with_log_targets"
+    ),
+    "embeddings": "cosine_distance cosine_similarity ntxent triplet_margin_loss",
+    "margins": (
+        "hinge_loss make_fenchel_young_loss multiclass_hinge_loss multiclass_perceptron_loss "
+        "multiclass_sparsemax_loss perceptron_loss sparsemax_loss"
+    ),
+    "regression": "huber_loss l2_loss log_cosh squared_error",
+    "segmentation": "binary_dice_loss dice_loss multiclass_generalized_dice_loss",
+}
+"""The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = [
-        name
-        for name, value in globals().items()
-        if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, _ModuleType)
-    ]
-    __dir__ = __all__.copy
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOME]
+__dir__ = __all__.copy
+
+
+def __getattr__(name: str) -> _Any:
+    from fungrad.numpy.elsewhere import unknown_name
+
+    if name not in _HOME:
+        raise unknown_name("fungrad.nn.losses", name, __all__)
+    found = getattr(_importlib.import_module(f"fungrad.nn.losses.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found

@@ -17,12 +17,6 @@ from fungrad.nn.losses.operands import at_labels, computed, integers, labelled, 
 from fungrad.nn.precision import array
 from fungrad.nn.sums import log_softmax, logsumexp, softmax
 
-__all__ = [
-    "poly_loss_cross_entropy", "ranking_softmax_loss", "safe_softmax_cross_entropy",
-    "sigmoid_binary_cross_entropy", "sigmoid_focal_loss", "smooth_labels", "softmax_cross_entropy",
-    "softmax_cross_entropy_with_integer_labels",
-]  # fmt: skip
-
 
 @public
 def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Any:

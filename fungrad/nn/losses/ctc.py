@@ -14,8 +14,6 @@ from fungrad.nn.losses.operands import check_equal_shapes, integers, reals
 from fungrad.nn.precision import array, converted
 from fungrad.nn.sums import log_softmax
 
-__all__ = ["ctc_loss", "ctc_loss_with_forward_probs"]
-
 
 @public
 def ctc_loss_with_forward_probs(

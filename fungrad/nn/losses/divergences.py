@@ -8,10 +8,6 @@ import fungrad.numpy as fnp
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import computed, total
 
-__all__ = [
-    "convex_kl_divergence", "generalized_kl_divergence", "kl_divergence", "kl_divergence_with_log_targets",
-]  # fmt: skip
-
 
 @public
 def kl_divergence(log_predictions: Any, targets: Any, axis: Any = -1, where: Any = None) -> Any:

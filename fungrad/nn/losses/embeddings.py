@@ -14,8 +14,6 @@ from fungrad.nn.losses.operands import computed, total
 from fungrad.nn.precision import array
 from fungrad.nn.sums import logsumexp
 
-__all__ = ["cosine_distance", "cosine_similarity", "ntxent", "triplet_margin_loss"]
-
 
 @public
 def cosine_similarity(

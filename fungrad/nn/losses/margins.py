@@ -16,11 +16,6 @@ from fungrad.nn.precision import array
 from fungrad.nn.sums import one_hot
 from fungrad.transforms.vmap import vmap
 
-__all__ = [
-    "hinge_loss", "make_fenchel_young_loss", "multiclass_hinge_loss", "multiclass_perceptron_loss",
-    "multiclass_sparsemax_loss", "perceptron_loss", "sparsemax_loss",
-]  # fmt: skip
-
 
 @public
 def hinge_loss(predictor_outputs: Any, targets: Any) -> Any:

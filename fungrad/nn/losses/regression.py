@@ -9,8 +9,6 @@ import fungrad.numpy as fnp
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import check_equal_shapes, computed
 
-__all__ = ["huber_loss", "l2_loss", "log_cosh", "squared_error"]
-
 
 @public
 def squared_error(predictions: Any, targets: Any = None) -> Any:

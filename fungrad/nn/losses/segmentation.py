@@ -15,8 +15,6 @@ from fungrad.nn.losses.operands import check_equal_shapes, computed
 from fungrad.nn.precision import array
 from fungrad.nn.sums import softmax
 
-__all__ = ["binary_dice_loss", "dice_loss", "multiclass_generalized_dice_loss"]
-
 _REDUCTIONS: dict[str, Any] = {"mean": fnp.mean, "sum": fnp.sum, "none": lambda x, axis: x}
 
 
