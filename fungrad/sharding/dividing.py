@@ -16,6 +16,7 @@ from fungrad.primitives.shaping import Reshape, permuted
 from fungrad.primitives.slices import index_axis
 from fungrad.rewrite.batch import batch_expr
 from fungrad.sharding.mesh import Axis, Layout, PartitionSpec
+from fungrad.sharding.parts import uneven
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +46,7 @@ class Dividing:
         for d, names in enumerate(spec):
             count = math.prod([n for n, _ in self._along(names)])
             if shape[d] % count:
-                raise ValueError(
-                    f"{self.label}: axis {d} of {place(leaf)}, of type {t}, cannot be divided into {count} equal parts, along {names} of "
-                    "the mesh; pad it, or take a length that can"
-                )
+                raise uneven(self.label, d, place(leaf), t, count, names)
             shape[d] //= count
         return t.update(shape=tuple(shape))
 

@@ -113,15 +113,59 @@ class Mesh:
     def __repr__(self) -> str:
         return f"Mesh({', '.join(f'{n!r}: {k}' for n, k in self.shape.items())})"
 
-    def layout(self) -> Layout:
-        """Return what of the mesh is this process's.
+    def share(self, names: Any) -> tuple[int, int]:
+        """Return which share of the places along an axis is this process's, and how many shares there are.
+
+        It is what `fungrad.training.minibatches` takes as `shard`, for rows that are divided along that axis. Processes that differ in their
+        place along other axes alone have the same one.
+
+        Parameters
+        ----------
+        names
+            The name of an axis, or a tuple of names, of which the last runs fastest.
+
+        Raises
+        ------
+        ValueError
+            If an axis is not the mesh's, or if what this process has of several axes does not follow one another.
+
+        Examples
+        --------
+        >>> make_mesh((4, 2), ("data", "model")).share("data")
+        (0, 1)
+        """
+        names = _names_of(names)
+        own, count = self.blocks(names)
+        if (np.diff(own) != 1).any():
+            raise ValueError(
+                f"Mesh.share: what a process has of {names} does not follow one another; name the axes in the order of {self}"
+            )
+        return int(own[0]) // len(own), count // len(own)
+
+    def blocks(self, names: Sequence[Hashable], process: int | None = None) -> tuple[Any, int]:
+        """Return the numbers of the parts that a process has of what is divided along axes, in its order, and how many parts there are."""
+        axes = {a.name: a for a in self.layout(process)}
+        process = process_index() if process is None else process
+        found, count = np.zeros(1, int), 1
+        for name in names:
+            if name not in axes:
+                raise ValueError(f"{name!r} is no axis of {self}")
+            axis = axes[name]
+            first = axis.along.members.index(process) * axis.lanes
+            length = axis.ranks * axis.lanes
+            found = np.add.outer(found * length, first + np.arange(axis.lanes)).reshape(-1)
+            count *= length
+        return found, count
+
+    def layout(self, process: int | None = None) -> Layout:
+        """Return what of the mesh is a process's, by default this one's.
 
         Raises
         ------
         ValueError
             If the places cannot be divided among the processes.
         """
-        return _layout(self, process_count(), process_index())
+        return _layout(self, process_count(), process_index() if process is None else process)
 
 
 def make_mesh(

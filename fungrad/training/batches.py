@@ -25,12 +25,14 @@ T = TypeVar("T")
 
 
 class _Plan:
-    """Which rows are in which batch."""
+    """Which rows are in which batch, and which of these are this process's."""
 
-    def __init__(self, data: Any, size: int, key: Any, drop_last: bool) -> None:
+    def __init__(
+        self, data: Any, size: int, key: Any, drop_last: bool, shard: tuple[int, int]
+    ) -> None:
         self.leaves, self.structure = tree.flatten(data)
         self.rows = _rows(tree.leaves_with_paths(data))
-        self.size, self.key, self.drop_last = size, key, drop_last
+        self.size, self.key, self.drop_last, self.shard = size, key, drop_last, shard
         self.per_epoch = self.rows // size if drop_last else -(-self.rows // size)
         self._last: tuple[int, Any] = (-1, None)
 
@@ -46,7 +48,9 @@ class _Plan:
     def batch(self, index: int) -> Any:
         """Return a batch; they are numbered through all epochs."""
         epoch, batch = divmod(index, self.per_epoch)
-        rows: Any = slice(batch * self.size, (batch + 1) * self.size)
+        begin, (place, count) = batch * self.size, self.shard
+        share = min(self.size, self.rows - begin) // count
+        rows: Any = slice(begin + place * share, begin + (place + 1) * share)
         if self.key is not None:
             rows = self._order(epoch)[rows]
         return tree.unflatten(self.structure, [_taken(x, rows) for x in self.leaves])
@@ -100,7 +104,9 @@ class Minibatches(Iterator[T]):
 
     def __repr__(self) -> str:
         plan = self._plan
-        return f"<Minibatches of {plan.rows} rows by {plan.size}, {self._index} of {self._stop or 'no end'} taken>"
+        place, count = plan.shard
+        share = f", share {place} of {count}" if count > 1 else ""
+        return f"<Minibatches of {plan.rows} rows by {plan.size}{share}, {self._index} of {self._stop or 'no end'} taken>"
 
     def __next__(self) -> T:
         index = self._index
@@ -154,6 +160,7 @@ def minibatches(
     drop_last: bool = False,
     prefetch: int = 0,
     start: Any = None,
+    shard: tuple[int, int] | None = None,
 ) -> Minibatches[T]:
     """Return an iterator over rows of arrays, some at a time.
 
@@ -175,7 +182,10 @@ def minibatches(
     prefetch
         How many batches a thread makes while one is being used; 0 for no thread.
     start
-        The `position` of an iterator over the same data, to begin where that one was.
+        The `position` of an iterator over the same data, to begin where that one was. It is the same for all shares, however many.
+    shard
+        ``(index, count)``: of each batch, the share of this number, from 0, where `count` processes divide it. Shares are equal and joined in order they are
+        the batch. `fungrad.sharding.Mesh.share` returns what goes with a mesh; by default, the whole.
 
     Returns
     -------
@@ -189,7 +199,8 @@ def minibatches(
     TypeError
         If a leaf is no array with axes, or `key` no key.
     ValueError
-        If the arrays have different numbers of rows or none, a number is out of range, or `start` is a position in other batches.
+        If the arrays have different numbers of rows or none, a number is out of range, or `start` is a position in other batches; if a
+        batch cannot be divided into equal shares, also the one at the end of an epoch.
 
     Examples
     --------
@@ -200,6 +211,8 @@ def minibatches(
     >>> rest = training.minibatches(data, 4, key=random.key(0), start=batches.position)
     >>> [batch["x"] for batch in rest]
     [array([5., 3.])]
+    >>> [next(training.minibatches(np.arange(6), 4, shard=(i, 2))) for i in range(2)]
+    [array([0, 1]), array([2, 3])]
     """
     size, prefetch = _at_least("size", size, 1), _at_least("prefetch", prefetch, 0)
     if key is not None:
@@ -207,7 +220,8 @@ def minibatches(
             raise TypeError("minibatches: the key is traced; make batches outside of the function")
         contextvars.Context().run(random.fold_in, key, 0)  # raises if it is none
         key = to_host(key).copy()[()]
-    plan = _Plan(data, size, key, bool(drop_last))
+    plan = _Plan(data, size, key, bool(drop_last), _checked(shard))
+    _check_shares(plan)
     if not plan.per_epoch:
         raise ValueError(
             f"minibatches: with drop_last, {plan.rows} rows make no batch of {size}; take a smaller size"
@@ -215,6 +229,35 @@ def minibatches(
     stop = None if epochs is None else _at_least("epochs", epochs, 0) * plan.per_epoch
     begin = 0 if start is None else _index_of(start, Minibatches(plan, 0, 0, 0).position, plan)
     return Minibatches(plan, begin, stop, prefetch)
+
+
+def _checked(shard: Any) -> tuple[int, int]:
+    """Return which share, and of how many."""
+    if shard is None:
+        return 0, 1
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise TypeError(f"minibatches: shard must be (index, count), got {shard!r}")
+    index, count = map(operator.index, shard)
+    if not 0 <= index < count:
+        raise ValueError(
+            f"minibatches: shard must be (index, count) with 0 <= index < count, got {shard!r}"
+        )
+    return index, count
+
+
+def _check_shares(plan: _Plan) -> None:
+    """Raise unless each batch can be divided into equal shares."""
+    _, count = plan.shard
+    if plan.size % count:
+        raise ValueError(
+            f"minibatches: a batch of size {plan.size} cannot be divided into {count} equal shares; take {-(-plan.size // count) * count}"
+        )
+    left = 0 if plan.drop_last else plan.rows % plan.size
+    if left % count:
+        raise ValueError(
+            f"minibatches: of {plan.rows} rows, {left} are left for the last batch of an epoch, which cannot be divided into {count} equal shares; "
+            f"drop_last=True leaves them out, or pad data to {plan.rows + -left % count} rows, with weights of 0"
+        )
 
 
 def _at_least(name: str, value: Any, least: int) -> int:

@@ -405,3 +405,62 @@ def test_threads_may_have_iterators_of_their_own():
     for worker in workers:
         worker.join()
     assert found == [whole] * 8
+
+
+# Shares
+
+
+@PREFETCH
+@pytest.mark.parametrize("key", [None, KEY], ids=["none", "key"])
+@pytest.mark.parametrize(("size", "drop_last"), [(4, True), (8, False), (10, False), (2, False)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_shares_are_equal_and_joined_they_are_the_batch(prefetch, key, size, drop_last, count):
+    options = {"key": key, "epochs": 2, "drop_last": drop_last, "prefetch": prefetch}
+    whole = rows(training.minibatches(DATA, size, **options))
+    shares = [
+        rows(training.minibatches(DATA, size, shard=(i, count), **options)) for i in range(count)
+    ]
+    for batch, *parts in zip(whole, *shares, strict=True):
+        assert {len(p) for p in parts} == {len(batch) // count}
+        assert [i for part in parts for i in part] == batch
+
+
+def test_others_go_on_where_some_have_been(tmp_path):
+    """Two take three batches, four go on; all rows come, in the order of one."""
+    data = np.arange(48)
+    options = {"key": KEY, "epochs": 2}
+    whole = [b.tolist() for b in training.minibatches(data, 8, **options)]
+    two = [training.minibatches(data, 8, shard=(i, 2), **options) for i in range(2)]
+    found = [np.concatenate([next(b) for b in two]).tolist() for _ in range(3)]
+    assert str(two[0].position) == str(two[1].position)
+    training.save(tmp_path / "a", two[0].position)
+    start = training.load(tmp_path / "a")
+    four = [training.minibatches(data, 8, shard=(i, 4), start=start, **options) for i in range(4)]
+    found += [np.concatenate(parts).tolist() for parts in zip(*four, strict=True)]
+    assert found == whole
+
+
+@pytest.mark.parametrize(
+    ("size", "shard", "error", "words"),
+    [
+        (4, (0, 3), ValueError, "size 4 cannot be divided into 3 equal shares; take 6"),
+        (
+            4,
+            (1, 4),
+            ValueError,
+            "of 10 rows, 2 are left .* drop_last=True leaves them out, or pad data to 12 rows",
+        ),
+        (4, (2, 2), ValueError, "0 <= index < count"),
+        (4, (-1, 2), ValueError, "0 <= index < count"),
+        (4, (0, 0), ValueError, "0 <= index < count"),
+        (4, 2, TypeError, r"must be \(index, count\), got 2"),
+        (4, (0.0, 2), TypeError, "integer"),
+    ],
+)
+def test_what_cannot_be_shared(size, shard, error, words):
+    with pytest.raises(error, match=words):
+        training.minibatches(DATA, size, shard=shard)
+
+
+def test_it_says_which_share_it_is():
+    assert "by 4, share 1 of 2, 0 of 3 taken" in repr(training.minibatches(DATA, 4, shard=(1, 2)))
