@@ -17,7 +17,7 @@ GPU_PYTHON ?= $(VENV)/bin/python
 GPU_READY = $(if $(filter $(VENV)/bin/python,$(GPU_PYTHON)),$(VENV)/.test)
 
 # What starts processes that wait for one another is run by itself, by test-distributed.
-ALONE = --ignore=tests/distributed/test_ranks.py --ignore=tests/distributed/test_tasks.py
+ALONE = $(addprefix --ignore=tests/distributed/, test_ranks.py test_tasks.py test_checkpoints.py test_learning.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 

@@ -10,17 +10,20 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
-from fungrad.core.types import is_array, type_of
+from fungrad.core.types import is_array
 from fungrad.sharding.mesh import Mesh, PartitionSpec
 
 NOT_DIVIDED = PartitionSpec()
 
 
-class Run(NamedTuple):
-    """Elements that follow one another, along an axis, both in the whole and in what a process has."""
+class Shaped(NamedTuple):
+    """What messages show of an array, which need not be of numbers."""
 
-    whole: slice
-    local: slice
+    dtype: str
+    shape: Sequence[int]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
 def uneven(
@@ -36,23 +39,18 @@ def uneven(
 
 def runs(
     mesh: Mesh, names: Sequence[Hashable], length: int, process: int | None = None
-) -> list[Run]:
-    """Return what a process has of an axis of `length` elements, which must be a multiple of the number of parts."""
+) -> list[slice]:
+    """Return what a process has of an axis of `length` elements, which must be a multiple of the number of parts, in its order."""
     own, count = mesh.blocks(names, process)
     size = length // count
-    breaks = np.flatnonzero(np.diff(own) != 1) + 1
-    found, done = [], 0
-    for blocks in np.split(own, breaks):
-        n = len(blocks) * size
-        found.append(
-            Run(slice(int(blocks[0]) * size, int(blocks[0]) * size + n), slice(done, done + n))
-        )
-        done += n
-    return found
+    follow = np.split(own, np.flatnonzero(np.diff(own) != 1) + 1)
+    return [slice(int(b[0]) * size, (int(b[-1]) + 1) * size) for b in follow]
 
 
 def specs_of(specs: Any, whole: Any, label: str) -> list[PartitionSpec]:
-    """Return the spec of each leaf of a tree; `specs` is a prefix of it."""
+    """Return the spec of each leaf of a tree; `specs` is a prefix of it, or None where nothing is divided."""
+    if specs is None:
+        return [NOT_DIVIDED] * len(tree.leaves(whole))
     found = tree.broadcast_prefix(specs, whole, f"{label}: specs")
     for spec in found:
         if not isinstance(spec, PartitionSpec):
@@ -78,9 +76,8 @@ def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) ->
     """Return what a process has of an array, as an array of its own."""
     xp = namespace((x,))
     for d, names in enumerate(spec):
-        pieces = [
-            x[(slice(None),) * d + (run.whole,)] for run in runs(mesh, names, x.shape[d], process)
-        ]
+        before = (slice(None),) * d
+        pieces = [x[(*before, run)] for run in runs(mesh, names, x.shape[d], process)]
         x = pieces[0] if len(pieces) == 1 else xp.concatenate(pieces, axis=d)
     return xp.array(x)
 
@@ -117,12 +114,17 @@ def to_local(whole: Any, mesh: Mesh, specs: Any) -> Any:
     >>> to_local(np.arange(8), make_mesh((4,), ("i",)), P("i"))  # one process has all
     array([0, 1, 2, 3, 4, 5, 6, 7])
     """
+    return local_of("to_local", whole, mesh, specs)
+
+
+def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
+    """Do what `to_local` does; errors are those of another function."""
 
     def taken(x: Any, spec: PartitionSpec, path: str) -> Any:
-        check_spec("to_local", spec, mesh, path, type_of(x))
+        check_spec(label, spec, mesh, path, Shaped(x.dtype.name, x.shape))
         return part(x, mesh, spec)
 
-    return _divided(whole, specs, "to_local", taken)
+    return _divided(whole, specs, label, taken)
 
 
 @api_boundary
@@ -182,7 +184,7 @@ def _divided(
     changed = []
     for x, spec, path in zip(leaves, specs_of(specs, found, label), paths, strict=True):
         if any(spec):
-            if not is_array(x):
+            if not (isinstance(x, np.ndarray) or is_array(x)):
                 raise TypeError(
                     f"{label}: {path or 'the tree'} is divided by {spec}, and is no array but {type(x).__name__!r}"
                 )

@@ -32,8 +32,8 @@ _CHUNK = 1 << 20
 _END = len(MARK) + 64
 
 
-def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> None:
-    """Write a checkpoint to an empty file."""
+def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> str:
+    """Write a checkpoint to an empty file; return its digest."""
     text = json.dumps({"longdouble": np.finfo(np.longdouble).nmant, "nodes": nodes})
     if len(text) > _LARGEST_TREE:
         raise ValueError(
@@ -54,6 +54,13 @@ def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> None:
     digest = _digest(file, file.tell() - 64)
     file.seek(-64, os.SEEK_END)
     file.write(digest)
+    return digest.decode()
+
+
+def digest_of(file: BinaryIO) -> str:
+    """Return the digest that is written at the end of a file, or what is there in its place."""
+    file.seek(-min(64, file.seek(0, os.SEEK_END)), os.SEEK_END)
+    return file.read().decode("latin-1")
 
 
 def _write_array(archive: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any]) -> None:

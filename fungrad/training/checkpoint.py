@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
-from collections.abc import Iterable
-from typing import Any, TypeVar, overload
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fungrad.core import tree as trees
 from fungrad.core.paths import difference, flatten_with_path, keystr
 from fungrad.core.types import is_array, type_of
 from fungrad.device import device_put
-from fungrad.training.archive import read, write
+from fungrad.training.archive import digest_of, read, write
 from fungrad.training.errors import CheckpointError
 from fungrad.training.glossary import public
 from fungrad.training.replacing import replacing
 from fungrad.training.structure import Known, put_together, take_apart
+
+if TYPE_CHECKING:
+    from fungrad.sharding import Mesh
 
 __all__ = ["load", "save"]
 
@@ -25,8 +29,10 @@ T = TypeVar("T")
 
 
 @public
-def save(path: str | os.PathLike[str], tree: Any) -> None:
-    """Write a pytree to a file, whole or not at all.
+def save(
+    path: str | os.PathLike[str], tree: Any, *, mesh: Mesh | None = None, specs: Any = None
+) -> None:
+    """Write a pytree to a file, whole or not at all; with a mesh, to a folder, by all processes together.
 
     A file that is there is replaced at the end, in one step, when the new one is on the disk, and keeps its permissions. So whenever the
     process is killed, the file is the old one or the new one; what a killed one leaves beside it (``.fungrad-*.tmp``) is removed
@@ -38,6 +44,12 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
         Dicts, lists, tuples, named tuples, dataclasses and registered nodes, of arrays, numbers, strings, bytes and None. Arrays may
         have any dtype but that of Python objects and strings of no fixed length: keys of random numbers and ml_dtypes' too. Functions and classes
         are saved as their names.
+    mesh
+        With a mesh, `path` is a folder, and all processes call this: each writes a shard of the arrays, and the first an index, which takes the
+        place of the one before in one step. Any number of processes can `load` it. One run at a time may write to a folder.
+    specs
+        A tree of `fungrad.sharding.PartitionSpec` that is a prefix of `tree`: arrays that it divides are what this process has of them, as
+        under ``shard_map(local_arrays=True)``. Others must be the same in all processes. By default all are.
 
     Returns
     -------
@@ -47,8 +59,12 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
     ------
     TypeError
         If the tree holds something else; the message has its path.
+    ValueError
+        If something is not the same in all processes that should be.
     OSError
         If the file cannot be written. The old one is untouched.
+    DistributedError
+        If another process has failed, or ended. The old checkpoint is untouched.
 
     Notes
     -----
@@ -65,6 +81,12 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
     array([[1., 1., 1.],
            [1., 1., 1.]], dtype=float32)
     """
+    _check_mesh("save", mesh, specs)
+    if mesh is not None:
+        from fungrad.training.shards import save_shards
+
+        save_shards(os.fspath(path), tree, mesh, specs)
+        return
     parts = take_apart(tree)
     with replacing(os.fspath(path)) as file:
         write(file, parts.nodes, parts.arrays)
@@ -77,6 +99,8 @@ def load(
     *,
     types: Iterable[Any] = (),
     device: Any = None,
+    mesh: Mesh | None = None,
+    specs: Any = None,
 ) -> Any: ...
 @overload
 def load(
@@ -85,6 +109,8 @@ def load(
     *,
     types: Iterable[Any] = (),
     device: Any = None,
+    mesh: Mesh | None = None,
+    specs: Any = None,
 ) -> T: ...
 @public
 def load(
@@ -93,8 +119,10 @@ def load(
     *,
     types: Iterable[Any] = (),
     device: Any = None,
+    mesh: Mesh | None = None,
+    specs: Any = None,
 ) -> Any:
-    """Return the pytree in a file that `save` has written.
+    """Return the pytree in a file, or in a folder of shards, that `save` has written.
 
     A file in which a single bit is another is an error, and so is one that is cut off or made up: then nothing is returned.
     A file cannot have anything imported or called: the classes and functions that it names are those in `like`, in `types`, the states of
@@ -110,6 +138,9 @@ def load(
         Classes and functions that may be in the tree.
     device
         Where the arrays are to be, as for `fungrad.device_put`; by default they are NumPy's.
+    mesh, specs
+        With a mesh, all processes call this, and each gets what it has of the arrays that `specs`, a prefix of the tree, divides; `like` is
+        like that. However many processes there were that wrote it, and whatever their mesh. Without, arrays are whole.
 
     Returns
     -------
@@ -119,9 +150,11 @@ def load(
     Raises
     ------
     CheckpointError
-        If the file is not as it was written, has a class or function that is not allowed for, or is not like `like`.
+        If the file is not as it was written, has a class or function that is not allowed for, or is not like `like`; if a shard is missing.
     OSError
-        If the file cannot be read.
+        If the file cannot be read; FileNotFoundError also if the first `save` to a folder did not end.
+    DistributedError
+        If another process could not read it, or has ended.
 
     Examples
     --------
@@ -138,25 +171,75 @@ def load(
     {'w': array([0., 0.])}
     /run.ckpt has float64[2] at [0].mu['w'], where like has float64[3]
     """
+    found: list[Any] = []
+
+    def read_own() -> str:
+        tree, digest = _read(path, like, types, mesh, specs)
+        found.append(tree)
+        return digest
+
+    _check_mesh("load", mesh, specs)
+    if mesh is not None:
+        from fungrad.training.meeting import together
+
+        digests = together("load", read_own)
+        others = [i for i, digest in enumerate(digests) if digest != digests[0]]
+        if others:
+            raise CheckpointError(
+                f"{os.fspath(path)} is not the same checkpoint in process {others[0]} and in process 0: it has to be on a file system that all see"
+            )
+    else:
+        read_own()
+    return found[0] if device is None else trees.map(lambda x: _on(device, x), found[0])
+
+
+def _check_mesh(label: str, mesh: Any, specs: Any) -> None:
+    """Raise if there are specs and no mesh."""
+    if mesh is None and specs is not None:
+        raise TypeError(f"{label}: specs say what is divided along the axes of a mesh: pass mesh=")
+
+
+def _read(
+    path: Any, like: Any, types: Iterable[Any], mesh: Mesh | None, specs: Any
+) -> tuple[Any, str]:
+    """Return what this process has of a tree, and the digest of the file, or of the index."""
     named = take_apart(like, accept=lambda leaf: True).named
     known = Known([*named.values(), *types])
-    with open(path, "rb") as file:
-        try:
-            tree = put_together(*read(file), known)
-            if like is not None:
-                _check_like(tree, like)
-        except CheckpointError as error:
-            raise CheckpointError(f"{os.fspath(path)} {error}") from error.__cause__
-        except Exception as error:
-            if (
-                isinstance(error, MemoryError)
-                or getattr(error, "errno", errno.EINVAL) != errno.EINVAL
-            ):
-                raise  # of the machine; others are of places that are not in the file
-            raise CheckpointError(
-                f"{os.fspath(path)} is damaged: {type(error).__name__}: {str(error)[:200]}"
-            ) from error
-    return tree if device is None else trees.map(lambda x: _on(device, x), tree)
+    if os.path.isdir(path):
+        from fungrad.training.reading_shards import Index
+
+        with Index.open(path) as file, _reading(path):
+            index, digest = Index(os.fspath(path), file, known), digest_of(file)
+        if mesh is not None:
+            index.divide(mesh, specs)
+        with _reading(path):
+            tree = index.tree(known)
+    else:
+        with open(path, "rb") as file, _reading(path):
+            tree, digest = put_together(*read(file), known), digest_of(file)
+        if mesh is not None:
+            from fungrad.sharding.parts import local_of
+
+            tree = local_of("load", tree, mesh, specs)
+    if like is not None:
+        with _reading(path):
+            _check_like(tree, like)
+    return tree, digest
+
+
+@contextlib.contextmanager
+def _reading(path: Any) -> Iterator[None]:
+    """Have errors of what is in a file be those of a checkpoint, with its name."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise CheckpointError(f"{os.fspath(path)} {error}") from error.__cause__
+    except Exception as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", errno.EINVAL) != errno.EINVAL:
+            raise  # of the machine; others are of places that are not in the file
+        raise CheckpointError(
+            f"{os.fspath(path)} is damaged: {type(error).__name__}: {str(error)[:200]}"
+        ) from error
 
 
 def _on(device: Any, leaf: Any) -> Any:

@@ -49,7 +49,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
-    _sync(folder)
+    sync(folder)
 
 
 def _status(target: str) -> os.stat_result | None:
@@ -110,7 +110,7 @@ def _clear(folder: str) -> None:
                 os.close(descriptor)
 
 
-def _sync(folder: str) -> None:
+def sync(folder: str) -> None:
     """Have the names in a folder written, where that can be asked for."""
     if sys.platform == "win32":
         return

@@ -134,8 +134,12 @@ def _array_node(value: Any, parts: Parts) -> Any:
         return Ellipsis
     parts.arrays.append(value)
     kind = "scalar" if isinstance(value, np.generic) else "array"
-    name = value.dtype.name.replace("prng_key", "void")  # as in the header of the array's file
-    return [kind, name, list(value.shape)]
+    return [kind, dtype_name(value.dtype), list(value.shape)]
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the name that a dtype has in files, as in the header of the array's."""
+    return str(dtype.name).replace("prng_key", "void")
 
 
 def can_be_stored(dtype: np.dtype[Any]) -> bool:
