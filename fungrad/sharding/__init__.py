@@ -6,7 +6,7 @@ has them all and runs them as calls of `vmap`. So a program is written, and trie
 
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec, make_mesh
-from fungrad.sharding.parts import to_global, to_local
+from fungrad.sharding.moving import to_global, to_local
 
 __all__ = ["Mesh", "PartitionSpec", "make_mesh", "shard_map", "to_global", "to_local"]
 __dir__ = __all__.copy

@@ -218,7 +218,7 @@ def _read(
         with open(path, "rb") as file, _reading(path):
             tree, digest = put_together(*read(file), known), digest_of(file)
         if mesh is not None:
-            from fungrad.sharding.parts import local_of
+            from fungrad.sharding.moving import local_of
 
             tree = local_of("load", tree, mesh, specs)
     if like is not None:

@@ -1,0 +1,136 @@
+"""Whole arrays, and what each process has of them: what `local_arrays` of `shard_map` means, apart from any program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.backend import namespace
+from fungrad.core.errors import api_boundary
+from fungrad.core.types import is_array
+from fungrad.sharding.mapping import shard_map
+from fungrad.sharding.mesh import Mesh, PartitionSpec
+from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of
+
+
+@api_boundary
+def to_local(whole: Any, mesh: Mesh, specs: Any) -> Any:
+    """Return what this process has of a tree of whole arrays: what `shard_map` takes with ``local_arrays=True``.
+
+    JAX has it as ``multihost_utils.global_array_to_host_local_array``.
+
+    Parameters
+    ----------
+    whole
+        A pytree of arrays, which all processes have.
+    mesh
+        The places.
+    specs
+        A tree of `PartitionSpec` that is a prefix of `whole`.
+
+    Returns
+    -------
+    pytree
+        Arrays that are divided are new ones; other leaves are as they are.
+
+    Raises
+    ------
+    ValueError
+        If an axis cannot be divided, or specs do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.sharding import PartitionSpec as P, make_mesh, to_local
+    >>> to_local(np.arange(8), make_mesh((4,), ("i",)), P("i"))  # one process has all
+    array([0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    return local_of("to_local", whole, mesh, specs)
+
+
+def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
+    """Do what `to_local` does; errors are those of another function."""
+
+    def taken(x: Any, spec: PartitionSpec, path: str) -> Any:
+        check_spec(label, spec, mesh, path, Shaped(x.dtype.name, x.shape))
+        return part(x, mesh, spec)
+
+    return _divided(whole, specs, label, taken)
+
+
+@api_boundary
+def to_global(local: Any, mesh: Mesh, specs: Any) -> Any:
+    """Return the whole of arrays of which each process has a part: the inverse of `to_local`. All processes call it.
+
+    JAX has it as ``multihost_utils.process_allgather``.
+
+    Parameters
+    ----------
+    local
+        A pytree of what this process has, equally much in each.
+    mesh
+        The places.
+    specs
+        A tree of `PartitionSpec` that is a prefix of `local`.
+
+    Returns
+    -------
+    pytree
+        Arrays that are divided are new ones; other leaves are as they are.
+
+    Raises
+    ------
+    DistributedError
+        If the processes have arrays of other types, or one ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.sharding import PartitionSpec as P, make_mesh, to_global
+    >>> to_global(np.arange(8), make_mesh((4,), ("i",)), P("i"))
+    array([0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    from fungrad import lax
+
+    def gathered(x: Any, spec: PartitionSpec, path: str) -> Any:
+        def whole(x: Any) -> Any:
+            for d, names in enumerate(spec):
+                if names:
+                    x = lax.all_gather(x, names, axis=d, tiled=True)
+            return x
+
+        run = shard_map(whole, mesh=mesh, in_specs=spec, out_specs=NOT_DIVIDED, local_arrays=True)
+        return run(x)
+
+    return _divided(local, specs, "to_global", gathered)
+
+
+def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) -> Any:
+    """Return what a process has of an array, as an array of its own."""
+    xp = namespace((x,))
+    for d, names in enumerate(spec):
+        before = (slice(None),) * d
+        pieces = [x[(*before, run)] for run in runs(mesh, names, x.shape[d], process)]
+        x = pieces[0] if len(pieces) == 1 else xp.concatenate(pieces, axis=d)
+    return xp.array(x)
+
+
+def _divided(
+    found: Any, specs: Any, label: str, change: Callable[[Any, PartitionSpec, str], Any]
+) -> Any:
+    """Return a tree of which the leaves that are divided are changed."""
+    leaves, structure = tree.flatten(found)
+    paths = [path for path, _ in tree.leaves_with_paths(found)]
+    changed = []
+    for x, spec, path in zip(leaves, specs_of(specs, found, label), paths, strict=True):
+        if any(spec):
+            if not (isinstance(x, np.ndarray) or is_array(x)):
+                raise TypeError(
+                    f"{label}: {path or 'the tree'} is divided by {spec}, and is no array but {type(x).__name__!r}"
+                )
+            x = change(x, spec, path or "the array")
+        changed.append(x)
+    return tree.unflatten(structure, changed)
