@@ -126,6 +126,17 @@ def test_newton(load):
     assert all(check.holds for check in checks.values())
 
 
+def test_parallel(load):
+    found, checks = small(load("parallel"), "compare", text_steps=3, reader_steps=40)
+    assert found.accuracy > 0.8
+    for metric in (
+        "transformer's parameters beside one program's",
+        "digits' parameters beside one program's",
+        "optimizer's state in a place, of the whole",
+    ):
+        assert checks[metric].holds
+
+
 def test_physics_informed(load):
     _, checks = small(load("physics_informed"), "solve", iterations=30)
     assert checks["relative error of the solution"].reached < 0.6

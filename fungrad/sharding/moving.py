@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from fungrad.core import tree
 from fungrad.core.backend import namespace
 from fungrad.core.errors import api_boundary
-from fungrad.core.types import is_array
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec
-from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of
+from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of, whole_shape
 
 
 @api_boundary
@@ -96,6 +93,8 @@ def to_global(local: Any, mesh: Mesh, specs: Any) -> Any:
     from fungrad import lax
 
     def gathered(x: Any, spec: PartitionSpec, path: str) -> Any:
+        whole_shape("to_global", spec, mesh, path, Shaped(x.dtype.name, x.shape))
+
         def whole(x: Any) -> Any:
             for d, names in enumerate(spec):
                 if names:
@@ -127,7 +126,7 @@ def _divided(
     changed = []
     for x, spec, path in zip(leaves, specs_of(specs, found, label), paths, strict=True):
         if any(spec):
-            if not (isinstance(x, np.ndarray) or is_array(x)):
+            if not hasattr(x, "shape"):
                 raise TypeError(
                     f"{label}: {path or 'the tree'} is divided by {spec}, and is no array but {type(x).__name__!r}"
                 )

@@ -59,11 +59,29 @@ def specs_of(specs: Any, whole: Any, label: str) -> list[PartitionSpec]:
 
 def check_spec(label: str, spec: PartitionSpec, mesh: Mesh, what: str, found: Any) -> None:
     """Raise if a spec is not for arrays of so many axes, or divides an axis into unequal parts."""
-    if len(spec) > len(found.shape):
-        raise ValueError(
-            f"{label}: {spec} is for {len(spec)} axes or more, but {what} is of type {found}"
-        )
+    _check_axes(label, spec, what, found)
     for d, names in enumerate(spec):
         _, count = mesh.blocks(names)
         if found.shape[d] % count:
             raise uneven(label, d, what, found, count, names)
+
+
+def whole_shape(
+    label: str, spec: PartitionSpec, mesh: Mesh, what: str, found: Any
+) -> tuple[int, ...]:
+    """Return the shape of the array of which a process has a part; raise if the places that it has cannot divide that."""
+    _check_axes(label, spec, what, found)
+    shape = list(found.shape)
+    for d, names in enumerate(spec):
+        own, count = mesh.blocks(names)
+        if shape[d] % len(own):
+            raise uneven(label, d, what, found, len(own), names)
+        shape[d] = shape[d] // len(own) * count
+    return tuple(shape)
+
+
+def _check_axes(label: str, spec: PartitionSpec, what: str, found: Any) -> None:
+    if len(spec) > len(found.shape):
+        raise ValueError(
+            f"{label}: {spec} is for {len(spec)} axes or more, but {what} is of type {found}"
+        )

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.distributed import process_count, process_index
-from fungrad.sharding.mesh import Mesh, PartitionSpec
-from fungrad.sharding.parts import Shaped, check_spec, uneven
+from fungrad.sharding.mesh import Mesh
+from fungrad.sharding.parts import Shaped, whole_shape
 from fungrad.training.archive import write
 from fungrad.training.meeting import together
 from fungrad.training.pieces import INDEX, KEY, NAME, Outline, Piece, Runs, runs_of
@@ -50,7 +50,7 @@ class _Plan:
 def _planned(parts: Parts, mesh: Mesh, specs: Any) -> _Plan:
     placed = Outline(parts.nodes, Known(parts.named.values())).placed(specs, "save")
     shapes = [
-        _whole_shape(x, path, spec, mesh)
+        whole_shape("save", spec, mesh, path, Shaped(x.dtype.name, x.shape))
         for x, (path, spec) in zip(parts.arrays, placed, strict=True)
     ]
     count = process_count()
@@ -75,19 +75,6 @@ def _planned(parts: Parts, mesh: Mesh, specs: Any) -> _Plan:
         is_array = type(node) is list and node[0] in ("array", "scalar")
         plan.nodes.append([*node[:2], list(next(left))] if is_array else node)
     return plan
-
-
-def _whole_shape(x: Any, path: str, spec: PartitionSpec, mesh: Mesh) -> tuple[int, ...]:
-    """Return the shape of the array of which a process has the part `x`."""
-    shape, found = list(x.shape), Shaped(x.dtype.name, x.shape)
-    if len(spec) > len(shape):
-        check_spec("save", spec, mesh, path, found)
-    for d, names in enumerate(spec):
-        own, count = mesh.blocks(names)
-        if shape[d] % len(own):
-            raise uneven("save", d, path, found, len(own), names)
-        shape[d] = shape[d] // len(own) * count
-    return tuple(shape)
 
 
 def save_shards(folder: str, tree: Any, mesh: Mesh, specs: Any) -> None:

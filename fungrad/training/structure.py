@@ -207,7 +207,8 @@ class Known:
         if name.startswith("fungrad.optim.") and name not in self._found:
             from fungrad import optim
 
-            found = vars(optim).get(name.removeprefix("fungrad.optim."))
+            name_there = name.removeprefix("fungrad.optim.")
+            found = getattr(optim, name_there) if name_there in optim.__all__ else None
             if isinstance(found, type) and optree.is_namedtuple_class(found):
                 return found
         if name not in self._found:

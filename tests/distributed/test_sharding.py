@@ -8,7 +8,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map
+from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map, to_global, to_local
 from tests.distributed.cases import COLLECTIVES, computed, names
 from tests.distributed.training import START, WAYS, alone
 from tests.distributed.training import loss as whole_loss
@@ -206,6 +206,44 @@ def test_decorator_and_names_at_top_level():
 def test_mistakes(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("spec", "local", "words"),
+    [
+        (P("i"), False, r"axis 0 of argument 1\['rows'\], of type float64\[6,5\], .* into 4 .* pad it to 8"),
+        (P(None, "j"), False, r"axis 1 of argument 1\['rows'\], .* into 2 .* along \('j',\) .* pad it to 6"),
+        (P(("i", "j")), True, r"axis 0 of argument 1\['rows'\], .* into 8 .* pad it to 8"),
+    ],
+)  # fmt: skip
+def test_uneven_parts(spec, local, words):
+    f = lambda x, batch: batch["rows"]
+    specs = (P(), {"rows": spec, "other": P("i")})
+    mapped = shard_map(f, mesh=GRID, in_specs=specs, out_specs=spec, local_arrays=local)
+    for call in (mapped, fg.jit(mapped)):
+        with pytest.raises(ValueError, match=words):
+            call(X, {"rows": np.ones((6, 5)), "other": np.ones(4)})
+
+
+def test_shares_of_an_axis():
+    assert GRID.share("i") == GRID.share(("i", "j")) == (0, 1)
+    with pytest.raises(ValueError, match="'k' is no axis of Mesh"):
+        GRID.share("k")
+
+
+def test_what_a_process_has_of_whole_arrays():
+    tree, specs = {"x": X, "n": 3}, {"x": P(("j", "i")), "n": P()}
+    for move in (to_local, to_global):
+        found = move(tree, GRID, specs)
+        np.testing.assert_array_equal(found["x"], X)
+        assert found["n"] == 3
+        assert found["x"] is not X
+        with pytest.raises(ValueError, match=r"axis 0 of \['x'\], of type float64\[6,2\]"):
+            move({"x": np.ones((6, 2)), "n": 3}, GRID, specs)
+        with pytest.raises(TypeError, match=r"\['n'\] is divided by .*, and is no array but 'int'"):
+            move(tree, GRID, P("i"))
+        with pytest.raises(TypeError, match="must be a PartitionSpec"):
+            move(tree, GRID, "i")
 
 
 def test_no_mesh_within_another():

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import hashlib
+import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -354,3 +355,13 @@ def test_a_file_of_today_can_be_read_tomorrow():
 def test_device(tmp_path):
     training.save(tmp_path / "a", {"w": A, "n": 3, "s": "x"})
     assert parts(training.load(tmp_path / "a", device="cpu")) == parts({"w": A, "n": 3, "s": "x"})
+
+
+def test_states_of_optimizers_are_known_where_nothing_has_asked_for_them(tmp_path):
+    path = tmp_path / "a"
+    training.save(path, optim.adam(0.1).init({"w": np.zeros(2)}))
+    code = "import sys; from fungrad import training; print(training.load(sys.argv[1])[0].mu)"
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "{'w': array([0., 0.])}\n"
