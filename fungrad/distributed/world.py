@@ -243,13 +243,17 @@ def initialize(
             )
 
 
+def launched() -> bool:
+    """Whether a launcher says that it has started several processes."""
+    return any(os.environ.get(name, "1") != "1" for name in _LAUNCHED)
+
+
 def _communicator() -> Any:
     """Return a communicator of all processes, for us alone; None if there is one process."""
-    launched = any(os.environ.get(name, "1") != "1" for name in _LAUNCHED)
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # mpi4py, or the library of MPI, is not there
-        if not launched:
+        if not launched():
             return None
         raise ImportError(
             f"several processes were started, but mpi4py cannot be imported ({error}): pip install 'fungrad[mpi]'"

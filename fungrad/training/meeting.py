@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad import distributed, lax
+from fungrad.distributed.world import launched, world
 from fungrad.sharding import PartitionSpec, make_mesh, shard_map
 
 _AXIS = "process"
@@ -22,8 +23,12 @@ def together(what: str, step: Callable[[], Any]) -> list[Any]:
     Raises
     ------
     DistributedError
-        If it has failed in another process. What this one raised is raised as it is.
+        If it has failed in another process, or if the processes do not know of each other. What this one raised is raised as it is.
     """
+    if world() is None and launched():
+        raise distributed.DistributedError(
+            f"{what}: several processes were started, and each would write or read by itself: call fungrad.distributed.initialize() first"
+        )
     failed, said = None, {"failed": "", "result": None}
     try:
         said["result"] = step()

@@ -208,7 +208,7 @@ class Known:
             from fungrad import optim
 
             name_there = name.removeprefix("fungrad.optim.")
-            found = getattr(optim, name_there) if name_there in optim.__all__ else None
+            found = getattr(optim, name_there) if name_there in dir(optim) else None
             if isinstance(found, type) and optree.is_namedtuple_class(found):
                 return found
         if name not in self._found:

@@ -59,3 +59,14 @@ def test_killed_while_it_is_written(written, name):
 def test_failures_are_errors_in_all_processes(written):
     ended = launch(2, *PROGRAM, "failures", str(written / "4"))
     assert (ended.returncode, ended.stdout.count("went on")) == (0, 2), ended.stderr[-3000:]
+
+
+def test_processes_that_do_not_know_of_each_other_write_nothing(tmp_path):
+    needs_mpi()
+    code = (
+        "import sys; from fungrad import training; from fungrad.sharding import make_mesh\n"
+        "training.save(sys.argv[1], 1, mesh=make_mesh((2,), ('i',)))"
+    )
+    ended = launch(2, "-c", code, str(tmp_path / "run"))
+    assert ended.stderr.count("call fungrad.distributed.initialize() first") >= 2
+    assert not (tmp_path / "run").exists()
