@@ -10,8 +10,6 @@ threads (`overwrite_x`, `workers`, `plan`) means nothing for traced arrays.
 array([ 1.41421356, -1.41421356])
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.fft
 from scipy.fft import next_fast_len as next_fast_len
 from scipy.fft import prev_fast_len as prev_fast_len
@@ -19,5 +17,4 @@ from scipy.fft import prev_fast_len as prev_fast_len
 from fungrad.scipy.fft.transforms import *
 from fungrad.scipy.names import mirror_of
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.fft, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.fft, globals())

@@ -12,8 +12,6 @@ their arrays: they may be arguments and results of transformed functions.
 (0.921, 0.921)
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.interpolate
 
 from fungrad.scipy.interpolate.grids import *
@@ -22,5 +20,4 @@ from fungrad.scipy.interpolate.shape_preserving import *
 from fungrad.scipy.interpolate.splines import *
 from fungrad.scipy.names import mirror_of
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.interpolate, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.interpolate, globals())

@@ -20,8 +20,6 @@ How fast a rotation turns:
 np.True_
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.linalg
 from scipy.linalg import LinAlgError as LinAlgError
 from scipy.linalg import LinAlgWarning as LinAlgWarning
@@ -35,5 +33,4 @@ from fungrad.scipy.linalg.special import *
 from fungrad.scipy.linalg.systems import *
 from fungrad.scipy.names import mirror_of
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.linalg, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.linalg, globals())

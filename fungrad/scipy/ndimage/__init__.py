@@ -13,13 +13,10 @@ coordinates, `affine_transform`, `shift` and `rotate` in their parameters, `gaus
 (np.float64(16.5), array([28., 7.]))
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.ndimage
 
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.ndimage.filters import *
 from fungrad.scipy.ndimage.interpolation import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.ndimage, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.ndimage, globals())

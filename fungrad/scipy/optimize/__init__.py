@@ -3,8 +3,6 @@
 What is not here (linear programs, global optimization without derivatives, ...) is SciPy's own.
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.optimize
 from scipy.optimize import BFGS as BFGS
 from scipy.optimize import SR1 as SR1
@@ -22,13 +20,12 @@ from fungrad.scipy.optimize.minimization import *
 from fungrad.scipy.optimize.roots import *
 from fungrad.scipy.optimize.scalar_roots import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__ = [
-        *("BFGS", "SR1", "Bounds", "HessianUpdateStrategy", "LinearConstraint"),
-        *("NonlinearConstraint", "OptimizeResult", "OptimizeWarning"),
-        *(*fitting.__all__, *minimization.__all__, *roots.__all__, *scalar_roots.__all__),
-    ]
-    __dir__ = __all__.copy
+__all__ = [
+    *("BFGS", "SR1", "Bounds", "HessianUpdateStrategy", "LinearConstraint"),
+    *("NonlinearConstraint", "OptimizeResult", "OptimizeWarning"),
+    *(*fitting.__all__, *minimization.__all__, *roots.__all__, *scalar_roots.__all__),
+]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> object:

@@ -11,8 +11,6 @@ Each function is SciPy's own on plain arrays. Filters are differentiable in the 
 (np.float64(0.125), np.float64(0.75))
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.signal
 
 from fungrad.scipy.names import mirror_of
@@ -21,5 +19,4 @@ from fungrad.scipy.signal.filters import *
 from fungrad.scipy.signal.smoothing import *
 from fungrad.scipy.signal.spectral import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.signal, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.signal, globals())

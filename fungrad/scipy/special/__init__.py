@@ -33,8 +33,6 @@ array([0.5, 0.5])
 np.float64(-0.19742541957920)
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.special
 from scipy.special import bernoulli as bernoulli
 
@@ -45,7 +43,6 @@ from fungrad.scipy.special.functions import *
 from fungrad.scipy.special.sums import *
 from fungrad.scipy.special.ufuncs import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(
-        scipy.special, globals(), *functions.__all__, *sums.__all__
-    )
+__all__, __dir__, __getattr__ = mirror_of(
+    scipy.special, globals(), *functions.__all__, *sums.__all__
+)

@@ -32,8 +32,6 @@ np.float64(-1.4189385332)
 np.float64(-0.19742541957920)
 """
 
-from typing import TYPE_CHECKING
-
 import scipy.stats
 
 from fungrad.scipy.names import mirror_of
@@ -45,5 +43,4 @@ from fungrad.scipy.stats.multivariate import *
 from fungrad.scipy.stats.summary import *
 from fungrad.scipy.stats.truncated import *
 
-if not TYPE_CHECKING:  # type checkers know all names by the imports
-    __all__, __dir__, __getattr__ = mirror_of(scipy.stats, globals())
+__all__, __dir__, __getattr__ = mirror_of(scipy.stats, globals())
