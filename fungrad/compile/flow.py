@@ -68,13 +68,8 @@ def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
     read = {*body.outputs}.union(*[e.inputs for e, _ in rest])
     kept = tuple([v for v in made if v in read])
     before = dataclasses.replace(body, inputs=body.inputs[:constants], outputs=kept, captured=0)
-    after = dataclasses.replace(
-        body,
-        inputs=(*body.inputs[:constants], *kept, *body.inputs[constants:]),
-        equations=tuple([e for e, _ in rest]),
-        sources=tuple([source for _, source in rest]),
-        captured=0,
-    )
+    inputs = (*body.inputs[:constants], *kept, *body.inputs[constants:])
+    after = body.with_equations(rest, inputs=inputs, captured=0)
     return without_dead_code(before, effects=False), without_dead_code(after)
 
 

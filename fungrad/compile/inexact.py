@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fungrad.compile.lower import Program
+from fungrad.compile.passes.draft import Draft
 from fungrad.compile.passes.share import share
-from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.contraction import DotGeneral
@@ -43,7 +43,7 @@ def _by_reciprocal(program: _Rewriting, equation: Equation) -> int | None:
     if not np.isfinite(reciprocal) or abs(reciprocal) < np.finfo(reciprocal.dtype).tiny:
         return None
     factor = program.uniform_like(y, reciprocal)
-    return program.add(mul, (x, factor))
+    return program.computed(mul, (x, factor))
 
 
 def _common_factor(program: _Rewriting, equation: Equation) -> int | None:
@@ -57,8 +57,8 @@ def _common_factor(program: _Rewriting, equation: Equation) -> int | None:
         rest = first[1 - side], second[1 - place]
         if program.types[rest[0]] is not program.types[rest[1]]:
             continue
-        together = program.add(equation.primitive, rest)
-        return program.add(made, (first[0], together) if side == 0 else (together, first[1]))
+        together = program.computed(equation.primitive, rest)
+        return program.computed(made, (first[0], together) if side == 0 else (together, first[1]))
     return None
 
 
@@ -74,36 +74,23 @@ def inexact(expr: Expr) -> Expr:
     return _Rewriting(share(expr)).run()  # what is equal has to be one variable
 
 
-class _Rewriting:
+class _Rewriting(Draft):
     def __init__(self, expr: Expr) -> None:
-        self.expr = expr
-        self.types = list(expr.types)
-        self.constants = dict(expr.constants)
-        self.equations: list[Equation] = []
+        super().__init__(expr)
         self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
         self.readers = Counter([*expr.outputs, *[v for e in expr.equations for v in e.inputs]])
 
     def run(self) -> Expr:
-        same: dict[int, int] = {}
-        sources: list[Source | None] = []
-        for (primitive, given, outputs), source in self.expr.located():
-            inputs = tuple([same.get(v, v) for v in given])
-            equation = Equation(_inside(primitive), inputs, outputs)
+        for equation in self.given():
+            equation = equation._replace(primitive=_inside(equation.primitive))
             found = self._instead(equation)
             if found is None:
-                self._append(equation)
+                self.add(*equation)
             else:
-                same[outputs[0]] = found
-                self.readers[found] += self.readers[outputs[0]]
-            sources += [source] * (len(self.equations) - len(sources))
-        return dataclasses.replace(
-            self.expr,
-            equations=tuple(self.equations),
-            sources=tuple(sources),
-            types=tuple(self.types),
-            constants=self.constants,
-            outputs=tuple([same.get(v, v) for v in self.expr.outputs]),
-        )
+                out = equation.outputs[0]
+                self.same[out] = found
+                self.readers[found] += self.readers[out]
+        return self.finished()
 
     def _instead(self, equation: Equation) -> int | None:
         out = self.types[equation.outputs[0]] if equation.outputs else None
@@ -116,18 +103,14 @@ class _Rewriting:
                     return found
         return None
 
-    def _append(self, equation: Equation) -> None:
-        self.equations.append(equation)
-        if len(equation.outputs) == 1:
-            self.made_by[equation.outputs[0]] = equation.primitive, equation.inputs
+    def add(self, primitive: Primitive, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        super().add(primitive, inputs, outputs)
+        if len(outputs) == 1:
+            self.made_by[outputs[0]] = primitive, tuple(inputs)
 
-    def add(self, primitive: Primitive, inputs: tuple[int, ...]) -> int:
-        """Return the variable of a new equation."""
-        v = len(self.types)
-        self.types += primitive.infer(tuple([self.types[i] for i in inputs]))
+    def computed(self, primitive: Primitive, inputs: Sequence[int]) -> int:
         self.readers.update(inputs)
-        self._append(Equation(primitive, inputs, (v,)))
-        return v
+        return super().computed(primitive, inputs)
 
     def uniform(self, v: int) -> Any:
         """Return the value of all elements of a variable; None if that is not known."""
@@ -136,10 +119,10 @@ class _Rewriting:
 
     def uniform_like(self, v: int, value: Any) -> int:
         """Return a new variable that is made as `v`, which is uniform, of another value."""
-        old, new = self._spread(v), len(self.types)
-        self.types.append(self.types[old])
+        old = self._spread(v)
+        new = self.new(self.types[old])
         self.constants[new] = value
-        return new if old == v else self.add(self.made_by[v][0], (new,))
+        return new if old == v else self.computed(self.made_by[v][0], (new,))
 
     def _spread(self, v: int) -> int:
         made, given = self.made_by.get(v, (None, ()))

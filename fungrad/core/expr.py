@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import itertools
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -109,6 +109,14 @@ class Expr:
         """Iterate over the equations with their sources."""
         sources = self.sources or [None] * len(self.equations)
         return zip(self.equations, sources, strict=True)
+
+    def with_equations(
+        self, located: Iterable[tuple[Equation, Source | None]], **changes: Any
+    ) -> Expr:
+        """Return the program with other equations, given with their sources, and other `changes`."""
+        pairs = list(located)
+        equations, sources = tuple([e for e, _ in pairs]), tuple([source for _, source in pairs])
+        return dataclasses.replace(self, equations=equations, sources=sources, **changes)
 
     def check(self) -> Expr:
         """Return self if well formed.

@@ -81,11 +81,4 @@ def given_effects(program: Program) -> Program:
     if not given:
         return program
     kept = [(e, source) for e, source in expr.located() if not {*e.outputs} & {*given}]
-    return Program(
-        dataclasses.replace(
-            expr,
-            inputs=(*expr.inputs, *given),
-            equations=tuple([e for e, _ in kept]),
-            sources=tuple([source for _, source in kept]),
-        )
-    )
+    return Program(expr.with_equations(kept, inputs=(*expr.inputs, *given)))

@@ -17,7 +17,7 @@ from fungrad.test_util.compare import GLOSSARY, as_array, assert_allclose, is_in
 from fungrad.test_util.gradients import check_grads, random_like
 from fungrad.test_util.transforms import Function, check_jit, check_vmap
 from fungrad.transforms.autodiff import jvp, vjp
-from fungrad.transforms.call import name_of
+from fungrad.transforms.call import name_of, with_float0
 from fungrad.transforms.jit import jit
 from fungrad.transforms.vmap import vmap
 
@@ -192,11 +192,7 @@ def _vmapped(f: Function) -> Function:
 def _filled(like: Any, parts: Sequence[Any]) -> Any:
     """Return a tangent of `like` whose inexact leaves are `parts`: those of dtype float0 cannot be mapped over."""
     leaves, structure = tree.flatten(like)
-    rest = iter(parts)
-    moving = [is_inexact(type_of(x)) for x in leaves]
-    zeros = [np.zeros(np.shape(x), float0) for x in leaves]
-    filled = [next(rest) if m else zero for m, zero in zip(moving, zeros, strict=True)]
-    return tree.unflatten(structure, filled)
+    return tree.unflatten(structure, with_float0(parts, [type_of(x) for x in leaves]))
 
 
 def _check_derivatives_of_vmap(f: Function, batches: Any, names: Sequence[str], close: Any) -> None:

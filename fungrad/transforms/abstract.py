@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -65,6 +64,11 @@ class ShapeDtypeStruct:
         self.sharding, self.weak_type, self.vma = sharding, bool(weak_type), vma or frozenset()
 
     @classmethod
+    def of(cls, type_: ArrayType) -> ShapeDtypeStruct:
+        """Return what stands for arrays of a type."""
+        return cls(type_.shape, type_.dtype, weak_type=type_.weak)
+
+    @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
         """Return what stands for an array: of its shape, dtype and sharding."""
         t = type_of(x)
@@ -75,20 +79,9 @@ class ShapeDtypeStruct:
         """Shape and dtype as programs have them."""
         return array_type(self.shape, self.dtype, self.weak_type)
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the elements of such an array take."""
-        return self.size * self.dtype.itemsize
+    ndim = property(lambda self: self.type.ndim, doc="Number of axes.")
+    size = property(lambda self: self.type.size, doc="Number of elements.")
+    nbytes = property(lambda self: self.type.nbytes, doc="Memory that the elements take.")
 
     manual_axis_type: ClassVar[None] = None
     is_ref: ClassVar[bool] = False
@@ -146,9 +139,7 @@ class _Traced(NamedTuple):
     @property
     def shapes(self) -> Any:
         """The results as `ShapeDtypeStruct`."""
-        types = self.expr.output_types
-        leaves = [ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak) for t in types]
-        return tree.unflatten(self.structure, leaves)
+        return tree.unflatten(self.structure, [*map(ShapeDtypeStruct.of, self.expr.output_types)])
 
 
 def trace_abstractly(

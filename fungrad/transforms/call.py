@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from fungrad.core.types import (
     PYTHON_SCALARS,
     ArrayType,
     array_type,
+    float0,
     is_array,
     type_of,
 )
@@ -365,6 +366,12 @@ def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) 
         return len(trace.equations) + sum(x.nbytes for x in held) / BYTES_PER_EQUATION + 1.0
 
     return keep(programs, key, (kind, *primitives), make, weigh)
+
+
+def with_float0(given: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Return tangents for all `types`: those of inexact types are `given`, the others are zeros of dtype float0."""
+    moved = iter(given)
+    return [next(moved) if t.inexact else np.zeros(t.shape, float0) for t in types]
 
 
 def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, overload
+from typing import Any, Concatenate, Literal, Unpack, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
-from fungrad.core.types import ArrayType, float0, kind_of
+from fungrad.core.types import ArrayType, kind_of
 from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
     Argnums,
@@ -30,45 +30,27 @@ from fungrad.transforms.call import (
     output_variables,
     remembered,
     run_on_values,
+    with_float0,
 )
 from fungrad.transforms.gradient import Gradient
-from fungrad.transforms.signatures import A, P, R, X
+from fungrad.transforms.signatures import A, GradOptions, P, R, X
 
 
 @overload
-def grad(
-    fun: np.ufunc,
-    *,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Any: ...
+def grad(fun: np.ufunc, **options: Unpack[GradOptions]) -> Any: ...
 @overload
 def grad(
-    fun: Callable[Concatenate[A, P], Any],
-    *,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    fun: Callable[Concatenate[A, P], Any], **options: Unpack[GradOptions]
 ) -> Callable[Concatenate[A, P], A]: ...
 @overload
 def grad(
     fun: Callable[Concatenate[A, P], tuple[Any, X]],
     *,
     has_aux: Literal[True],
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    **options: Unpack[GradOptions],
 ) -> Callable[Concatenate[A, P], tuple[A, X]]: ...
 @overload
-def grad(
-    fun: Callable[..., Any],
-    *,
-    has_aux: bool,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Any: ...
+def grad(fun: Callable[..., Any], *, has_aux: bool, **options: Unpack[GradOptions]) -> Any: ...
 @overload
 def grad(
     fun: Callable[P, Any],
@@ -137,38 +119,21 @@ def grad(
 
 
 @overload
-def value_and_grad(
-    fun: np.ufunc,
-    *,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Any: ...
+def value_and_grad(fun: np.ufunc, **options: Unpack[GradOptions]) -> Any: ...
 @overload
 def value_and_grad(
-    fun: Callable[Concatenate[A, P], R],
-    *,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    fun: Callable[Concatenate[A, P], R], **options: Unpack[GradOptions]
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(
     fun: Callable[Concatenate[A, P], tuple[R, X]],
     *,
     has_aux: Literal[True],
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    **options: Unpack[GradOptions],
 ) -> Callable[Concatenate[A, P], tuple[tuple[R, X], A]]: ...
 @overload
 def value_and_grad(
-    fun: Callable[..., Any],
-    *,
-    has_aux: bool,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    fun: Callable[..., Any], *, has_aux: bool, **options: Unpack[GradOptions]
 ) -> Any: ...
 @overload
 def value_and_grad(
@@ -260,7 +225,7 @@ def _transformed(
         first = len(outputs) - skip
         gradients = computed[first : first + len(trace.inputs)]
         if not all_moving:
-            gradients = _beside_zeros(gradients, leaves, moving)
+            gradients = with_float0(gradients, types)
         result = tree.unflatten(structure, gradients)
         if has_aux:
             rest = aux.filled(computed[1 - skip : first])
@@ -282,17 +247,6 @@ def _check_dependence(
     inexact = [i for i, t in enumerate(types) if t.inexact]
     place = lambda i: argument_place(inexact[i], chosen, positions=positions)
     check_dependence(trace, [output], range(len(inexact)), label, place)
-
-
-def _beside_zeros(
-    gradients: Sequence[Any], leaves: Sequence[Any], moving: Sequence[bool]
-) -> list[Any]:
-    """Return the gradients by all leaves, given those by the leaves that can move."""
-    moved = iter(gradients)
-    return [
-        next(moved) if moves else np.zeros(np.shape(x), float0)
-        for x, moves in zip(leaves, moving, strict=True)
-    ]
 
 
 def differentiable(

@@ -20,30 +20,28 @@ from fungrad.transforms.vmap import vmap
 
 
 def _partial(
-    fun: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: Any, label: str
-) -> tuple[Callable[[Any], Any], Any, tuple[int, ...]]:
-    """Return `fun` as a function of the chosen arguments alone (one, or a tuple), those, and where they are."""
+    fun: Callable[..., Any],
+    argnums: Any,
+    args: tuple[Any, ...],
+    kwargs: Any,
+    label: str,
+    holomorphic: bool = False,
+    allow_int: bool | None = None,
+) -> tuple[Callable[[Any], Any], Any]:
+    """Return `fun` as a function of the chosen arguments alone (one, or a tuple), and those.
+
+    Raises a TypeError that names the leaf if one of them cannot be differentiated by.
+    """
     which = Argnums(argnums)
     positions, chosen = which.of(args, label)
+    types = argument_types(tree.leaves(chosen), chosen, {}, label, positions)
+    differentiable(types, chosen, positions, label, holomorphic, allow_int)
 
     def of_chosen(chosen: Any) -> Any:
         return fun(*which.replaced(args, positions, chosen), **kwargs)
 
     of_chosen.__name__ = f"{name_of(fun)} of argnums {argnums}"
-    return of_chosen, chosen[0] if which.single else chosen, positions
-
-
-def _check_arguments(
-    args: Sequence[Any],
-    positions: Sequence[int],
-    label: str,
-    holomorphic: bool,
-    allow_int: bool | None,
-) -> None:
-    """Raise a TypeError that names the leaf if an argument cannot be differentiated by."""
-    chosen = [args[i] for i in positions]
-    types = argument_types(tree.leaves(chosen), chosen, {}, label, positions)
-    differentiable(types, chosen, positions, label, holomorphic, allow_int)
+    return of_chosen, chosen[0] if which.single else chosen
 
 
 def _basis(leaves: Sequence[Any]) -> list[np.ndarray]:
@@ -116,9 +114,8 @@ def jacfwd(
 
     @transformed(jacfwd, fun, argnums, has_aux, holomorphic)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
+        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label, holomorphic)
         leaves, structure = tree.flatten(chosen)
-        _check_arguments(args, positions, label, holomorphic, None)
         for x in leaves:
             type_ = type_of(x)
             if type_.dtype.kind == "c" and not holomorphic:
@@ -185,9 +182,8 @@ def jacrev(
 
     @transformed(jacrev, fun, argnums, has_aux, holomorphic, allow_int)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        of_chosen, chosen, positions = _partial(fun, argnums, args, kwargs, label)
+        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label, holomorphic, allow_int)
         structure = tree.structure(chosen)
-        _check_arguments(args, positions, label, holomorphic, allow_int)
         value, pull, *aux = vjp(of_chosen, chosen, has_aux=has_aux)
         out_leaves, out_structure = tree.flatten(value)
         for x in out_leaves:
@@ -295,8 +291,7 @@ def hvp(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[.
         if len(args_and_vector) < 2:
             raise TypeError(f"{label} is called with the arguments of the function and a vector")
         *args, vector = args_and_vector
-        of_chosen, chosen, positions = _partial(fun, argnums, tuple(args), kwargs, label)
-        _check_arguments(args, positions, label, False, None)
+        of_chosen, chosen = _partial(fun, argnums, tuple(args), kwargs, label)
         return jvp(grad(of_chosen), (chosen,), (vector,))[1]
 
     return product

@@ -42,7 +42,7 @@ class Linear:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the places in the user's code, and the array library by its name."""
         fields = (self.label, self.program, self.moving, self.arguments, self.results, self.order)
-        return _loaded, (*fields, self.xp.__name__)
+        return _loaded, (self.xp.__name__, *fields)
 
     def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
         """Return the leaves of `x` of inexact type; raise if it is not what is `expected`."""
@@ -69,17 +69,8 @@ class Linear:
 _OF = {"cotangent": "result", "tangents": "arguments"}
 
 
-def _loaded(
-    label: str,
-    program: Program,
-    moving: tuple[int, ...],
-    arguments: Typed,
-    results: Typed,
-    order: tree.KeyOrder,
-    library: str,
-) -> Linear:
-    xp = importlib.import_module(library)
-    return Linear(label, program, moving, arguments, results, order, xp, ())
+def _loaded(library: str, *fields: Any) -> Linear:
+    return Linear(*fields, importlib.import_module(library), ())  # type: ignore[call-arg]
 
 
 class Kept:

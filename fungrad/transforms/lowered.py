@@ -52,12 +52,12 @@ class _OfOneType:
     @property
     def in_avals(self) -> Any:
         """The types of the arguments that are not static: a pair of positional ones and those by keyword."""
-        return tree.unflatten(self.in_tree, [_struct(t) for t in self.in_types])
+        return _structs(self.in_tree, self.in_types)
 
     @property
     def out_info(self) -> Any:
         """The types of the results, each a `fungrad.ShapeDtypeStruct`."""
-        return tree.unflatten(self.out_tree, [_struct(t) for t in self._entry.traced.output_types])
+        return _structs(self.out_tree, self._entry.traced.output_types)
 
     def cost_analysis(self) -> dict[str, float]:
         """Return estimates of the numbers of operations, "flops", and of bytes read and written, "bytes accessed".
@@ -82,10 +82,10 @@ class _OfOneType:
         return {"flops": sum(c.flops for c in costs), "bytes accessed": float(moved)}
 
 
-def _struct(type_: ArrayType) -> Any:
+def _structs(structure: tree.TreeDef, types: Sequence[ArrayType]) -> Any:
     from fungrad.transforms.abstract import ShapeDtypeStruct
 
-    return ShapeDtypeStruct(type_.shape, type_.dtype, weak_type=type_.weak)
+    return tree.unflatten(structure, list(map(ShapeDtypeStruct.of, types)))
 
 
 class Lowered(_OfOneType):

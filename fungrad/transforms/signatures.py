@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 from fungrad.compile.cache import CacheInfo
@@ -37,6 +37,14 @@ class JittedFunction(Protocol[P, R_co]):
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
     def cache_info(self) -> CacheInfo: ...
     def clear_cache(self) -> None: ...
+
+
+class GradOptions(TypedDict, total=False):
+    """The keyword arguments of `grad` and `value_and_grad` that change no type."""
+
+    holomorphic: bool
+    allow_int: bool
+    reduce_axes: Sequence[Any]
 
 
 class JitOptions(TypedDict, total=False):

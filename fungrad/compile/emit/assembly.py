@@ -45,6 +45,8 @@ NEAREST = "round.tonearest"
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
+UNROLLED = 8
+"""How many vectors are moved one after the other, without a loop."""
 HALVES = 8
 """How many numbers are rounded to float16 at once."""
 
@@ -270,6 +272,29 @@ class Assembly:
         text = "and" if operation == "mul" and dtype.kind == "b" else table[operation]
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
+    def compute(self, operation: str, dtype: DType, *operands: str, lanes: int = 1) -> str:
+        """Add an operation on numbers of one dtype that gives such a number."""
+        return self.operation(Node(operation, dtype), dtype, list(operands), lanes)
+
+    def along(self, length: int, lanes: int, unrolled: int = UNROLLED) -> Iterator[tuple[str, int]]:
+        """Yield indices that go over an axis, each with how many elements are to be taken from there on at once.
+
+        So many vectors are gone over without a loop; what is left of the axis, by vectors half as long, each time.
+        """
+        whole = length // lanes
+        if whole > unrolled:
+            with self.loop(whole) as i:
+                yield self.offset([(i, lanes)]), lanes
+        else:
+            for k in range(whole):
+                yield str(k * lanes), lanes
+        done = whole * lanes
+        while done < length:
+            lanes //= 2
+            if length - done >= lanes:
+                yield str(done), lanes
+                done += lanes
+
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
         if HALF in (old, new):
             return self._half(value, old, new, lanes)
@@ -311,7 +336,7 @@ class Assembly:
 
     def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
         """Add the reduction of two partial results."""
-        return self.operation(Node(combining(node), node.dtype), node.dtype, [x, y], lanes)
+        return self.compute(combining(node), node.dtype, x, y, lanes=lanes)
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
         """Return the reduction of the lanes, by halves."""

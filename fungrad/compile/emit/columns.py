@@ -131,17 +131,8 @@ class Columns(Writer):
         return min(max(most // lanes, 1) * lanes, self.column.length)
 
     def _vectors(self, width: int, lanes: int) -> Iterator[tuple[str, int]]:
-        """Go over a tile: yield the first column and the length of each vector."""
-        whole = width // lanes
-        if whole:
-            with self.loop(whole) as j:
-                yield self.offset([(j, lanes)]), lanes
-        done = whole * lanes
-        while done < width:  # nothing overlaps, so nothing counts twice
-            lanes //= 2
-            if width - done >= lanes:
-                yield str(done), lanes
-                done += lanes
+        """Go over a tile: return the first column and the length of each vector."""
+        return self.along(width, lanes, unrolled=0)  # nothing overlaps, so nothing counts twice
 
     def _tile(self, index: Index, piece: Piece, first: str, width: int, lanes: int) -> None:
         """Compute what some columns are, from the first on."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function, Targets
-from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.types import splat, vector_type
-from fungrad.compile.kernels.operations import Node
+from fungrad.compile.emit.places import Place, Unsupported, Variable
+from fungrad.compile.emit.types import splat
+from fungrad.compile.kernels.operations import DType, Node
 from fungrad.core.types import ArrayType
 from fungrad.primitives.convolution import Convolution
 
@@ -86,10 +86,8 @@ class _Convolution:
     ) -> None:
         to, dtype = self.to, y.type.dtype
         (n, o, places), (channels, vectors, lanes) = at, size
-        type_ = vector_type(dtype, lanes)
-        sums = {(i, v): to.allocate(type_) for i in range(channels) for v in vectors}
-        for place in sums.values():
-            to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+        keys = itertools.product(range(channels), vectors)
+        sums = {key: Variable(to, dtype, lanes) for key in keys}
         steps = [s * d for s, d in zip(x.strides[2:], self.stride, strict=True)]
         with to.loop(w.type.shape[0]) as c, contextlib.ExitStack() as entered:
             window = [entered.enter_context(to.loop(m)) for m in w.type.shape[2:-1]]
@@ -111,18 +109,15 @@ class _Convolution:
                     left = to.spread(to.read(w.pointer, offset, dtype), dtype, lanes)
                     for v, value in zip(vectors, right, strict=True):
                         self._add(sums[i, v], left, value, dtype, lanes)
-        for (i, v), place in sums.items():
-            value = to.emit(f"load {type_}, ptr {place}")
+        for (i, v), sum_ in sums.items():
+            value = sum_.get()
             first = to.offset([*zip((n, o, *places), y.strides, strict=True)])
             offset = to.plus(first, i * y.strides[1] + v)
             to.write(value, dtype, y.pointer, offset, lanes)
 
-    def _add(self, place: str, x: str, y: str, dtype: Any, lanes: int) -> None:
+    def _add(self, sum_: Variable, x: str, y: str, dtype: DType, lanes: int) -> None:
         """Add a product to a sum."""
-        to, type_ = self.to, vector_type(dtype, lanes)
-        before = to.emit(f"load {type_}, ptr {place}")
-        after = to.operation(Node("fma", dtype), dtype, [x, y, before], lanes)
-        to.do(f"store {type_} {after}, ptr {place}")
+        sum_.set(self.to.compute("fma", dtype, x, y, sum_.get(), lanes=lanes))
 
     def weights(self, x: Place, y: Place, w: Place) -> None:
         """Compute w, whose axes are channels of y, those of x, window, of x and y."""
@@ -150,7 +145,7 @@ class _Convolution:
                     found = self._sums(x, y, (n, o, c, (*window, k)), (count, taps), lanes)
                     for key, value in found.items():
                         before = to.read(w.pointer, totals[key], dtype)
-                        total = to.operation(Node("add", dtype), dtype, [before, value], 1)
+                        total = to.compute("add", dtype, before, value)
                         to.write(total, dtype, w.pointer, totals[key])
 
     def _sums(
@@ -165,10 +160,7 @@ class _Convolution:
         done = 0
         while lanes:
             if whole := (length - done) // lanes:
-                type_ = vector_type(dtype, lanes)
-                sums = {key: to.allocate(type_) for key in keys}
-                for place in sums.values():
-                    to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+                sums = {key: Variable(to, dtype, lanes) for key in keys}
                 with contextlib.ExitStack() as entered:
                     rows = [entered.enter_context(to.loop(m)) for m in outer]
                     block = entered.enter_context(to.loop(whole))
@@ -190,12 +182,10 @@ class _Convolution:
                         value = to.read(y.pointer, offset, dtype, lanes)
                         for t in range(taps):
                             self._add(sums[i, t], value, seen[t], dtype, lanes)
-                for key, place in sums.items():
-                    part = to.emit(f"load {type_}, ptr {place}")
-                    part = to.across(Node("reduce_sum", dtype), part, lanes)
+                for key, sum_ in sums.items():
+                    part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
                     if key in totals:
-                        node = Node("add", dtype)
-                        part = to.operation(node, dtype, [totals[key], part], 1)
+                        part = to.compute("add", dtype, totals[key], part)
                     totals[key] = part
                 done += whole * lanes
             lanes //= 2

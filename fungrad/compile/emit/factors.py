@@ -32,22 +32,13 @@ PIVOTS = np.dtype(np.int32)
 
 def fail_if_lost(to: Function, x: str, of: str, n: int, dtype: DType) -> None:
     """Fail if nothing but rounding may be left of a number: what that makes of it is for LAPACK to say."""
-
-    def do(operation: str, *values: str) -> str:
-        return to.operation(Node(operation, dtype), dtype, list(values), 1)
-
-    least = do("mul", of, literal(4 * n * np.finfo(dtype).eps, dtype))
-    to.fail_if(to.compared("ole", dtype, 1, do("abs", x), least))
+    least = to.compute("mul", dtype, of, literal(4 * n * np.finfo(dtype).eps, dtype))
+    to.fail_if(to.compared("ole", dtype, 1, to.compute("abs", dtype, x), least))
 
 
 def _fail_unless_there(to: Function, x: str, dtype: DType) -> None:
     """Fail if a number is NaN."""
     to.fail_if(to.compared("uno", dtype, 1, x, x))
-
-
-def _element(to: Function, x: Place, *indices: str) -> str:
-    offset = to.offset(list(zip(indices, x.strides, strict=True)))
-    return to.read(x.pointer, offset, x.type.dtype)
 
 
 def _called(to: Function, name: str, *arguments: Place) -> None:
@@ -68,17 +59,22 @@ def _factored(to: Function, a: Place, factors: Place, pivots: Place) -> None:
     kernel = over_all(names.nodes, a.type.shape, (a.type,), 1)
     largest = to.kernel(kernel, [a], Targets(to, [a.type.update(shape=(n,))], [None]))[0]
 
-    def do(operation: str, *values: str) -> str:
-        return to.operation(Node(operation, dtype), dtype, list(values), 1)
-
     growth = to.new(ArrayType((), dtype))
     to.store(growth, literal(1, dtype))
     with to.loop(n) as i:
-        pivot, given = _element(to, factors, i, i), _element(to, largest, i)
+        pivot, given = to.at(factors, i, i), to.at(largest, i)
         _fail_unless_there(to, pivot, dtype)
         so_far = to.load(growth)
-        fail_if_lost(to, pivot, do("mul", given, so_far), SLACK * n, dtype)
-        to.store(growth, do("max", so_far, do("div", given, do("abs", pivot))))
+        fail_if_lost(to, pivot, to.compute("mul", dtype, given, so_far), SLACK * n, dtype)
+        to.store(
+            growth,
+            to.compute(
+                "max",
+                dtype,
+                so_far,
+                to.compute("div", dtype, given, to.compute("abs", dtype, pivot)),
+            ),
+        )
 
 
 def _new_factors(to: Function, a: Place) -> tuple[Place, Place]:
@@ -92,7 +88,7 @@ def _exchange(to: Function, x: Place, pivots: Place, backwards: bool) -> None:
     n = x.type.shape[0]
     with to.loop(n) as i:
         row = to.emit(f"sub i64 {n - 1}, {i}") if backwards else i
-        other = to.convert(_element(to, pivots, row), PIVOTS, I64, 1)
+        other = to.convert(to.at(pivots, row), PIVOTS, I64, 1)
         other = to.emit(f"sub i64 {other}, 1")
         rows = [to.row(x, k) for k in (row, other)]
         kept = to.copy(rows[0])
@@ -133,7 +129,7 @@ def triangular_solve(
     n, dtype = a.type.shape[0], a.type.dtype
     if not primitive.unit_diagonal:
         with to.loop(n) as i:
-            pivot = _element(to, a, i, i)
+            pivot = to.at(a, i, i)
             to.fail_if(to.compared("oeq", dtype, 1, pivot, literal(0, dtype)))
     right = right_sides(to, b)
     substitute(to, Triangle(a, primitive.lower, primitive.unit_diagonal), right)
@@ -150,18 +146,15 @@ def cholesky(
     upper = to.number(ord("U"), np.dtype(np.uint8))  # of columns, which are the rows here
     _called(to, "dpotrf", upper, size, factor, size)
 
-    def do(operation: str, *values: str) -> str:
-        return to.operation(Node(operation, dtype), dtype, list(values), 1)
-
     growth = to.new(ArrayType((), dtype))
     to.store(growth, literal(1, dtype))
     with to.loop(n) as i:
-        root, given = _element(to, factor, i, i), _element(to, a, i, i)
+        root, given = to.at(factor, i, i), to.at(a, i, i)
         _fail_unless_there(to, root, dtype)
-        value, so_far = do("mul", root, root), to.load(growth)
+        value, so_far = to.compute("mul", dtype, root, root), to.load(growth)
         # What rounding leaves of it grows where little was left of those before.
-        fail_if_lost(to, value, do("mul", given, so_far), n, dtype)
-        to.store(growth, do("max", so_far, do("div", given, value)))
+        fail_if_lost(to, value, to.compute("mul", dtype, given, so_far), n, dtype)
+        to.store(growth, to.compute("max", dtype, so_far, to.compute("div", dtype, given, value)))
     names = Namespace()
     x = names.node("load", dtype, value=0)
     row, column = [names.node("iota", I64, value=axis) for axis in (0, 1)]
@@ -180,6 +173,11 @@ def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
     found: list[Scalar] = [sign, size]
     if not logarithm:
         found = [names.multiply(sign, functions.exp(names, size))]
+    return reducing(names, n, dtype, found)
+
+
+def reducing(names: Namespace, n: int, dtype: DType, found: Sequence[Scalar]) -> Kernel:
+    """Return the kernel of nodes that reduce `n` numbers, given which of them are its results."""
     outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in found])
     operands = (Access(ArrayType((n,), dtype), (0,)),)
     return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
@@ -199,10 +197,10 @@ def determinant(
     to.store(sign, to.load(found[0]))
     with to.loop(n) as i:
         place = to.emit(f"add i64 {i}, 1")
-        other = to.convert(_element(to, pivots, i), PIVOTS, I64, 1)
+        other = to.convert(to.at(pivots, i), PIVOTS, I64, 1)
         moved, value = to.emit(f"icmp ne i64 {place}, {other}"), to.load(sign)
-        minus = to.operation(Node("neg", dtype), dtype, [value], 1)
-        to.store(sign, to.operation(Node("select", dtype), dtype, [moved, minus, value], 1))
+        minus = to.compute("neg", dtype, value)
+        to.store(sign, to.compute("select", dtype, moved, minus, value))
     to.store(found[0], to.load(sign))
 
 

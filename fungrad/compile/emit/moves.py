@@ -175,9 +175,7 @@ def _each(to: Function, indices: Sequence[Place]) -> Any:
         for x in indices:
             if x.type.dtype == np.uint64:
                 raise Unsupported("indices that may be beyond 64 bits with a sign")
-            at = to.offset(list(zip(places, x.strides, strict=True)))
-            value = to.read(x.pointer, at, x.type.dtype)
-            found.append(to.convert(value, x.type.dtype, I64, 1))
+            found.append(to.convert(to.at(x, *places), x.type.dtype, I64, 1))
         yield places, found
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly
-from fungrad.compile.emit.types import literal, scalar_type, splat
+from fungrad.compile.emit.types import literal, scalar_type, splat, vector_type
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, NotScalar, computed_in
 from fungrad.compile.kernels.scalar import Scalar, Scalars
@@ -42,6 +42,22 @@ class Place(NamedTuple):
         ordered = in_order(self.type.shape)
         lengths = self.type.shape
         return all(n == 1 or a == b for n, a, b in zip(lengths, self.strides, ordered, strict=True))
+
+
+class Variable:
+    """A number, or a vector of numbers, that changes, as a sum does."""
+
+    def __init__(self, to: Assembly, dtype: DType, lanes: int = 1, first: str = "") -> None:
+        self.to = to
+        self.type = vector_type(dtype, lanes)
+        self.pointer = to.allocate(self.type)
+        self.set(first or splat(0, dtype, lanes))
+
+    def get(self) -> str:
+        return self.to.emit(f"load {self.type}, ptr {self.pointer}")
+
+    def set(self, value: str) -> None:
+        self.to.do(f"store {self.type} {value}, ptr {self.pointer}")
 
 
 def _check(type_: ArrayType) -> None:
@@ -152,7 +168,17 @@ class Places(Assembly):
         self.move(new, place)
         return new
 
-    # Scalars
+    # Elements
+
+    def at(self, place: Place, *indices: str, lanes: int = 1) -> str:
+        """Return the element at some indices, or a vector from there on."""
+        offset = self.offset(list(zip(indices, place.strides, strict=True)))
+        return self.read(place.pointer, offset, place.type.dtype, lanes)
+
+    def put(self, place: Place, value: str, *indices: str, lanes: int = 1) -> None:
+        """Set the element at some indices, or a vector from there on."""
+        offset = self.offset(list(zip(indices, place.strides, strict=True)))
+        self.write(value, place.type.dtype, place.pointer, offset, lanes)
 
     def load(self, place: Place) -> str:
         """Return the element of an array without axes."""
@@ -232,22 +258,6 @@ class Places(Assembly):
                 found.append(self.operation(node, old, given, lanes))
         return found[result.index]
 
-    def along(self, length: int, lanes: int) -> Iterator[tuple[str, int]]:
-        """Yield indices that go over an axis, each with how many elements are to be taken from there on at once."""
-        whole = length // lanes
-        if whole > UNROLLED:
-            with self.loop(whole) as i:
-                yield self.offset([(i, lanes)]), lanes
-        else:
-            for k in range(whole):
-                yield str(k * lanes), lanes
-        done = whole * lanes
-        while done < length:
-            lanes //= 2
-            if length - done >= lanes:
-                yield str(done), lanes
-                done += lanes
-
     def identity(self, n: int, dtype: DType) -> Place:
         """Return the identity matrix of n rows."""
         found = self.new(ArrayType((n, n), dtype))
@@ -271,7 +281,3 @@ class Places(Assembly):
         """Set all elements to one number."""
         zeros = (0,) * target.type.ndim
         self.move(target, Place(value.pointer, target.type, zeros, value.memory))
-
-
-UNROLLED = 8
-"""How many vectors are moved one after the other, without a loop."""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm_threads import PART
-from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.types import literal, splat, vector_type
+from fungrad.compile.emit.places import Place, Unsupported, Variable
+from fungrad.compile.emit.types import literal, splat
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, Node
 from fungrad.compile.kernels.products import is_medium, is_small
@@ -151,11 +151,9 @@ class _Product:
         """Return x y + sum."""
         to, dtype = self.to, self.dtype
         if self.sums and dtype.kind == "f":
-            return to.operation(Node("fma", dtype), dtype, [x, y, sum_], lanes)
-        product = to.operation(Node("mul", dtype), dtype, [x, y], lanes)
-        if not self.sums:
-            return product
-        return to.operation(Node("add", dtype), dtype, [sum_, product], lanes)
+            return to.compute("fma", dtype, x, y, sum_, lanes=lanes)
+        product = to.compute("mul", dtype, x, y, lanes=lanes)
+        return to.compute("add", dtype, sum_, product, lanes=lanes) if self.sums else product
 
     def _terms(self, count: int) -> Iterator[str]:
         if count <= UNROLLED:
@@ -209,25 +207,21 @@ class _Product:
         add: bool,
     ) -> None:
         to, dtype = self.to, self.dtype
-        type_ = vector_type(dtype, lanes)
-        sums = {(i, j): to.allocate(type_) for i in range(rows) for j in range(vectors)}
-        for place in sums.values():
-            to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+        keys = itertools.product(range(rows), range(vectors))
+        sums = {key: Variable(to, dtype, lanes) for key in keys}
         columns = [self.to.plus(first, j * lanes) for j in range(vectors)]
         for k in self._terms(a.columns):
             right = [self._at(b, k, column, lanes) for column in columns]
             for i in range(rows):
                 left = to.spread(self._at(a, self.to.plus(row, i), k), dtype, lanes)
                 for j in range(vectors):
-                    before = to.emit(f"load {type_}, ptr {sums[i, j]}")
-                    after = self._added(left, right[j], before, lanes)
-                    to.do(f"store {type_} {after}, ptr {sums[i, j]}")
-        for (i, j), place in sums.items():
-            value = to.emit(f"load {type_}, ptr {place}")
+                    sums[i, j].set(self._added(left, right[j], sums[i, j].get(), lanes))
+        for (i, j), sum_ in sums.items():
+            value = sum_.get()
             offset = to.offset([(self.to.plus(row, i), out.down), (columns[j], 1)])
             if add:
                 before = to.read(out.place.pointer, offset, dtype, lanes)
-                value = to.operation(Node("add", dtype), dtype, [before, value], lanes)
+                value = to.compute("add", dtype, before, value, lanes=lanes)
             to.write(value, dtype, out.place.pointer, offset, lanes)
 
     # Vectors along the terms of sums
@@ -249,25 +243,17 @@ class _Product:
         done = 0
         while lanes:
             if count := (a.columns - done) // lanes:
-                type_ = vector_type(dtype, lanes)
-                sums = [to.allocate(type_) for _ in rows]
-                for place in sums:
-                    to.do(f"store {type_} {splat(0, dtype, lanes)}, ptr {place}")
+                sums = [Variable(to, dtype, lanes) for _ in rows]
                 for k in self._terms(count):
                     start = to.offset([(str(done), 1), (k, lanes)])
                     right = self._at(b, start, column, lanes)
-                    for row, place in zip(rows, sums, strict=True):
+                    for row, sum_ in zip(rows, sums, strict=True):
                         left = self._at(a, row, start, lanes)
-                        before = to.emit(f"load {type_}, ptr {place}")
-                        after = self._added(left, right, before, lanes)
-                        to.do(f"store {type_} {after}, ptr {place}")
-                for i, place in enumerate(sums):
-                    part = to.emit(f"load {type_}, ptr {place}")
-                    part = to.across(Node("reduce_sum", dtype), part, lanes)
+                        sum_.set(self._added(left, right, sum_.get(), lanes))
+                for i, sum_ in enumerate(sums):
+                    part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
                     whole = done or count * lanes < a.columns
-                    if whole:
-                        part = to.operation(Node("add", dtype), dtype, [totals[i], part], 1)
-                    totals[i] = part
+                    totals[i] = to.compute("add", dtype, totals[i], part) if whole else part
                 done += count * lanes
             lanes //= 2
         return totals

@@ -9,7 +9,6 @@ from typing import Any
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.kernels.narrow import is_narrow
-from fungrad.compile.kernels.operations import Node
 from fungrad.compile.kernels.scalar import Scalar, Scalars
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -87,6 +86,5 @@ def _position(to: Function, primitive: Any, x: Place, out: Place) -> Place:
                 old, where = to.load(best), to.load(found)
                 exceeds = to.recorded(better, dtype, [new, old], 1)
                 for place, value, before in ((best, new, old), (found, i, where)):
-                    node = Node("select", place.type.dtype)
-                    to.store(place, to.operation(node, node.dtype, [exceeds, value, before], 1))
+                    to.store(place, to.compute("select", place.type.dtype, exceeds, value, before))
     return out

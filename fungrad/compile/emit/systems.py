@@ -14,15 +14,14 @@ import numpy as np
 from fungrad.compile import lapack
 from fungrad.compile.emit import factors
 from fungrad.compile.emit.assembly import VECTOR_BYTES
-from fungrad.compile.emit.factors import fail_if_lost
+from fungrad.compile.emit.factors import fail_if_lost, reducing
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.types import literal, vector_type
 from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.access import Access
-from fungrad.compile.kernels.kernel import Kernel, Output
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.kernels.operations import BOOL, DTYPES, DType, Node
+from fungrad.compile.kernels.operations import BOOL, DTYPES, DType
 from fungrad.compile.kernels.scalar import Scalar
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -46,12 +45,9 @@ class _Rows:
 
     def pieces(self, i: int) -> Iterator[tuple[str, int]]:
         """Yield where the vectors of a row begin, and their lengths."""
-        lanes, done = VECTOR_BYTES // self.dtype.itemsize, 0
-        while lanes:
-            while self.columns - done >= lanes:
-                yield str(i * self.columns + done), lanes
-                done += lanes
-            lanes //= 2
+        lanes, columns = VECTOR_BYTES // self.dtype.itemsize, self.columns
+        for first, n in self.to.along(columns, lanes, unrolled=columns):
+            yield str(i * columns + int(first)), n
 
     def get(self, i: int) -> list[tuple[str, int]]:
         """Return the vectors of a row, and their lengths."""
@@ -85,8 +81,8 @@ class _Rows:
         to, dtype, row = self.to, self.dtype, []
         for (x, n), (y, _) in zip(self.get(i), self.get(k), strict=True):
             wide = to.spread(factor, dtype, n)
-            product = to.operation(Node("mul", dtype), dtype, [wide, y], n)
-            row.append((to.operation(Node("sub", dtype), dtype, [x, product], n), n))
+            product = to.compute("mul", dtype, wide, y, lanes=n)
+            row.append((to.compute("sub", dtype, x, product, lanes=n), n))
         self.set(i, row)
 
     def divide(self, i: int, divisor: str) -> None:
@@ -95,12 +91,8 @@ class _Rows:
         row = []
         for x, n in self.get(i):
             wide = to.spread(divisor, dtype, n)
-            row.append((to.operation(Node("div", dtype), dtype, [x, wide], n), n))
+            row.append((to.compute("div", dtype, x, wide, lanes=n), n))
         self.set(i, row)
-
-
-def _fail_if_zero(to: Function, x: str, dtype: DType) -> None:
-    to.fail_if(to.compared("oeq", dtype, 1, x, literal(0, dtype)))
 
 
 def _largest(to: Function, rows: _Rows) -> _Rows:
@@ -110,9 +102,9 @@ def _largest(to: Function, rows: _Rows) -> _Rows:
     for i in range(rows.count):
         row = []
         for (x, n), (y, _) in zip(rows.get(i), found.get(0), strict=True):
-            x = to.operation(Node("abs", dtype), dtype, [x], n)
-            y = to.operation(Node("abs", dtype), dtype, [y], n)
-            row.append((to.operation(Node("max", dtype), dtype, [x, y], n), n))
+            x = to.compute("abs", dtype, x, lanes=n)
+            y = to.compute("abs", dtype, y, lanes=n)
+            row.append((to.compute("max", dtype, x, y, lanes=n), n))
         found.set(0, row)
     return found
 
@@ -127,9 +119,7 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
     largest = _largest(to, left)
     for k in range(n):
         for i in range(k + 1, n):
-            sizes = [
-                to.operation(Node("abs", dtype), dtype, [left.element(r, k)], 1) for r in (i, k)
-            ]
+            sizes = [to.compute("abs", dtype, left.element(r, k)) for r in (i, k)]
             larger = to.compared("ogt", dtype, 1, *sizes)
             odd = to.emit(f"xor i1 {odd}, {larger}")
             for rows in filter(None, (left, right)):
@@ -137,9 +127,9 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
         pivot = left.element(k, k)
         fail_if_lost(to, pivot, largest.element(0, k), n, dtype)
         # Rounded as LAPACK does, so that the same matrices are singular, mostly; of two rows, exactly the same.
-        over = to.operation(Node("div", dtype), dtype, [literal(1, dtype), pivot], 1)
+        over = to.compute("div", dtype, literal(1, dtype), pivot)
         for i in range(k + 1, n):
-            factor = to.operation(Node("mul", dtype), dtype, [left.element(i, k), over], 1)
+            factor = to.compute("mul", dtype, left.element(i, k), over)
             for rows in filter(None, (left, right)):
                 rows.subtract(i, factor, k)
     return left, right, odd
@@ -182,12 +172,11 @@ def triangular_solve(
     right = _Rows(to, b)
 
     def element(i: int, j: int) -> str:
-        at = to.offset([(str(i), a.strides[0]), (str(j), a.strides[1])])
-        return to.read(a.pointer, at, dtype)
+        return to.at(a, str(i), str(j))
 
     if not primitive.unit_diagonal:
         for k in range(n):
-            _fail_if_zero(to, element(k, k), dtype)
+            to.fail_if(to.compared("oeq", dtype, 1, element(k, k), literal(0, dtype)))
     _substituted(to, element, right, primitive.lower, primitive.unit_diagonal)
     to.move(targets[0], right.place)
 
@@ -201,30 +190,25 @@ def cholesky(
     rows: list[list[str]] = []
     out, growth = targets[0], literal(1, dtype)
 
-    def do(operation: str, *values: str) -> str:
-        return to.operation(Node(operation, dtype), dtype, list(values), 1)
-
     to.fill(out, to.number(0, dtype))
     for i in range(n):
         row: list[str] = []
         for j in range(i + 1):
-            at = to.offset([(str(i), a.strides[0]), (str(j), a.strides[1])])
-            given = value = to.read(a.pointer, at, dtype)
+            given = value = to.at(a, str(i), str(j))
             other = row if j == i else rows[j]
             for k in range(j):
-                value = do("fma", do("neg", row[k]), other[k], value)
+                value = to.compute("fma", dtype, to.compute("neg", dtype, row[k]), other[k], value)
             if j < i:
-                value = do("div", value, rows[j][j])
+                value = to.compute("div", dtype, value, rows[j][j])
             else:
                 positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
                 to.fail_if(to.emit(f"xor i1 {positive}, true"))
                 # What rounding leaves of it grows where little was left of those before.
-                fail_if_lost(to, value, do("mul", given, growth), n, dtype)
-                growth = do("max", growth, do("div", given, value))
-                value = do("sqrt", value)
+                fail_if_lost(to, value, to.compute("mul", dtype, given, growth), n, dtype)
+                growth = to.compute("max", dtype, growth, to.compute("div", dtype, given, value))
+                value = to.compute("sqrt", dtype, value)
             row.append(value)
-            place = to.offset([(str(i), out.strides[0]), (str(j), out.strides[1])])
-            to.write(value, dtype, out.pointer, place)
+            to.put(out, value, str(i), str(j))
         rows.append(row)
 
 
@@ -240,9 +224,7 @@ def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
     else:
         found.append(names.node("reduce_prod", dtype, x))
         found.append(names.node("reduce_prod", dtype, names.minimum(names.absolute(x), one)))
-    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in found])
-    operands = (Access(ArrayType((n,), dtype), (0,)),)
-    return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
+    return reducing(names, n, dtype, found)
 
 
 def determinant(
@@ -261,7 +243,7 @@ def determinant(
         tiny = literal(np.finfo(dtype).tiny, dtype)
         to.fail_if(to.compared("olt", dtype, 1, to.load(found[1]), tiny))
     value = to.load(found[0])
-    minus = to.operation(Node("neg", dtype), dtype, [value], 1)
+    minus = to.compute("neg", dtype, value)
     type_ = vector_type(dtype, 1)
     to.store(found[0], to.emit(f"select i1 {odd}, {type_} {minus}, {type_} {value}"))
 

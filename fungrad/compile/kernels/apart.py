@@ -12,7 +12,8 @@ from typing import Any
 from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.core.expr import Equation, Expr
+from fungrad.compile.passes.draft import Draft
+from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import add, maximum, minimum, mul
@@ -94,72 +95,56 @@ class _Groups:
         return {v for v in self.made if self.find(v) in good}
 
 
-class _Parts:
+class _Parts(Draft):
     def __init__(self, expr: Expr, chosen: set[int]) -> None:
-        self.expr = expr
+        super().__init__(expr)
         self.chosen = chosen
-        self.types = list(expr.types)
-        self.constants = dict(expr.constants)
-        self.equations: list[Equation] = []
-        self.sources: list[Any] = []
         self.parts: dict[int, list[int]] = {}
         self.together: set[int] = set()
         self.spread: dict[int, tuple[Broadcast, int]] = {}
 
     def rewritten(self) -> Expr:
-        for equation, source in self.expr.located():
-            primitive, inputs, outputs = equation
+        for primitive, inputs, outputs in self.given():
             if isinstance(primitive, Broadcast):
                 self.spread[outputs[0]] = primitive, inputs[0]
             if outputs and outputs[0] in self.chosen:
-                parts = [self._parts(v, source) for v in inputs]
+                parts = [self._parts(v) for v in inputs]
                 shape = self.types[outputs[0]].shape[:-1]
                 self.parts[outputs[0]] = [
-                    self._add(primitive, part, self.types[outputs[0]].update(shape=shape), source)
+                    self._add(primitive, part, self.types[outputs[0]].update(shape=shape))
                     for part in zip(*parts, strict=True)
                 ]
             elif type(primitive) in COMBINING and inputs[0] in self.chosen:
-                self._reduce(primitive, inputs[0], outputs[0], source)
+                self._reduce(primitive, inputs[0], outputs[0])
             else:
                 for v in inputs:
-                    self._put_together(v, source)
-                self.equations.append(equation)
-                self.sources.append(source)
+                    self._put_together(v)
+                self.add(primitive, inputs, outputs)
         for v in self.expr.outputs:
-            self._put_together(v, None)
-        found = dataclasses.replace(
-            self.expr,
-            equations=tuple(self.equations),
-            sources=tuple(self.sources),
-            types=self.types,
-            constants=self.constants,
-        )
-        return without_dead_code(found)
+            self._put_together(v)
+        return without_dead_code(self.finished())
 
     def _add(
         self,
         primitive: Primitive,
         inputs: tuple[int, ...],
         type_: ArrayType,
-        source: Any,
         out: int | None = None,
     ) -> int:
         """Add an equation; return the variable of its result."""
         if out is None:
-            out = len(self.types)
-            self.types.append(type_)
-        self.equations.append(Equation(primitive, inputs, (out,)))
-        self.sources.append(source)
+            out = self.new(type_)
+        self.add(primitive, inputs, (out,))
         return out
 
-    def _put_together(self, v: int, source: Any) -> None:
+    def _put_together(self, v: int) -> None:
         """Have the program compute a variable that has been taken apart."""
         if v in self.chosen and v not in self.together:
             self.together.add(v)
             axis = self.types[v].ndim - 1
-            self._add(Stack(axis), tuple(self.parts[v]), self.types[v], source, v)
+            self._add(Stack(axis), tuple(self.parts[v]), self.types[v], v)
 
-    def _reduce(self, reduction: Any, v: int, out: int, source: Any) -> None:
+    def _reduce(self, reduction: Any, v: int, out: int) -> None:
         """Add a reduction: of the parts with each other, if along the last axis, and of each along others."""
         type_, parts = self.types[v], self.parts[v]
         part = type_.update(shape=type_.shape[:-1])
@@ -168,51 +153,43 @@ class _Parts:
         if last in reduction.axes:
             combine = COMBINING[type(reduction)]
             if isinstance(reduction, ReduceSum) and type_.dtype.kind == "f":
-                parts = [self._zero(part, source), *parts]  # 0 + -0 is 0
+                parts = [self.zeros(part), *parts]  # 0 + -0 is 0
             total = parts[0]
             for k, other in enumerate(parts[1:], 2):
                 ends = k == len(parts) and not axes
-                total = self._add(combine, (total, other), part, source, out if ends else None)
+                total = self._add(combine, (total, other), part, out if ends else None)
             if axes:
-                self._add(dataclasses.replace(reduction, axes=axes), (total,), part, source, out)
+                self._add(dataclasses.replace(reduction, axes=axes), (total,), part, out)
             return
         shape = tuple([n for a, n in enumerate(part.shape) if a not in axes])
-        found = [self._add(reduction, (x,), part.update(shape=shape), source) for x in parts]
-        self._add(Stack(len(shape)), tuple(found), self.types[out], source, out)
+        found = [self._add(reduction, (x,), part.update(shape=shape)) for x in parts]
+        self._add(Stack(len(shape)), tuple(found), self.types[out], out)
 
-    def _zero(self, type_: ArrayType, source: Any) -> int:
-        zero = len(self.types)
-        self.types.append(type_.update(shape=()))
-        self.constants[zero] = type_.dtype.type(0)
-        return self._add(Broadcast(type_.shape, tuple(range(type_.ndim))), (zero,), type_, source)
-
-    def _parts(self, v: int, source: Any) -> list[int]:
+    def _parts(self, v: int) -> list[int]:
         """Return the parts of a variable: of a broadcast, they are broadcasts."""
         if v not in self.parts:
             shape = self.types[v].shape
             part = self.types[v].update(shape=shape[:-1])
             primitive, operand = self.spread.get(v, (None, v))
             if primitive is None:
-                self.parts[v] = self._elements(v, source)
+                self.parts[v] = self._elements(v)
             elif len(shape) - 1 in primitive.axes:
                 axes = tuple([a for a in primitive.axes if a != len(shape) - 1])
                 spread = Broadcast(shape[:-1], axes)
-                one = self._add(spread, (operand,), part, source) if axes else operand
+                one = self._add(spread, (operand,), part) if axes else operand
                 self.parts[v] = [one] * shape[-1]
             else:
                 spread = Broadcast(shape[:-1], primitive.axes)
-                elements = self._parts(operand, source)
-                self.parts[v] = [self._add(spread, (x,), part, source) for x in elements]
+                elements = self._parts(operand)
+                self.parts[v] = [self._add(spread, (x,), part) for x in elements]
         return self.parts[v]
 
-    def _elements(self, v: int, source: Any) -> list[int]:
+    def _elements(self, v: int) -> list[int]:
         """Return the elements of an array along its last axis."""
         type_ = self.types[v]
         *shape, k = type_.shape
         part, first, ones = type_.update(shape=tuple(shape)), [0] * len(shape), [1] * type_.ndim
         return [
-            self._add(
-                Slice((*first, c), (*shape, c + 1), tuple(ones), (len(shape),)), (v,), part, source
-            )
+            self._add(Slice((*first, c), (*shape, c + 1), tuple(ones), (len(shape),)), (v,), part)
             for c in range(k)
         ]

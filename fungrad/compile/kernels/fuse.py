@@ -8,7 +8,6 @@ axes an operand is read.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,8 +75,7 @@ class _Fuser:
         self.expr = expr
         self.every = every
         self.types = expr.types
-        self.equations: list[Equation] = []
-        self.sources: list[Any] = []
+        self.order: list[tuple[Equation, Any]] = []
         self.given = list(expr.located())
         self.kernels: list[Fused] = []
         self.group: dict[int, _Group] = {}  # by variable
@@ -113,9 +111,7 @@ class _Fuser:
             self._place_variable(v)
         if not self.kernels:
             return self.expr
-        return dataclasses.replace(
-            self.expr, equations=tuple(self.equations), sources=tuple(self.sources)
-        )
+        return self.expr.with_equations(self.order)
 
     # What can be in a kernel
 
@@ -296,10 +292,8 @@ class _Fuser:
 
     def _place(self, number: int) -> None:
         if number not in self.placed:
-            equation, source = self.given[number]
             self.placed.add(number)
-            self.equations.append(equation)
-            self.sources.append(source)
+            self.order.append(self.given[number])
 
     def _close(self, group: _Group) -> None:
         """Put a group into the program: as a kernel, or the equations as they were."""
@@ -313,8 +307,8 @@ class _Fuser:
             self.placed.update(members)
             for v in reads:
                 self._place_variable(v)
-            self.equations.append(Equation(fused, tuple(reads), tuple(writes)))
-            self.sources.append(self.given[members[-1]][1])
+            equation = Equation(fused, tuple(reads), tuple(writes))
+            self.order.append((equation, self.given[members[-1]][1]))
             return
         for number in members:
             for v in self.given[number][0].inputs:

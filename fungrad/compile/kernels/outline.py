@@ -23,6 +23,7 @@ from fungrad.compile.kernels.products import is_medium
 from fungrad.compile.kernels.routine import Routine, calls, height, routine_of
 from fungrad.compile.kernels.views import Views
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -67,7 +68,7 @@ class _Outliner:
         self.fits = fits
         self.has_form = has_form
         self.given = list(expr.located())
-        self.order: list[tuple[Equation, object]] = []
+        self.order: list[tuple[Equation, Source | None]] = []
         self.routines: list[Fused] = []
         self.group: list[int] = []
         self.made: set[int] = set()  # by the group
@@ -104,8 +105,7 @@ class _Outliner:
         self._close()
         if not self.routines:
             return self.expr
-        equations, sources = zip(*self.order, strict=True)
-        found = dataclasses.replace(self.expr, equations=equations, sources=sources)
+        found = self.expr.with_equations(self.order)
         return without_dead_code(found) if self.bypassed else found
 
     def _can_join(self, number: int) -> bool:
@@ -214,13 +214,10 @@ class _Outliner:
                 needed.update(v for v in inputs if v in made)
         if not needed:
             return None, []
-        part = dataclasses.replace(
-            self.expr,
-            **self._given(equations),
-            equations=tuple(equations),
-            sources=tuple([self.given[number][1] for number in group]),
-            outputs=tuple([v for v in made if v in needed]),
-            captured=0,
+        outputs = tuple([v for v in made if v in needed])
+        located = [self.given[number] for number in group]
+        part = self.expr.with_equations(
+            located, **self._given(equations), outputs=outputs, captured=0
         )
         part = without_dead_code(part)
         part = dataclasses.replace(part, **self._given(part.equations))

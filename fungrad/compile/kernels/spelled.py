@@ -11,6 +11,7 @@ import numpy as np
 
 from fungrad.compile.background import importing
 from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.passes.draft import Draft
 from fungrad.compile.passes.lowered import Spelled
 from fungrad.compile.tiers import Rerun
 from fungrad.core.evaluate import inline
@@ -105,25 +106,19 @@ def _with_shared_factors(expr: Expr) -> Expr:
             systems[base] += 1
     if not any(n > 1 for n in systems.values()):
         return expr
-    types, factors = list(expr.types), dict[int, tuple[int, int]]()
-    equations, sources = [], []
-    for equation, source in expr.located():
-        primitive, inputs, outputs = equation
-        if _is_large_system(primitive, types[inputs[0]] if inputs else None):
+    draft, factors = Draft(expr), dict[int, list[int]]()
+    for primitive, inputs, outputs in draft.given():
+        if _is_large_system(primitive, draft.types[inputs[0]] if inputs else None):
             base, turned = bases[inputs[0]]
             if systems[base] > 1:
                 if base not in factors:
-                    factors[base] = len(types), len(types) + 1
-                    types += Factorize().abstract_eval(types[base])
-                    equations.append(Equation(Factorize(), (base,), factors[base]))
-                    sources.append(source)
-                solve = SolveFactored(turned, types[outputs[0]].dtype)
-                equation = Equation(solve, (*factors[base], inputs[1]), outputs)
-        equations.append(equation)
-        sources.append(source)
-    return dataclasses.replace(
-        expr, equations=tuple(equations), sources=tuple(sources), types=types
-    )
+                    types = Factorize().abstract_eval(draft.types[base])
+                    factors[base] = list(map(draft.new, types))
+                    draft.add(Factorize(), (base,), factors[base])
+                primitive = SolveFactored(turned, draft.types[outputs[0]].dtype)
+                inputs = (*factors[base], inputs[1])
+        draft.add(primitive, inputs, outputs)
+    return draft.finished()
 
 
 def _is_large_system(primitive: Primitive, matrix: ArrayType | None) -> bool:

@@ -15,6 +15,7 @@ from fungrad.compile.flow import Repeat
 from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.steps import Rows
+from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType
@@ -71,7 +72,7 @@ class _Blocker:
         self.large = large
         self.types = expr.types
         self.given = list(expr.located())
-        self.order: list[tuple[Equation, object]] = []
+        self.order: list[tuple[Equation, Source | None]] = []
         self.found = False
         self.spread = {
             e.outputs[0]: n
@@ -103,10 +104,7 @@ class _Blocker:
         self._close(len(self.given))
         if not self.found:
             return None
-        equations, sources = zip(*self.order, strict=True)
-        return without_dead_code(
-            dataclasses.replace(self.expr, equations=equations, sources=sources)
-        )
+        return without_dead_code(self.expr.with_equations(self.order))
 
     @property
     def _rows(self) -> int:

@@ -8,13 +8,12 @@ no derivatives are left alone.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.core.expr import Equation, Expr
+from fungrad.compile.passes.draft import Draft
+from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import add, mul, neg, sub
 
 
@@ -31,20 +30,16 @@ class _Scaled(NamedTuple):
     negative: bool
 
 
-class _Collapsing:
+class _Collapsing(Draft):
     """One pass over the equations."""
 
     def __init__(self, body: Expr, c: int, k: int) -> None:
-        self.body = body
-        self.types: list[ArrayType] = list(body.types)
+        super().__init__(body)
         self.moving = set(body.inputs[c : c + k])  # what depends on the carries
         self.scaled: dict[int, _Scaled] = {}
-        self.equations: list[Equation] = []
 
     def run(self) -> Expr:
-        sources = []
-        for (primitive, inputs, outputs), source in self.body.located():
-            before = len(self.equations)
+        for primitive, inputs, outputs in self.given():
             if any(v in self.moving for v in inputs):
                 self.moving.update(outputs)
                 scaling = self._scaled(primitive, inputs) if len(outputs) == 1 else None
@@ -52,18 +47,10 @@ class _Collapsing:
                     self.scaled[outputs[0]] = scaling
                     base, factor, negative = scaling
                     if factor is not None:
-                        factor = self._compute(neg, factor) if negative else factor
+                        factor = self.computed(neg, (factor,)) if negative else factor
                         primitive, inputs = mul, (base, factor)
-            self.equations.append(Equation(primitive, inputs, outputs))
-            sources += [source] * (len(self.equations) - before)
-        return without_dead_code(
-            dataclasses.replace(
-                self.body,
-                equations=tuple(self.equations),
-                sources=tuple(sources),
-                types=tuple(self.types),
-            )
-        )
+            self.add(primitive, inputs, outputs)
+        return without_dead_code(self.finished())
 
     def _scaled(self, primitive: Primitive, inputs: tuple[int, ...]) -> _Scaled | None:
         """Return what product a result is; None if it is not known as one."""
@@ -72,7 +59,8 @@ class _Collapsing:
             if y in self.moving:
                 return None
             base, factor, negative = self._parts(x)
-            return _Scaled(base, y if factor is None else self._compute(mul, factor, y), negative)
+            factor = y if factor is None else self.computed(mul, (factor, y))
+            return _Scaled(base, factor, negative)
         if primitive is neg:
             base, factor, negative = self._parts(inputs[0])
             return _Scaled(base, factor, not negative)
@@ -82,15 +70,8 @@ class _Collapsing:
         if first.base != second.base or first.factor is None or second.factor is None:
             return None
         alike = (first.negative == second.negative) is (primitive is add)
-        factor = self._compute(add if alike else sub, first.factor, second.factor)
+        factor = self.computed(add if alike else sub, (first.factor, second.factor))
         return _Scaled(first.base, factor, first.negative)
 
     def _parts(self, v: int) -> _Scaled:
         return self.scaled.get(v, _Scaled(v, None, False))
-
-    def _compute(self, primitive: Primitive, *inputs: int) -> int:
-        """Add an equation between factors; return what it computes."""
-        v = len(self.types)
-        self.types += primitive.infer(tuple([self.types[i] for i in inputs]))
-        self.equations.append(Equation(primitive, inputs, (v,)))
-        return v

@@ -21,7 +21,7 @@ from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import Rows
 from fungrad.core.errors import MissingRuleError
-from fungrad.core.expr import Equation, Expr
+from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
@@ -177,18 +177,11 @@ def _used(body: Expr, numbers: Iterable[int], outputs: Iterable[int]) -> list[in
 def _part(
     body: Expr, numbers: Iterable[int], inputs: Sequence[int], outputs: Sequence[int]
 ) -> Expr:
-    sources = body.sources or [None] * len(body.equations)
-    kept: list[Equation] = [body.equations[n] for n in numbers]
-    return without_dead_code(
-        dataclasses.replace(
-            body,
-            equations=tuple(kept),
-            sources=tuple([sources[n] for n in numbers]),
-            inputs=tuple(inputs),
-            outputs=tuple(outputs),
-            captured=0,
-        )
+    located = list(body.located())
+    part = body.with_equations(
+        [located[n] for n in numbers], inputs=tuple(inputs), outputs=tuple(outputs), captured=0
     )
+    return without_dead_code(part)
 
 
 def of_chunk(parts: Cut, size: int, reverse: bool, loop_of: LoopOf) -> Program:

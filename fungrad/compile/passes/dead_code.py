@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from fungrad.core.config import check_exprs
@@ -16,21 +15,14 @@ def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
     """
     needed = set(expr.outputs)
     kept = []
-    for equation, source in zip(
-        reversed(expr.equations), reversed([s for _, s in expr.located()]), strict=True
-    ):
+    for equation, source in reversed(list(expr.located())):
         used = [v in needed for v in equation.outputs]
         if any(used) or (effects and equation.primitive.effect):
             equation = _pruned(equation, used)
             needed.update(equation.inputs)
             kept.append((equation, source))
-    kept.reverse()
-    found = dataclasses.replace(
-        expr,
-        equations=tuple([e for e, _ in kept]),
-        sources=tuple([s for _, s in kept]),
-        constants={v: c for v, c in expr.constants.items() if v in needed},
-    )
+    constants = {v: c for v, c in expr.constants.items() if v in needed}
+    found = expr.with_equations(kept[::-1], constants=constants)
     return found.check() if check_exprs.get() else found
 
 

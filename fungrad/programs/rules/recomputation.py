@@ -199,16 +199,9 @@ def _recomputed(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[i
         return v
 
     results = tuple([needed(v) for v in expr.outputs[n:]])
-    equations, sources = [], []
+    located = []
     for (p, inputs, outputs), source in reversed(list(expr.located())):
         if any(v in pending for v in outputs):
-            equations.append(Equation(p, tuple([needed(v) for v in inputs]), outputs))
-            sources.append(source)
-    recomputed = dataclasses.replace(
-        expr,
-        equations=tuple(reversed(equations)),
-        sources=tuple(reversed(sources)),
-        outputs=results,
-        captured=0,
-    )
-    return recomputed, sorted(saved)
+            read = tuple([needed(v) for v in inputs])
+            located.append((Equation(p, read, outputs), source))
+    return expr.with_equations(located[::-1], outputs=results, captured=0), sorted(saved)
