@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.errors import FrozenRandomWarning
+from fungrad.core.frames import instructions_in
 from fungrad.core.generators import generator_types, position_of, same, shared_generator, state_of
 from fungrad.core.unseeded import MAKERS, made_without_seed
 
@@ -349,22 +350,14 @@ def _scope_of(function: Any) -> dict[str, Any]:
 
 def _instructions(mention: _Mention) -> Iterator[tuple[int, str, str]]:
     """Yield (line, name, attribute) for the places that mention a name in the code, or inside of it."""
-    import dis
-
-    pending = [mention.code]
-    while pending:
-        code = pending.pop(0)
-        pending += [x for x in code.co_consts if type(x) is CodeType]
-        line, found = code.co_firstlineno, ""
-        for x in dis.get_instructions(code):
-            if x.positions is not None and x.positions.lineno is not None:
-                line = x.positions.lineno
-            if found:
-                attribute = x.argval if x.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
-                yield line, found, attribute
-                found = ""
-            if x.opname.startswith("LOAD_") and x.argval == mention.name:
-                found = mention.name
+    found = ""
+    for line, x in instructions_in(mention.code):
+        if found:
+            attribute = x.argval if x.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+            yield line, found, attribute
+            found = ""
+        if x.opname.startswith("LOAD_") and x.argval == mention.name:
+            found = mention.name
 
 
 _NO_DRAW = ("default_rng", "seed", "bit_generator", "RandomState", "Generator", "SeedSequence")

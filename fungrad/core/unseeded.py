@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from types import CodeType
 
+from fungrad.core.frames import instructions_in
+
 MAKERS = frozenset(
     [
         "MT19937",
@@ -28,19 +30,10 @@ def made_without_seed(code: CodeType) -> tuple[tuple[int, str], ...]:
     >>> made_without_seed(compile("x = random.default_rng(0)\ny = random.default_rng()", "", "exec"))
     ((2, 'default_rng'),)
     """
-    import dis  # few functions make generators
-
-    found = []
-    pending = [code]
-    while pending:
-        code = pending.pop(0)
-        pending += [x for x in code.co_consts if type(x) is CodeType]
-        line, named = code.co_firstlineno, ""
-        for x in dis.get_instructions(code):
-            if x.positions is not None and x.positions.lineno is not None:
-                line = x.positions.lineno
-            if x.opname == "CALL" and x.argval == 0 and named:
-                found.append((line, named))
-            if x.opname not in ("PUSH_NULL", "PRECALL"):  # which come between the name and the call
-                named = x.argval if x.opname.startswith("LOAD_") and x.argval in MAKERS else ""
+    found, named = [], ""
+    for line, x in instructions_in(code):
+        if x.opname == "CALL" and x.argval == 0 and named:
+            found.append((line, named))
+        if x.opname not in ("PUSH_NULL", "PRECALL"):  # which come between the name and the call
+            named = x.argval if x.opname.startswith("LOAD_") and x.argval in MAKERS else ""
     return tuple(found)

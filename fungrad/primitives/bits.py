@@ -10,7 +10,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type, is_key, type_of
 from fungrad.primitives.reductions import Reduction
-from fungrad.primitives.ufunc import DType, Elementwise
+from fungrad.primitives.ufunc import DType, Elementwise, OfOneDtype
 
 
 @primitive
@@ -68,15 +68,11 @@ def as_unsigned(x: Any) -> Any:
     return reinterpret(x, unsigned(type_of(x).dtype))
 
 
-class OfIntegers(Elementwise):
+class OfIntegers(OfOneDtype):
     """A function of integers of one dtype, which the result has too."""
 
+    kinds = "iu"
     differentiable = False
-
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind not in "iu" or any(d != dtypes[0] for d in dtypes):
-            raise TypeError(f"{self.name} takes integers of one dtype, got {dtypes}")
-        return dtypes[0]
 
 
 @primitive

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.elementwise import Cast, add, clamp, less, minimum, select
-from fungrad.primitives.indexing import ASSIGNMENTS, Gather, Scatter
+from fungrad.primitives.indexing import Gather, Scatter, Update
 from fungrad.primitives.shaping import (
     Broadcast,
     Reshape,
@@ -54,14 +54,46 @@ class DynamicSlice(Primitive):
     def abstract_eval(self, x: ArrayType, *starts: ArrayType) -> ArrayType:
         return x.update(shape=_sliced_shape(self, x, starts))
 
+    def index_at(self, *starts: Any) -> tuple[slice | int, ...]:
+        """Return the index of the slice; starts on a GPU are waited for."""
+        index: list[slice | int] = [slice(None)] * (
+            max((*self.axes, *self.dropped), default=-1) + 1
+        )
+        for axis in self.dropped:
+            index[axis] = 0
+        for axis, size, limit, start in zip(
+            self.axes, self.sizes, self.limits, starts, strict=True
+        ):
+            i = int(start)
+            if not self.within:
+                i = min(max(i + size + limit if i < 0 else i, 0), limit)
+            index[axis] = i if axis in self.dropped else slice(i, i + size)
+        return tuple(index)
+
+    def index_text(self, *starts: str) -> str:
+        """Return the source text of what `index_at` returns, written out, so that nothing is called."""
+        index = [":"] * (max((*self.axes, *self.dropped), default=-1) + 1)
+        for axis in self.dropped:
+            index[axis] = "0"
+        for axis, size, limit, start in zip(
+            self.axes, self.sizes, self.limits, starts, strict=True
+        ):
+            first = f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
+            if self.within:
+                first = start
+                index[axis] = first if axis in self.dropped else f"{first}:{first} + {size}"
+            else:
+                index[axis] = first if axis in self.dropped else f"(_i := {first}):_i + {size}"
+        return ", ".join(index) or "()"
+
     def impl(self, xp: Any, x: Any, *starts: Any) -> Any:
-        return x[_index(self, starts)]
+        return x[self.index_at(*starts)]
 
     def expression(self, x: str, *starts: str) -> str:
-        return f"{x}[{_index_source(self, starts)}]"
+        return f"{x}[{self.index_text(*starts)}]"
 
     def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
-        total[_index(self, others)] += ct
+        total[self.index_at(*others)] += ct
 
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:
         region = self.axes, self.sizes, self.limits
@@ -93,10 +125,10 @@ SLICES = Slice, DynamicSlice
 
 
 @primitive
-class DynamicUpdateSlice(Primitive):
+class DynamicUpdateSlice(Update):
     """Return ``x`` with `updates` in place of, or added to, the elements that `DynamicSlice` takes.
 
-    `kind` is "set" or "add". Operands are x, updates and the starts. The updates lack the axes `dropped`.
+    Operands are x, updates and the starts. The updates lack the axes `dropped`.
     """
 
     axes: Axes
@@ -106,39 +138,9 @@ class DynamicUpdateSlice(Primitive):
     dropped: Axes = ()
     within: bool = False
 
-    linear = (0, 1)
-
-    def abstract_eval(self, x: ArrayType, updates: ArrayType, *starts: ArrayType) -> ArrayType:
-        if self.kind not in ASSIGNMENTS:
-            raise ValueError(f'dynamic_update_slice: kind is "set" or "add", got {self.kind!r}')
-        shape = _sliced_shape(self, x, starts)
-        if updates.shape != shape or updates.dtype != x.dtype:
-            raise TypeError(f"{self} into {x} takes updates of shape {shape}, got {updates}")
-        return x.update(weak=x.weak and updates.weak)
-
-    def impl(self, xp: Any, x: Any, updates: Any, *starts: Any) -> Any:
-        out = xp.array(x, order="C")
-        if self.kind == "set":
-            out[_index(self, starts)] = updates
-        else:
-            out[_index(self, starts)] += updates
-        return out
-
-    def assignment(self, x: str, updates: str, *starts: str) -> str:
-        return f"{x}[{_index_source(self, starts)}] {ASSIGNMENTS[self.kind]} {updates}"
-
-    def transpose(self, ct: Any, x: Any, updates: Any, *starts: Any) -> tuple[Any, ...]:
-        ct_x = ct_updates = None
-        if isinstance(updates, Linear):
-            region = self.axes, self.sizes, self.limits
-            taken = DynamicSlice(*region, self.dropped, self.within)
-            ct_updates = taken(ct, *starts)
-        if isinstance(x, Linear):
-            ct_x = ct
-            if self.kind == "set":
-                written = Linear(ArrayType(tuple(updates.shape), x.dtype))
-                ct_x = self(ct, zeros_like(written), *starts)
-        return (ct_x, ct_updates, *[None] * len(starts))
+    @property
+    def region(self) -> DynamicSlice:
+        return DynamicSlice(self.axes, self.sizes, self.limits, self.dropped, self.within)
 
     def batch(
         self, size: int, batched: tuple[bool, ...], x: Any, updates: Any, *starts: Any
@@ -186,34 +188,6 @@ def _sliced_shape(op: Any, x: ArrayType, starts: tuple[ArrayType, ...]) -> Shape
             raise ValueError(f"{op}: {size} elements from up to {limit} do not fit {x}")
         shape[axis] = size
     return without_units(op, tuple(shape))
-
-
-def _index(op: Any, starts: Sequence[Any]) -> tuple[slice | int, ...]:
-    """Return the index of the slice; starts on a GPU are waited for."""
-    index: list[slice | int] = [slice(None)] * (max((*op.axes, *op.dropped), default=-1) + 1)
-    for axis in op.dropped:
-        index[axis] = 0
-    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
-        i = int(start)
-        if not op.within:
-            i = min(max(i + size + limit if i < 0 else i, 0), limit)
-        index[axis] = i if axis in op.dropped else slice(i, i + size)
-    return tuple(index)
-
-
-def _index_source(op: Any, starts: Sequence[str]) -> str:
-    """Return the source text of what `_index` returns, written out, so that nothing is called."""
-    index = [":"] * (max((*op.axes, *op.dropped), default=-1) + 1)
-    for axis in op.dropped:
-        index[axis] = "0"
-    for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
-        first = f"min(max(_i + {size + limit} if (_i := int({start})) < 0 else _i, 0), {limit})"
-        if op.within:
-            first = start
-            index[axis] = first if axis in op.dropped else f"{first}:{first} + {size}"
-        else:
-            index[axis] = first if axis in op.dropped else f"(_i := {first}):_i + {size}"
-    return ", ".join(index) or "()"
 
 
 def _places(op: Any, size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:

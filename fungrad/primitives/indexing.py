@@ -26,7 +26,7 @@ from fungrad.primitives.shaping import (
     move_axis,
     zeros_like,
 )
-from fungrad.primitives.slices import Slice, index_source
+from fungrad.primitives.slices import Slice
 from fungrad.primitives.writing import write, write_on_gpu
 
 
@@ -199,11 +199,57 @@ UFUNCS = {"set": None, "add": "add", "mul": "multiply", "min": "minimum", "max":
 """The ufunc that combines an element with an update, for each kind of `Scatter`."""
 
 
+class Update(Primitive):
+    """Returns ``x`` with `updates` in place of, or added to, the elements that its `region`, a slice, takes.
+
+    Operands are x, updates, and those that the slice takes beside x. `kind` is "set" or "add".
+    """
+
+    kind: str
+
+    linear = (0, 1)
+
+    @property
+    def region(self) -> Any:
+        """The primitive that takes what is written to."""
+        raise NotImplementedError
+
+    def abstract_eval(self, x: ArrayType, updates: ArrayType, *starts: ArrayType) -> ArrayType:
+        if self.kind not in ASSIGNMENTS:
+            raise ValueError(f'{self.name}: kind is "set" or "add", got {self.kind!r}')
+        expected = self.region.abstract_eval(x, *starts)
+        if updates.shape != expected.shape or updates.dtype != x.dtype:
+            raise TypeError(f"{self} takes updates of type {expected}, got {updates}")
+        return x.update(weak=x.weak and updates.weak)
+
+    def impl(self, xp: Any, x: Any, updates: Any, *starts: Any) -> Any:
+        out, index = xp.array(x, order="C"), self.region.index_at(*starts)
+        if self.kind == "set":
+            out[index] = updates
+        else:
+            out[index] += updates
+        return out
+
+    def assignment(self, x: str, updates: str, *starts: str) -> str:
+        return f"{x}[{self.region.index_text(*starts)}] {ASSIGNMENTS[self.kind]} {updates}"
+
+    def transpose(self, ct: Any, x: Any, updates: Any, *starts: Any) -> tuple[Any, ...]:
+        ct_x = ct_updates = None
+        if isinstance(updates, Linear):
+            ct_updates = self.region(ct, *starts)
+        if isinstance(x, Linear):
+            ct_x = ct
+            if self.kind == "set":
+                written = Linear(ArrayType(tuple(updates.shape), x.dtype))
+                ct_x = self(ct, zeros_like(written), *starts)
+        return (ct_x, ct_updates, *[None] * len(starts))
+
+
 @primitive
-class UpdateSlice(Primitive):
+class UpdateSlice(Update):
     """Return ``x`` with `updates` in place of, or added to, the elements that `Slice` takes.
 
-    `kind` is "set" or "add". The updates lack the axes `dropped`, as the slice does.
+    The updates lack the axes `dropped`, as the slice does.
     """
 
     start: tuple[int, ...]
@@ -211,16 +257,6 @@ class UpdateSlice(Primitive):
     step: tuple[int, ...]
     kind: str = "set"
     dropped: tuple[int, ...] = ()
-
-    linear = (0, 1)
-
-    def abstract_eval(self, x: ArrayType, updates: ArrayType) -> ArrayType:
-        if self.kind not in ("set", "add"):
-            raise ValueError(f'update_slice: kind is "set" or "add", got {self.kind!r}')
-        expected = self.region.abstract_eval(x)
-        if updates.shape != expected.shape or updates.dtype != x.dtype:
-            raise TypeError(f"{self} takes updates of type {expected}, got {updates}")
-        return x.update(weak=x.weak and updates.weak)
 
     @classmethod
     def at(cls, region: Slice, kind: str = "set") -> UpdateSlice:
@@ -231,28 +267,6 @@ class UpdateSlice(Primitive):
     def region(self) -> Slice:
         """What is written to."""
         return Slice(self.start, self.stop, self.step, self.dropped)
-
-    def impl(self, xp: Any, x: Any, updates: Any) -> Any:
-        out, index = xp.array(x, order="C"), self.region.index
-        if self.kind == "set":
-            out[index] = updates
-        else:
-            out[index] += updates
-        return out
-
-    def assignment(self, x: str, updates: str) -> str:
-        return f"{x}[{index_source(self.region.index)}] {ASSIGNMENTS[self.kind]} {updates}"
-
-    def transpose(self, ct: Any, x: Any, updates: Any) -> tuple[Any, ...]:
-        ct_x = ct_updates = None
-        if isinstance(updates, Linear):
-            ct_updates = self.region(ct)
-        if isinstance(x, Linear):
-            ct_x = ct
-            if self.kind == "set":
-                written = ArrayType(self.region.abstract_eval(x.type).shape, x.dtype)
-                ct_x = self(ct, zeros_like(Linear(written)))
-        return ct_x, ct_updates
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, updates: Any) -> Any:
         dropped = tuple(a + 1 for a in self.dropped)

@@ -17,9 +17,8 @@ from fungrad.core.primitive import place_of_use
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
 from fungrad.primitives.ufunc import (
-    DType,
-    Elementwise,
     Function,
+    OfOneDtype,
     Rule,
     elementwise,
     ufunc_dtype,
@@ -97,13 +96,10 @@ def special(
     return elementwise(name, *partials, function=function, dtype=dtype, holomorphic=holomorphic)
 
 
-class RealFunction(Elementwise):
+class RealFunction(OfOneDtype):
     """A function of real arrays of one dtype that SciPy does not have."""
 
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "f" or any(d != dtypes[0] for d in dtypes):
-            raise TypeError(f"{self.name} takes real arrays of one dtype, got {dtypes}")
-        return dtypes[0]
+    kinds = "f"
 
     def impl(self, xp: Any, *operands: Any) -> Any:
         dtype = type_of(operands[-1]).dtype

@@ -86,11 +86,19 @@ class Slice(Rearrangement):
             )
         )
 
+    def index_at(self) -> tuple[slice | int, ...]:
+        """Return the index, for which no operand is needed."""
+        return self.index
+
+    def index_text(self) -> str:
+        """Return the source text of the index."""
+        return index_source(self.index)
+
     def impl(self, xp: Any, x: Any) -> Any:
         return x[self.index]
 
     def expression(self, x: str) -> str:
-        return f"{x}[{index_source(self.index)}]"
+        return f"{x}[{self.index_text()}]"
 
     def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
         total[self.index] += ct

@@ -46,20 +46,15 @@ from fungrad.primitives.gamma import digamma, gamma
 from fungrad.primitives.hypergeometric import gauss, hyp0f1, kummer
 from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+from fungrad.primitives.ufunc import Function, OfOneDtype, elementwise
 from fungrad.primitives.zeta import Zeta
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 
 @primitive
-class RiemannZeta(Elementwise):
+class RiemannZeta(OfOneDtype):
     """zeta(s), also for s < 1 and for complex s."""
-
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind not in "fc":
-            raise TypeError(f"zeta takes a floating-point or complex number, got {dtypes[0]}")
-        return dtypes[0]
 
     def impl(self, xp: Any, s: Any) -> Any:
         return library(xp, "zeta")(s)
@@ -147,16 +142,11 @@ ndtri = special("ndtri", lambda t, out, y: mul(t, ROOT_2PI * exp(0.5 * (out * ou
 
 
 @primitive
-class InverseMills(Elementwise):
+class InverseMills(OfOneDtype):
     """The ratio of density to distribution function of the standard normal distribution.
 
     By the scaled error function neither of the two underflows.
     """
-
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind not in "fc":
-            raise TypeError(f"log_ndtr takes floating-point or complex numbers, got {dtypes[0]}")
-        return dtypes[0]
 
     def impl(self, xp: Any, x: Any) -> Any:
         return math.sqrt(2 / math.pi) / library(xp, "erfcx")(-math.sqrt(0.5) * x)
@@ -240,16 +230,13 @@ def sinhc(x: Any) -> Any:
 
 
 @primitive
-class LambertW(Elementwise):
+class LambertW(OfOneDtype):
     """Branch `k` of the function W with W exp(W) = z, for complex z; derivative: DLMF 4.13.4."""
 
     k: int
     tol: float
 
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind != "c":
-            raise TypeError(f"lambertw takes complex numbers, got {dtypes[0]}")
-        return dtypes[0]
+    kinds = "c"
 
     def impl(self, xp: Any, z: Any) -> Any:
         return library(xp, "lambertw")(z, self.k, self.tol).astype(z.dtype)

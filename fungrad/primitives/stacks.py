@@ -288,24 +288,14 @@ def below(x: Any, y: Any) -> Any:
     return Concatenate(len(x.shape) - 2)(x, y)
 
 
-def along_rows(d: Any, like: Any) -> Any:
-    """Spread vectors so that element j multiplies column j of the matrices `like`."""
-    return cast(Broadcast(like.shape, (len(like.shape) - 2,))(d), like)
-
-
-def along_columns(d: Any, like: Any) -> Any:
-    """Spread vectors so that element i multiplies row i of the matrices `like`."""
-    return cast(Broadcast(like.shape, (len(like.shape) - 1,))(d), like)
-
-
 def scaled_columns(x: Any, d: Any) -> Any:
-    """Return ``x diag(d)``."""
-    return x * along_rows(d, x)
+    """Return ``x diag(d)``: element j multiplies column j."""
+    return x * cast(Broadcast(x.shape, (len(x.shape) - 2,))(d), x)
 
 
 def scaled_rows(d: Any, x: Any) -> Any:
-    """Return ``diag(d) x``."""
-    return along_columns(d, x) * x
+    """Return ``diag(d) x``: element i multiplies row i."""
+    return cast(Broadcast(x.shape, (len(x.shape) - 1,))(d), x) * x
 
 
 def column_products(x: Any, y: Any) -> Any:

@@ -88,6 +88,25 @@ class Elementwise(Primitive):
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
 
 
+class OfOneDtype(Elementwise):
+    """Takes numbers of one dtype, of some kinds, and gives such numbers."""
+
+    kinds: ClassVar[str] = "fc"
+
+    def result_dtype(self, *dtypes: DType) -> DType:
+        if dtypes[0].kind not in self.kinds or any(d != dtypes[0] for d in dtypes):
+            raise TypeError(f"{self.name} takes {_KINDS[self.kinds]} of one dtype, got {dtypes}")
+        return dtypes[0]
+
+
+_KINDS = {
+    "fc": "floating-point or complex numbers",
+    "f": "real floating-point numbers",
+    "c": "complex numbers",
+    "iu": "integers",
+}
+
+
 @primitive
 class Function(Elementwise):
     """An entry of the table; made by `elementwise`, which describes the fields."""

@@ -12,7 +12,6 @@ from fungrad.core.expr import Expr
 from fungrad.core.state import holding
 from fungrad.core.trace import rebind, record_expr
 from fungrad.core.tracer import current_trace
-from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.primitives.slices import index_axis
@@ -109,7 +108,7 @@ def batch_expr(
         If an output that depends on the batch has None in `out_axes`.
     """
     types = [
-        t if axis is None else t.update(shape=_insert(t, axis, size))
+        t if axis is None else t.update(shape=(*t.shape[:axis], size, *t.shape[axis:]))
         for t, axis in zip(expr.input_types, in_axes, strict=True)
     ]
 
@@ -152,7 +151,3 @@ def _without_name(name: Hashable, expr: Expr) -> Expr:
                 "function to close over."
             )
     return expr
-
-
-def _insert(type_: ArrayType, axis: int, size: int) -> tuple[int, ...]:
-    return (*type_.shape[:axis], size, *type_.shape[axis:])

@@ -29,9 +29,8 @@ def stop_gradient(x: A) -> A:
     >>> print(fg.grad(lambda x: x * fg.stop_gradient(x))(3.0))
     3.0
     """
-    stopped: A = tree.map(_stopped, x)
-    return stopped
 
+    def stopped(leaf: Any) -> Any:
+        return e.stop_gradient(leaf) if type(leaf) is Tracer and leaf.type.inexact else leaf
 
-def _stopped(x: Any) -> Any:
-    return e.stop_gradient(x) if type(x) is Tracer and x.type.inexact else x
+    return tree.map(stopped, x)  # type: ignore[no-any-return]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -171,7 +171,7 @@ def _axes_of(
         )
     axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
     axes += [0] * (len(types) - len(axes))  # of keyword arguments
-    place = functools.partial(_argument_place, args, kwargs)
+    place = functools.partial(argument_place, args=args, kwargs=kwargs)
     return [_front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))]
 
 
@@ -220,10 +220,6 @@ def _front(
             "calls, in_axes=(0, None) say."
         )
     return int(axis) % ndim
-
-
-def _argument_place(args: Sequence[Any], kwargs: Mapping[str, Any], leaf: int) -> str:
-    return argument_place(leaf, args, kwargs)
 
 
 def _result_place(result: Any, leaf: int) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fungrad.compile.kernels.operations import F4, F8, HALF, DType, computed_in
-from fungrad.core.types import is_added
 
 if TYPE_CHECKING:
     from fungrad.compile.kernels.scalar import Scalar, Scalars
@@ -34,11 +33,6 @@ def widened(s: Scalars, x: Scalar) -> Scalar:
     if x.dtype == HALF:
         return s.node("convert", F4, x)
     return s.arithmetic("shl", x.view(U2).astype(U4), SHIFT).view(F4)
-
-
-def warns_of_nan(dtype: DType) -> bool:
-    """Whether NumPy takes it for an invalid operation to order NaN: in ml_dtypes' functions, as in C."""
-    return is_added(dtype)
 
 
 def narrowed(s: Scalars, x: Scalar, dtype: DType) -> Scalar:

@@ -44,8 +44,10 @@ class Stored(Scalars):
 
     def ordered(self, *operands: Scalar) -> None:
         """Have what is computed of the order of scalars count only if no NaN is among them, where NumPy would warn of it."""
-        for x in operands:
-            if narrow.warns_of_nan(x.dtype) and self.nodes[x.index].operation != "constant":
+        for x in (
+            operands
+        ):  # of ml_dtypes, whose functions take that for an invalid operation, as C does
+            if is_added(x.dtype) and self.nodes[x.index].operation != "constant":
                 self.require(self.comparison("eq", x, x))
 
     def widened(self, *operands: Scalar) -> tuple[Scalar, ...]:

@@ -23,7 +23,7 @@ from fungrad.primitives.elementwise.arithmetic import (
 )
 from fungrad.primitives.elementwise.order import greater, isinf, logical_and
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.ufunc import DType, Elementwise, Function, elementwise
+from fungrad.primitives.ufunc import DType, Elementwise, Function, OfOneDtype, elementwise
 
 __all__ = [
     "LN2", "LN10", "IntegerPower", "Sinc", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
@@ -252,7 +252,7 @@ radians: Function = elementwise("radians", linear=(0,), transposes=(lambda ct, x
 
 
 @primitive
-class Sinc(Elementwise):
+class Sinc(OfOneDtype):
     """The derivative of order `order` of ``sin(pi x) / (pi x)``; of order 0 it is NumPy's `sinc`.
 
     Let s_k be the k-th derivative of s(u) = sin(u) / u. Differentiating u s(u) = sin(u) gives
@@ -261,11 +261,6 @@ class Sinc(Elementwise):
     """
 
     order: int
-
-    def result_dtype(self, *dtypes: DType) -> DType:
-        if dtypes[0].kind not in "fc":
-            raise TypeError(f"sinc takes floating-point or complex numbers, got {dtypes[0]}")
-        return dtypes[0]
 
     def impl(self, xp: Any, x: Any) -> Any:
         k = self.order

@@ -24,6 +24,7 @@ from fungrad.programs.closing import (
     Closure,
     NotTraced,
     OfPrograms,
+    batched_program,
     enclosed,
     fitting,
     memoized,
@@ -33,7 +34,7 @@ from fungrad.programs.closing import (
 )
 from fungrad.programs.one_by_one import Iterative
 from fungrad.programs.rules.rule_tracing import closed_over
-from fungrad.programs.rules.rules import SymbolicZero, batched_and_summed, is_zero, shown_type
+from fungrad.programs.rules.rules import SymbolicZero, is_zero, shown_type, with_sums
 from fungrad.programs.rules.sites import Site
 from fungrad.rewrite.linearize import or_zeros
 
@@ -175,7 +176,7 @@ class TracedBackward(NamedTuple):
         """
         flags = (*consts, *(True,) * count)
         over = [summed[i] for i in self.given]
-        program = batched_and_summed(self.program, size, flags, over)
+        program = with_sums(batched_program(self.program, size, flags), over)
         # The batch of a symbolic zero is one too, so `sparse_rule` could be mapped; zeros do as well.
         return self._replace(program=program, sparse_rule=None)
 

@@ -189,15 +189,10 @@ class Pushforward(NamedTuple):
         return run_rule(self.program.expr, [*consts, *given])
 
 
-def batched_and_summed(
-    program: Program, size: int, batched: Sequence[bool], summed: Sequence[bool]
-) -> Program:
-    """Return the program of a batch of calls; the outputs marked in `summed` are summed over it."""
-    return _batched_and_summed(batched_program(program, size, batched), tuple(summed))
-
-
 @memoized
-def _batched_and_summed(program: Program, summed: tuple[bool, ...]) -> Program:
+def with_sums(program: Program, summed: Sequence[bool]) -> Program:
+    """Return the program of a batch of calls with the outputs marked in `summed` summed over it."""
+
     def total(*arguments: Any) -> list[Any]:
         outs = program(*arguments)
         return [ReduceSum((0,))(x) if s else x for x, s in zip(outs, summed, strict=True)]

@@ -102,7 +102,7 @@ class IntegralTangent(Iterative):
     def _whole(self) -> Integral:
         """Return the integral of the tangent, which captures the tangents too."""
         integral = self.integral
-        program = _of_tangents(integral.integrand, integral.captured, self.moving)
+        program = _last(tangent(integral.integrand, self.moving), integral.captured)
         n = integral.captured + len(self.moving)
         return shared(Integral, program, n, integral.options)
 
@@ -123,24 +123,13 @@ class IntegralTangent(Iterative):
         if any(isinstance(x, Linear) for x in given):
             raise self.missing("transpose")
         cts = list(map(or_zeros, ct, self.abstract_eval()))
-        program = _of_cotangents(self.integral.integrand, n, self.moving)
+        program = _last(transposed(tangent(self.integral.integrand, self.moving), n + 1), n)
         whole = shared(Integral, program, n + len(cts), self.integral.options)
         *pulled, _ = whole(*given[:n], *cts, *given[n:])
         return (*[None] * len(given), *pulled)
 
 
 @memoized
-def _of_tangents(integrand: Program, n: int, moving: tuple[int, ...]) -> Program:
-    """Return the derivative of the integrand: ``(captured, tangents, x) -> tangents``."""
-    return _last(tangent(integrand, moving), n)
-
-
-@memoized
-def _of_cotangents(integrand: Program, n: int, moving: tuple[int, ...]) -> Program:
-    """Return the transpose of that: ``(captured, cotangents, x) -> cotangents``."""
-    return _last(transposed(tangent(integrand, moving), n + 1), n)
-
-
 def _last(program: Program, n: int) -> Program:
     """Return the program with its n-th input, the variable of the integral, as the last."""
     expr = program.expr
