@@ -15,7 +15,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import conj, is_complex, mul, real
-from fungrad.primitives.shaping import AlongAxes, Broadcast
+from fungrad.primitives.shaping import AlongAxes, Broadcast, with_length
 
 SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The `norm` with which the transform in the other direction has the same factor."""
@@ -86,9 +86,8 @@ class RealFFT(AlongAxes):
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         _check(self, x, "f", self.axis)
-        shape = list(x.shape)
-        shape[self.axis] = shape[self.axis] // 2 + 1
-        return x.update(shape=tuple(shape), dtype=np.result_type(x.dtype, np.complex64))
+        shape = with_length(x.shape, self.axis, x.shape[self.axis] // 2 + 1)
+        return x.update(shape=shape, dtype=np.result_type(x.dtype, np.complex64))
 
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.fft.rfft(x, axis=self.axis, norm=self.norm)
@@ -121,9 +120,8 @@ class InverseRealFFT(AlongAxes):
         _check(self, x, "c", self.axis)
         if self.n < 1 or x.shape[self.axis] != self.n // 2 + 1:
             raise ValueError(f"irfft: {self.n} numbers have {self.n // 2 + 1} frequencies, got {x}")
-        shape = list(x.shape)
-        shape[self.axis] = self.n
-        return x.update(shape=tuple(shape), dtype=np.zeros((), x.dtype).real.dtype)
+        shape = with_length(x.shape, self.axis, self.n)
+        return x.update(shape=shape, dtype=np.zeros((), x.dtype).real.dtype)
 
     def impl(self, xp: Any, x: Any) -> Any:
         return xp.fft.irfft(x, self.n, self.axis, self.norm)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.shaping import AlongAxes, without_axes
+from fungrad.primitives.shaping import AlongAxes, with_length, without_axes
 from fungrad.primitives.slices import index_axis, index_source, slice_axis
 
 
@@ -40,8 +40,7 @@ class Concatenate(AlongAxes):
                     f"all the input array dimensions except for the concatenation axis {axis} must "
                     f"match exactly, but the operands are {first} and {x}"
                 )
-        length = sum(x.shape[axis] for x in xs)
-        shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
+        shape = with_length(first.shape, axis, sum(x.shape[axis] for x in xs))
         return ArrayType(shape, first.dtype, all(x.weak for x in xs))
 
     def impl(self, xp: Any, *xs: Any) -> Any:

@@ -228,6 +228,11 @@ class Iota(Primitive):
         return Iota((size, *self.shape), self.dtype, self.axis + 1)()
 
 
+def with_length(shape: Shape, axis: int, n: int) -> Shape:
+    """Return a shape with another length of an axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
 def expand(size: int, x: Any, batched: bool) -> Any:
     """Return `x` with a batch axis in front: its own, or a new one of length `size`."""
     return x if batched else Broadcast((size, *type_of(x).shape), (0,))(x)

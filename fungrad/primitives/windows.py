@@ -16,7 +16,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, family, primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.convolution import fitting
-from fungrad.primitives.shaping import AlongAxes
+from fungrad.primitives.shaping import AlongAxes, with_length
 from fungrad.primitives.slices import pad, slice_axis
 
 Arrays = Sequence[Any]
@@ -93,10 +93,6 @@ class Windows(AlongAxes):
             raise ValueError(f"{self.name}: {x} has no axis {self.axis}")
         return fitting(x.shape[self.axis], self.length, self.stride, self.dilation)
 
-    def resized(self, x: ArrayType, n: int) -> tuple[int, ...]:
-        """Return the shape of `x` with another length of the axis."""
-        return (*x.shape[: self.axis], n, *x.shape[self.axis + 1 :])
-
     def taps(self, x: Any, count: int) -> list[Any]:
         """Return as views the first element of each window, the second, ..."""
         starts = range(0, self.length * self.dilation, self.dilation)
@@ -107,7 +103,7 @@ class Reducing(Windows):
     """What sums and extrema have in common."""
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
-        return x.update(shape=self.resized(x, self.count(x)))
+        return x.update(shape=with_length(x.shape, self.axis, self.count(x)))
 
     def reduced(self, x: Any, ufunc: Any) -> Any:
         """Return each window reduced by a binary ufunc; never a view."""
@@ -182,7 +178,7 @@ class FindInWindow(Windows):
     differentiable = False
 
     def abstract_eval(self, x: ArrayType, out: ArrayType) -> ArrayType:
-        if out.shape != self.resized(x, self.count(x)) or out.dtype != x.dtype:
+        if out.shape != with_length(x.shape, self.axis, self.count(x)) or out.dtype != x.dtype:
             raise TypeError(f"{self}: {out} has not an element for each window of {x}")
         return ArrayType(out.shape, np.min_scalar_type(self.length - 1))
 
@@ -205,7 +201,10 @@ class PickInWindow(Windows):
     linear = (0,)
 
     def abstract_eval(self, x: ArrayType, which: ArrayType) -> ArrayType:
-        if which.shape != self.resized(x, self.count(x)) or which.dtype.kind not in "iu":
+        if (
+            which.shape != with_length(x.shape, self.axis, self.count(x))
+            or which.dtype.kind not in "iu"
+        ):
             raise TypeError(f"{self}: {which} has not an integer for each window of {x}")
         return x.update(shape=which.shape)
 
@@ -229,14 +228,13 @@ class PutInWindow(Windows):
     linear = (0,)
 
     def abstract_eval(self, x: ArrayType, which: ArrayType) -> ArrayType:
-        result = x.update(shape=self.resized(x, self.n))
-        if not x.shape == which.shape == self.resized(x, self.count(result)):
+        result = x.update(shape=with_length(x.shape, self.axis, self.n))
+        if not x.shape == which.shape == with_length(x.shape, self.axis, self.count(result)):
             raise TypeError(f"{self}: {x} and {which} have not an element for each window")
         return result
 
     def impl(self, xp: Any, x: Any, which: Any) -> Any:
-        shape = (*x.shape[: self.axis], self.n, *x.shape[self.axis + 1 :])
-        out = xp.zeros(shape, x.dtype)
+        out = xp.zeros(with_length(x.shape, self.axis, self.n), x.dtype)
         for k, tap in enumerate(self.taps(out, x.shape[self.axis])):
             tap += kept(xp, which == k, x)
         return out

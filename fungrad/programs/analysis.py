@@ -11,6 +11,7 @@ from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.axes import name_in_batch
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Linear
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.programs.closing import Values, memoized
@@ -184,6 +185,22 @@ def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[in
 
     cotangents = [tangent_type(expr.output_types[i]) for i in present]
     return Program(record_expr("transpose", backward, [*[types[i] for i in known], *cotangents]))
+
+
+def pulled_back(
+    call: Callable[[tuple[Program, ...]], Callable[..., Any]],
+    programs: Sequence[Program],
+    ct: Values,
+    operands: Values,
+    *first: Any,
+) -> list[Any]:
+    """Return the cotangents of operands of a call of programs, by that of the same programs `transposed_by` these."""
+    linear = [isinstance(x, Linear) for x in operands]
+    present = [i for i, c in enumerate(ct) if c is not None]
+    backward = call(tuple([transposed_by(program, linear, present) for program in programs]))
+    known = [x for x in operands if not isinstance(x, Linear)]
+    pulled = iter(backward(*first, *known, *[ct[i] for i in present]))
+    return [next(pulled) if flag else None for flag in linear]
 
 
 @memoized

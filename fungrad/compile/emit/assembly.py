@@ -295,6 +295,15 @@ class Assembly:
                 yield str(done), lanes
                 done += lanes
 
+    def runs(self, length: int, lanes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield how vectors share an axis: where those of a length begin, how many there are, and that length."""
+        done = 0
+        while lanes:
+            if count := (length - done) // lanes:
+                yield done, count, lanes
+                done += count * lanes
+            lanes //= 2
+
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
         if HALF in (old, new):
             return self._half(value, old, new, lanes)

@@ -149,7 +149,7 @@ class _Convolution:
                         to.write(total, dtype, w.pointer, totals[key])
 
     def _sums(
-        self, x: Place, y: Place, at: Any, size: tuple[int, int], lanes: int
+        self, x: Place, y: Place, at: Any, size: tuple[int, int], widest: int
     ) -> dict[tuple[int, int], str]:
         """Return sums over all places of one of the batch."""
         to, dtype = self.to, y.type.dtype
@@ -157,38 +157,34 @@ class _Convolution:
         totals: dict[tuple[int, int], str] = {}
         *outer, length = y.type.shape[2:]
         keys = list(itertools.product(range(channels), range(taps)))
-        done = 0
-        while lanes:
-            if whole := (length - done) // lanes:
-                sums = {key: Variable(to, dtype, lanes) for key in keys}
-                with contextlib.ExitStack() as entered:
-                    rows = [entered.enter_context(to.loop(m)) for m in outer]
-                    block = entered.enter_context(to.loop(whole))
-                    j = to.offset([(block, lanes), (str(done), 1)])
-                    steps = [s * d for s, d in zip(x.strides[2:], self.dilation, strict=True)]
-                    left = to.offset([*zip((n, o, *rows, j), y.strides, strict=True)])
-                    right = to.offset(
-                        [
-                            *zip((n, c, *rows, j), x.strides, strict=True),
-                            *zip(window, steps, strict=True),
-                        ]
-                    )
-                    seen = [
-                        to.read(x.pointer, to.plus(right, t * steps[-1]), dtype, lanes)
-                        for t in range(taps)
+        for done, whole, lanes in to.runs(length, widest):
+            sums = {key: Variable(to, dtype, lanes) for key in keys}
+            with contextlib.ExitStack() as entered:
+                rows = [entered.enter_context(to.loop(m)) for m in outer]
+                block = entered.enter_context(to.loop(whole))
+                j = to.offset([(block, lanes), (str(done), 1)])
+                steps = [s * d for s, d in zip(x.strides[2:], self.dilation, strict=True)]
+                left = to.offset([*zip((n, o, *rows, j), y.strides, strict=True)])
+                right = to.offset(
+                    [
+                        *zip((n, c, *rows, j), x.strides, strict=True),
+                        *zip(window, steps, strict=True),
                     ]
-                    for i in range(channels):
-                        offset = to.plus(left, i * y.strides[1])
-                        value = to.read(y.pointer, offset, dtype, lanes)
-                        for t in range(taps):
-                            self._add(sums[i, t], value, seen[t], dtype, lanes)
-                for key, sum_ in sums.items():
-                    part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
-                    if key in totals:
-                        part = to.compute("add", dtype, totals[key], part)
-                    totals[key] = part
-                done += whole * lanes
-            lanes //= 2
+                )
+                seen = [
+                    to.read(x.pointer, to.plus(right, t * steps[-1]), dtype, lanes)
+                    for t in range(taps)
+                ]
+                for i in range(channels):
+                    offset = to.plus(left, i * y.strides[1])
+                    value = to.read(y.pointer, offset, dtype, lanes)
+                    for t in range(taps):
+                        self._add(sums[i, t], value, seen[t], dtype, lanes)
+            for key, sum_ in sums.items():
+                part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
+                if key in totals:
+                    part = to.compute("add", dtype, totals[key], part)
+                totals[key] = part
         return totals
 
 

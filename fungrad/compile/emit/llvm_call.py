@@ -7,6 +7,7 @@ computed by NumPy's functions, which warn or raise as the user has asked them to
 
 from __future__ import annotations
 
+from fungrad.compile.emit.assembly import Assembly
 from fungrad.compile.emit.llvm_prelude import RECYCLING, STOPPED, USUAL, Layout, Table
 from fungrad.compile.kernels.fused import Function
 from fungrad.core.types import ArrayType
@@ -36,29 +37,17 @@ def call_assembly(
     return _Call(kernel, workspace, table, layout, least).text(name, function)
 
 
-class _Call:
+class _Call(Assembly):
     def __init__(
         self, kernel: Function, workspace: int, table: Table, layout: Layout, least: int | None
     ) -> None:
+        super().__init__()
         self.kernel = kernel
         self.least = least
         self.workspace = workspace
         self.table = table
         self.layout = layout
-        self.lines: list[str] = []
         self.constants: list[str] = []
-        self.count = 0
-
-    def emit(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"  %v{self.count} = {text}")
-        return f"%v{self.count}"
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, label: str) -> None:
-        self.lines.append(f"{label}:")
 
     def address(self, name: str) -> str:
         return self.emit(f"call ptr @address(i64 {self.table.of(name)})")

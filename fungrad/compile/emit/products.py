@@ -183,16 +183,11 @@ class _Product:
             self._by_tiles(here._replace(columns=count), there, out, lanes, add=True)
 
     def _by_tiles(self, a: Matrix, b: Matrix, out: Matrix, lanes: int, add: bool = False) -> None:
-        done = 0
-        while lanes:
-            vectors = (b.columns - done) // lanes
-            if vectors:
-                for start, count in self.to.blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
-                    first = self.to.offset([(str(done), 1), (start, lanes)])
-                    for row, rows in self.to.blocks(a.rows, ROWS):
-                        self._tile(a, b, out, row, rows, first, count, lanes, add)
-                done += vectors * lanes
-            lanes //= 2
+        for done, vectors, each in self.to.runs(b.columns, lanes):
+            for start, count in self.to.blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
+                first = self.to.offset([(str(done), 1), (start, each)])
+                for row, rows in self.to.blocks(a.rows, ROWS):
+                    self._tile(a, b, out, row, rows, first, count, each, add)
 
     def _tile(
         self,
@@ -238,22 +233,17 @@ class _Product:
 
     def _sums(self, a: Matrix, b: Matrix, rows: list[str], column: str) -> list[str]:
         to, dtype = self.to, self.dtype
-        lanes = VECTOR_BYTES // dtype.itemsize
         totals = [literal(0, dtype)] * len(rows)
-        done = 0
-        while lanes:
-            if count := (a.columns - done) // lanes:
-                sums = [Variable(to, dtype, lanes) for _ in rows]
-                for k in self._terms(count):
-                    start = to.offset([(str(done), 1), (k, lanes)])
-                    right = self._at(b, start, column, lanes)
-                    for row, sum_ in zip(rows, sums, strict=True):
-                        left = self._at(a, row, start, lanes)
-                        sum_.set(self._added(left, right, sum_.get(), lanes))
-                for i, sum_ in enumerate(sums):
-                    part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
-                    whole = done or count * lanes < a.columns
-                    totals[i] = to.compute("add", dtype, totals[i], part) if whole else part
-                done += count * lanes
-            lanes //= 2
+        for done, count, lanes in to.runs(a.columns, VECTOR_BYTES // dtype.itemsize):
+            sums = [Variable(to, dtype, lanes) for _ in rows]
+            for k in self._terms(count):
+                start = to.offset([(str(done), 1), (k, lanes)])
+                right = self._at(b, start, column, lanes)
+                for row, sum_ in zip(rows, sums, strict=True):
+                    left = self._at(a, row, start, lanes)
+                    sum_.set(self._added(left, right, sum_.get(), lanes))
+            for i, sum_ in enumerate(sums):
+                part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
+                whole = done or count * lanes < a.columns
+                totals[i] = to.compute("add", dtype, totals[i], part) if whole else part
         return totals

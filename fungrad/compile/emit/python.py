@@ -6,7 +6,7 @@ branches run is printed as functions of its own, beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,26 +100,26 @@ class _Module:
     def function(self, schedule: Schedule) -> str:
         """Return the name of the function of a schedule."""
         key = ("run", id(schedule))
-        if key not in self.named:
-            name = self.named[key] = f"_run{len(self.named)}"
-            self.define(lay_out(_Printer(schedule, self).listing(), name=name))
-        return self.named[key]
+        return self._once(key, lambda name: lay_out(_Printer(schedule, self).listing(), name=name))
 
     def function_of_loop(self, step: Loop) -> str:
         """Return the name of the function of a loop."""
         constants, carries = len(step.constants), len(step.carries)
         key = ("loop", id(step.body), constants, carries)
-        if key not in self.named:
-            name = self.named[key] = f"_loop{len(self.named)}"
-            self.define((loop_function(name, step.body, constants, carries, self.inline),))
-        return self.named[key]
+        return self._once(
+            key, lambda name: (loop_function(name, step.body, constants, carries, self.inline),)
+        )
 
     def function_of_while(self, step: While) -> str:
         """Return the name of the function of a loop with a condition."""
         key = ("while", id(step.condition), id(step.before), id(step.body))
+        return self._once(key, lambda name: (while_function(name, step, self.inline),))
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[str], Sequence[Definition]]) -> str:
+        """Return the name of what is printed by `key`, which begins with its kind; `make` prints it, given the name."""
         if key not in self.named:
-            name = self.named[key] = f"_while{len(self.named)}"
-            self.define((while_function(name, step, self.inline),))
+            name = self.named[key] = f"_{key[0]}{len(self.named)}"
+            self.define(make(name))
         return self.named[key]
 
     def inline(

@@ -1,8 +1,4 @@
-"""Exponentials, and the hyperbolic tangent, which is made of one.
-
-Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors given are the
-greatest ones met with, in single and in double precision, in units of the last place.
-"""
+"""Exponentials, and the hyperbolic tangent, which is made of one."""
 
 from __future__ import annotations
 
@@ -81,6 +77,18 @@ def remainder(s: Scalars, x: Scalar, k: Scalar) -> Scalar:
     return s.fma(k, -low, s.fma(k, -high, x))
 
 
+def exp_near_zero(s: Scalars, r: Scalar) -> Scalar:
+    """Return e^r, for |r| < 0.5 ln 2."""
+    return s.fma(r, s.fma(r, polynomial(s, r, EXP[r.dtype]), 1.0), 1.0)
+
+
+def long_exp(s: Scalars, r: Scalar, low: Scalar) -> tuple[Scalar, Scalar]:
+    """Return e^(r + low) as a sum of two numbers, for such an r and what it misses."""
+    rest = r * r * polynomial(s, r, EXP[r.dtype])
+    near = 1.0 + r
+    return near, ((1.0 - near) + r) + s.fma(low, near + rest, rest)
+
+
 def exp(s: Scalars, x: Scalar) -> Scalar:
     """Return e^x.
 
@@ -91,8 +99,7 @@ def exp(s: Scalars, x: Scalar) -> Scalar:
     low, high = {F4: (-105.0, 89.0), F8: (-746.0, 710.0)}[x.dtype]
     inside = s.maximum(x, low)
     k, i = rounded(s, s.minimum(inside, high), 1 / math.log(2), 2 * format_of(x).bias)
-    r = remainder(s, inside, k)
-    return scaled(s, s.fma(r, s.fma(r, polynomial(s, r, EXP[x.dtype]), 1.0), 1.0), i)
+    return scaled(s, exp_near_zero(s, remainder(s, inside, k)), i)
 
 
 def exp2(s: Scalars, x: Scalar) -> Scalar:
@@ -100,8 +107,7 @@ def exp2(s: Scalars, x: Scalar) -> Scalar:
     low, high = {F4: (-151.0, 128.0), F8: (-1076.0, 1024.0)}[x.dtype]
     inside = s.maximum(x, low)
     k, i = rounded(s, s.minimum(inside, high), 1.0, 2 * format_of(x).bias)
-    r = (inside - k) * math.log(2)
-    return scaled(s, s.fma(r, s.fma(r, polynomial(s, r, EXP[x.dtype]), 1.0), 1.0), i)
+    return scaled(s, exp_near_zero(s, (inside - k) * math.log(2)), i)
 
 
 def expm1(s: Scalars, x: Scalar) -> Scalar:
@@ -176,8 +182,7 @@ def tanh(s: Scalars, x: Scalar) -> Scalar:
     double = s.minimum(size, {F4: 10.0, F8: 20.0}[x.dtype])  # there it is 1
     double = double + double
     k, i = rounded(s, double, 1 / math.log(2), format_of(x).bias)
-    r = remainder(s, double, k)
-    grown = s.fma(r, s.fma(r, polynomial(s, r, EXP[x.dtype]), 1.0), 1.0)
+    grown = exp_near_zero(s, remainder(s, double, k))
     large = 1.0 - 2.0 / s.fma(power_of_two(s, i, x.dtype), grown, 1.0)
     within = s.minimum(size, 1.0)
     square = within * within

@@ -1,8 +1,4 @@
-"""Inverse trigonometric and hyperbolic functions.
-
-Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors given are the
-greatest ones met with, in single and in double precision, in units of the last place.
-"""
+"""Inverse trigonometric and hyperbolic functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Powers, roots and what is made of exponentials and logarithms together.
-
-Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors given are the
-greatest ones met with, in single and in double precision, in units of the last place.
-"""
+"""Powers, roots and what is made of exponentials and logarithms together."""
 
 from __future__ import annotations
 
@@ -92,9 +88,7 @@ def power_of_positive(
     first, second = exponentials.LN2[x.dtype]
     r = s.fma(k, -first, inside)  # exact
     r_low = s.fma(k, -second, s.clip(low, -error, error))
-    rest = r * r * polynomial(s, r, exponentials.EXP[x.dtype])
-    near = 1.0 + r
-    rest = ((1.0 - near) + r) + s.fma(r_low, near + rest, rest)
+    near, rest = exponentials.long_exp(s, r, r_low)
     return scaled(s, near + rest, i)
 
 

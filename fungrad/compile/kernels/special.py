@@ -1,8 +1,4 @@
-"""Error functions, and the logarithm of the gamma function.
-
-Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors given are the
-greatest ones met with, in single and in double precision, in units of the last place.
-"""
+"""Error functions, and the logarithm of the gamma function."""
 
 from __future__ import annotations
 
@@ -11,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fungrad.compile.kernels.exponentials import EXP, F4, F8, LN2, remainder, scaled
+from fungrad.compile.kernels.exponentials import (
+    F4,
+    F8,
+    LN2,
+    exp_near_zero,
+    long_exp,
+    remainder,
+    scaled,
+)
 from fungrad.compile.kernels.floating import (
     Coefficients,
     format_of,
     polynomial,
     power_of_two,
+    quotient,
     rounded,
 )
 from fungrad.compile.kernels.powers import long_log
@@ -113,8 +118,7 @@ def erf(s: Scalars, x: Scalar) -> Scalar:
     size = s.minimum(s.absolute(x), {F4: 3.95, F8: 5.95}[x.dtype])  # there it is 1
     exponent = -polynomial(s, size, LOG_ERFC[x.dtype])
     k, i = rounded(s, exponent, 1 / math.log(2), format_of(x).bias)
-    r = remainder(s, exponent, k)
-    grown = s.fma(r, s.fma(r, polynomial(s, r, EXP[x.dtype]), 1.0), 1.0)
+    grown = exp_near_zero(s, remainder(s, exponent, k))
     far = s.fma(-power_of_two(s, i, x.dtype), grown, 1.0)
     return s.copysign(s.where(size < 1.0, near_zero(s, s.minimum(size, 1.0)), far), x)
 
@@ -134,9 +138,7 @@ def erfc(s: Scalars, x: Scalar) -> Scalar:
     high, low = LN2[x.dtype]
     r = s.fma(k, -high, -square)  # exact
     r_low = s.fma(k, -low, -s.fma(size, size, -square))
-    rest = r * r * polynomial(s, r, EXP[x.dtype])
-    near = 1.0 + r
-    rest = ((1.0 - near) + r) + s.fma(r_low, near + rest, rest)
+    near, rest = long_exp(s, r, r_low)
     grown = near + rest
     grown_low = (near - grown) + rest
     g = polynomial(s, (size - centre) / (size + centre), ERFC[x.dtype])
@@ -144,10 +146,7 @@ def erfc(s: Scalars, x: Scalar) -> Scalar:
     dividend_low = s.fma(g, grown_low, s.fma(g, grown, -dividend))
     divisor = s.fma(size, 2.0, 1.0)
     divisor_low = s.fma(size, 2.0, 1.0 - divisor)
-    inverse = 1.0 / divisor
-    quotient = dividend * inverse
-    missing = s.fma(-quotient, divisor, dividend) + s.fma(-quotient, divisor_low, dividend_low)
-    far = scaled(s, s.fma(missing, inverse, quotient), i)
+    far = scaled(s, quotient(s, (dividend, dividend_low), (divisor, divisor_low)), i)
     small = 1.0 - s.copysign(near_zero(s, s.minimum(size, 1.0)), x)
     return s.where(size < 0.476, small, s.where(x < 0.0, 2.0 - far, far))
 

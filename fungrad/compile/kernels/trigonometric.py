@@ -1,8 +1,4 @@
-"""Trigonometric functions.
-
-Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors given are the
-greatest ones met with, in single and in double precision, in units of the last place.
-"""
+"""Trigonometric functions."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from fungrad.compile.kernels.floating import (
     Coefficients,
     flip_sign,
     polynomial,
+    quotient,
     rounded,
 )
 
@@ -116,12 +113,9 @@ def tan(s: Scalars, x: Scalar) -> Scalar:
     cosine_low = (turn.cosine[0] - cosine) + turn.cosine[1]
     dividend, dividend_low = s.where(odd, cosine, sine), s.where(odd, cosine_low, sine_low)
     divisor, divisor_low = s.where(odd, sine, cosine), s.where(odd, sine_low, cosine_low)
-    inverse = 1.0 / divisor
-    quotient = dividend * inverse
-    missing = s.fma(-quotient, divisor, dividend) + s.fma(-quotient, divisor_low, dividend_low)
-    quotient = s.fma(missing, inverse, quotient)
+    found = quotient(s, (dividend, dividend_low), (divisor, divisor_low))
     negative = s.arithmetic("shl", turn.quadrant, 8 * x.dtype.itemsize - 1) ^ s.bits(x)
-    return flip_sign(s, quotient, negative)
+    return flip_sign(s, found, negative)
 
 
 def moderate(s: Scalars, x: Scalar) -> Scalar:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.flow import Choice
 from fungrad.compile.lower import Program
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import Cast, equal, select
@@ -21,7 +21,7 @@ from fungrad.programs.analysis import (
     batched_outputs,
     moves,
     placed,
-    transposed_by,
+    pulled_back,
     trimmed,
     widened,
 )
@@ -112,12 +112,8 @@ class Cond(Pushing):
         )
 
     def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
-        linear = [isinstance(x, Linear) for x in operands]
-        present = [i for i, c in enumerate(ct) if c is not None]
-        backward = tuple([transposed_by(branch, linear, present) for branch in self.branches])
-        known = [x for x in operands if not isinstance(x, Linear)]
-        pulled = iter(shared(Cond, backward)(which, *known, *[ct[i] for i in present]))
-        return (None, *[next(pulled) if flag else None for flag in linear])
+        choice = functools.partial(shared, Cond)
+        return (None, *pulled_back(choice, self.branches, ct, operands, which))
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         parts = trimmed(self.branches, used)

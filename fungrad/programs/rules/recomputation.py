@@ -11,12 +11,12 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Linear, Primitive, primitive
+from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import batched_outputs, moves, placed, reads, transposed_by, trimmed
+from fungrad.programs.analysis import batched_outputs, moves, placed, pulled_back, reads, trimmed
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
 from fungrad.programs.pushing import (
     Moved,
@@ -95,12 +95,8 @@ class Checkpoint(Pushing):
         return None if parts.forward is self.program else checkpoint_of(parts.forward, self.policy)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
-        linear = [isinstance(x, Linear) for x in operands]
-        present = [i for i, c in enumerate(ct) if c is not None]
-        backward = checkpoint_of(transposed_by(self.program, linear, present), self.policy)
-        known = [x for x in operands if not isinstance(x, Linear)]
-        pulled = iter(backward(*known, *[ct[i] for i in present]))
-        return tuple([next(pulled) if flag else None for flag in linear])
+        call = lambda programs: checkpoint_of(programs[0], self.policy)
+        return tuple(pulled_back(call, [self.program], ct, operands))
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         parts = trimmed([self.program], used)
