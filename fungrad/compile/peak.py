@@ -7,15 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fungrad.compile.steps import (
-    Call,
-    Control,
-    Free,
-    Schedule,
-    Step,
-    filled_by,
-    within,
-)
+from fungrad.compile.steps import Call, Control, Free, Schedule, Step, filled_by, within
 
 
 class Peaks(dict[int, int]):

@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import InDerivative, Place, Source, line_of, resolve_source
-from fungrad.core.frames import (
-    ARRAYS,
-    called_in,
-    is_internal,
-    operator_in,
-    outwards,
-    package_of,
-)
+from fungrad.core.frames import ARRAYS, called_in, is_internal, operator_in, outwards, package_of
 from fungrad.core.state import borrow, holding
 
 ORIGINS = "__origins__"

@@ -173,21 +173,6 @@ def operation_at(frame: FrameType) -> str:
     )  # of Python 3.11, which calls there what it often calls
 
 
-def instructions_in(code: CodeType) -> Iterator[tuple[int, dis.Instruction]]:
-    """Yield the instructions of a function, then those of functions written inside of it, with the numbers of their lines."""
-    import dis
-
-    pending = [code]
-    while pending:
-        code = pending.pop(0)
-        pending += [x for x in code.co_consts if type(x) is CodeType]
-        line = code.co_firstlineno
-        for x in dis.get_instructions(code):
-            if x.positions is not None and x.positions.lineno is not None:
-                line = x.positions.lineno
-            yield line, x
-
-
 def operator_in(frame: FrameType) -> str:
     """Return the name of NumPy's function for the operator that runs in `frame`, if one of arithmetic does."""
     if operation_at(frame) != "BINARY_OP":

@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.errors import FrozenRandomWarning
-from fungrad.core.frames import instructions_in
 from fungrad.core.generators import generator_types, position_of, same, shared_generator, state_of
-from fungrad.core.unseeded import MAKERS, made_without_seed
+from fungrad.core.unseeded import MAKERS, instructions_in, made_without_seed
 
 _FUNCTIONS = 64
 """How many functions are looked through for the generators that they use, at most."""

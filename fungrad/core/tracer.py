@@ -11,17 +11,8 @@ import numpy as np
 
 from fungrad.core import refusals
 from fungrad.core.config import settings
-from fungrad.core.errors import (
-    ConcretizationError,
-    LostDerivativeError,
-    api_boundary,
-    here,
-)
-from fungrad.core.frames import (
-    asks_for_number,
-    compares,
-    is_internal,
-)
+from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
+from fungrad.core.frames import asks_for_number, compares, is_internal
 from fungrad.core.recorder import Recorder
 from fungrad.core.scipys import instead_of_scipy, loses
 from fungrad.core.state import repair, state_variable

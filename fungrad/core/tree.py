@@ -14,13 +14,7 @@ import optree
 
 from fungrad.core.nodes import register_dataclass as register_dataclass
 from fungrad.core.nodes import register_node as register_node
-from fungrad.core.paths import (
-    NAMESPACE,
-    difference,
-    flatten_with_path,
-    keystr,
-    prefix_difference,
-)
+from fungrad.core.paths import NAMESPACE, difference, flatten_with_path, keystr, prefix_difference
 from fungrad.core.tracer import Tracer
 
 TreeDef = optree.PyTreeSpec

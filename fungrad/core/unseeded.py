@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from types import CodeType
+from typing import TYPE_CHECKING
 
-from fungrad.core.frames import instructions_in
+if TYPE_CHECKING:
+    import dis
 
 MAKERS = frozenset(
     [
@@ -21,6 +24,21 @@ MAKERS = frozenset(
     ]
 )
 """What makes generators, or the bits for them, of NumPy and of Python; without arguments, of a seed that nobody knows."""
+
+
+def instructions_in(code: CodeType) -> Iterator[tuple[int, dis.Instruction]]:
+    """Yield the instructions of a function, then those of functions written inside of it, with the numbers of their lines."""
+    import dis  # few functions are looked into
+
+    pending = [code]
+    while pending:
+        code = pending.pop(0)
+        pending += [x for x in code.co_consts if type(x) is CodeType]
+        line = code.co_firstlineno
+        for x in dis.get_instructions(code):
+            if x.positions is not None and x.positions.lineno is not None:
+                line = x.positions.lineno
+            yield line, x
 
 
 @functools.lru_cache(maxsize=256)

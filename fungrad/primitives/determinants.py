@@ -16,13 +16,7 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import complex_, imag, is_complex, mul, real
 from fungrad.primitives.linalg import Inv
 from fungrad.primitives.shaping import zeros_like
-from fungrad.primitives.stacks import (
-    OfMatrices,
-    OfNumpy,
-    real_type,
-    trace_of_product,
-    transposed,
-)
+from fungrad.primitives.stacks import OfMatrices, OfNumpy, real_type, trace_of_product, transposed
 
 
 @primitive

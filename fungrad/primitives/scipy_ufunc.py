@@ -16,13 +16,7 @@ from fungrad.core.errors import MissingRuleError
 from fungrad.core.primitive import place_of_use
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
-from fungrad.primitives.ufunc import (
-    Function,
-    OfOneDtype,
-    Rule,
-    elementwise,
-    ufunc_dtype,
-)
+from fungrad.primitives.ufunc import Function, OfOneDtype, Rule, elementwise, ufunc_dtype
 
 
 @dataclasses.dataclass(frozen=True)

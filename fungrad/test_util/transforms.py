@@ -8,13 +8,7 @@ from typing import Any
 from fungrad.core import tree
 from fungrad.core.config import compilation
 from fungrad.core.state import chosen
-from fungrad.test_util.compare import (
-    GLOSSARY,
-    Tolerances,
-    described,
-    mismatches,
-    usual_tolerances,
-)
+from fungrad.test_util.compare import GLOSSARY, Tolerances, described, mismatches, usual_tolerances
 from fungrad.test_util.diagnosis import labels_of
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jit import jit

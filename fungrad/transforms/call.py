@@ -30,14 +30,7 @@ from fungrad.core.registering import how_to_register
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import (
-    PYTHON_SCALARS,
-    ArrayType,
-    array_type,
-    float0,
-    is_array,
-    type_of,
-)
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, float0, is_array, type_of
 from fungrad.transforms.starts import make_operands
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)

@@ -8,13 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fungrad.compile.emit.types import combining, mangled, scalar_type, splat, vector_type
-from fungrad.compile.kernels.operations import (
-    COMPARISONS,
-    F4,
-    HALF,
-    DType,
-    Node,
-)
+from fungrad.compile.kernels.operations import COMPARISONS, F4, HALF, DType, Node
 
 _ROUNDED = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma",
@@ -361,56 +355,3 @@ class Assembly:
             x, y = parts
             vector, lanes = self.combined(node, x, y, half), half
         return vector
-
-
-def sums_assembly(one: str) -> str:
-    """Return the functions that add numbers in pairs, as a binary counter is carried, and that give the total."""
-    return f"""
-define internal void @push_{one}(ptr %stack, ptr %count, {one} %value) alwaysinline {{
-entry:
-  %all = load i64, ptr %count
-  br label %loop
-loop:
-  %left = phi i64 [ %all, %entry ], [ %rest, %carry ]
-  %sum = phi {one} [ %value, %entry ], [ %next, %carry ]
-  %depth = phi i64 [ 0, %entry ], [ %deeper, %carry ]
-  %place = getelementptr {one}, ptr %stack, i64 %depth
-  %bit = and i64 %left, 1
-  %odd = icmp ne i64 %bit, 0
-  br i1 %odd, label %carry, label %done
-carry:
-  %held = load {one}, ptr %place
-  %next = fadd {one} %held, %sum
-  %rest = lshr i64 %left, 1
-  %deeper = add i64 %depth, 1
-  br label %loop
-done:
-  store {one} %sum, ptr %place
-  %more = add i64 %all, 1
-  store i64 %more, ptr %count
-  ret void
-}}
-define internal {one} @total_{one}(ptr %stack, ptr %count) alwaysinline {{
-entry:
-  %all = load i64, ptr %count
-  br label %loop
-loop:
-  %left = phi i64 [ %all, %entry ], [ %rest, %next ]
-  %sum = phi {one} [ -0.0, %entry ], [ %new, %next ]
-  %depth = phi i64 [ 0, %entry ], [ %deeper, %next ]
-  %more = icmp ne i64 %left, 0
-  br i1 %more, label %next, label %done
-next:
-  %place = getelementptr {one}, ptr %stack, i64 %depth
-  %bit = and i64 %left, 1
-  %odd = icmp ne i64 %bit, 0
-  %held = load {one}, ptr %place
-  %added = fadd {one} %held, %sum
-  %new = select i1 %odd, {one} %added, {one} %sum
-  %rest = lshr i64 %left, 1
-  %deeper = add i64 %depth, 1
-  br label %loop
-done:
-  ret {one} %sum
-}}
-"""

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fungrad.compile.kernels.exponentials import F4, F8, LN2
-from fungrad.compile.kernels.floating import (
-    Coefficients,
-    format_of,
-    polynomial,
-    power_of_two,
-)
+from fungrad.compile.kernels.floating import Coefficients, format_of, polynomial, power_of_two
 from fungrad.compile.kernels.logarithms import split
 
 if TYPE_CHECKING:

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.kernels.floating import (
-    Coefficients,
-    flip_sign,
-    polynomial,
-    quotient,
-    rounded,
-)
+from fungrad.compile.kernels.floating import Coefficients, flip_sign, polynomial, quotient, rounded
 
 if TYPE_CHECKING:
     from fungrad.compile.kernels.scalar import Scalar, Scalars

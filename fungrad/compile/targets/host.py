@@ -20,9 +20,9 @@ import numpy as np
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
-from fungrad.compile.emit.assembly import sums_assembly
 from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.llvm_recycling import LEAST
+from fungrad.compile.emit.reductions import sums_assembly
 from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.fused import Function
