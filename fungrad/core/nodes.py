@@ -25,8 +25,9 @@ C = TypeVar("C", bound=type)
 
 def register_node(
     cls: C,
-    flatten_node: Callable[[Any], tuple[Any, Any]],
+    flatten_node: Callable[[Any], tuple[Any, ...]],
     unflatten_node: Callable[[Any, Any], Any],
+    with_keys: bool = False,
 ) -> C:
     """Make instances of `cls` inner nodes of pytrees.
 
@@ -38,28 +39,12 @@ def register_node(
         Takes an instance; returns its children and whatever else rebuilds it (hashable).
     unflatten_node
         Takes the second result of `flatten_node` and the children; returns an instance.
+    with_keys
+        Whether `flatten_node` returns the keys of the children as a third result.
     """
+    entry = GivenKey if with_keys else optree.FlattenedEntry
     optree.register_pytree_node(
-        cls,
-        flatten_node,
-        unflatten_node,
-        path_entry_type=optree.FlattenedEntry,
-        namespace=NAMESPACE,
-    )
-    return cls
-
-
-def register_node_with_keys(
-    cls: C,
-    flatten_node: Callable[[Any], tuple[Any, Any, Any]],
-    unflatten_node: Callable[[Any, Any], Any],
-) -> C:
-    """Make instances of `cls` inner nodes of pytrees whose children have keys.
-
-    As `register_node`, but `flatten_node` returns the keys of the children as a third result.
-    """
-    optree.register_pytree_node(
-        cls, flatten_node, unflatten_node, path_entry_type=GivenKey, namespace=NAMESPACE
+        cls, flatten_node, unflatten_node, path_entry_type=entry, namespace=NAMESPACE
     )
     return cls
 
@@ -121,7 +106,7 @@ def register_dataclass(
             **dict(zip(data, children, strict=True)), **dict(zip(meta, static, strict=True))
         )
 
-    return register_node_with_keys(nodetype, flatten_node, unflatten_node)
+    return register_node(nodetype, flatten_node, unflatten_node, with_keys=True)
 
 
 def _fields(
@@ -277,7 +262,7 @@ def register_pytree_with_keys(
             children.append(child)
         return children, aux, keys
 
-    register_node_with_keys(nodetype, flatten_node, unflatten_func)
+    register_node(nodetype, flatten_node, unflatten_func, with_keys=True)
 
 
 @api_boundary

@@ -135,9 +135,7 @@ def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows |
     return left, right, odd
 
 
-def _substituted(
-    to: Function, element: Callable[[int, int], str], right: _Rows, lower: bool, unit: bool
-) -> None:
+def _substituted(element: Callable[[int, int], str], right: _Rows, lower: bool, unit: bool) -> None:
     """Solve a triangular system, in the place of the right-hand sides."""
     n = right.count
     order = range(n) if lower else range(n - 1, -1, -1)
@@ -153,7 +151,7 @@ def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets
     a, b = operands
     left, right, _ = _eliminated(to, a, b)
     assert right is not None
-    _substituted(to, left.element, right, False, False)
+    _substituted(left.element, right, False, False)
     to.move(targets[0], right.place)
 
 
@@ -177,7 +175,7 @@ def triangular_solve(
     if not primitive.unit_diagonal:
         for k in range(n):
             to.fail_if(to.compared("oeq", dtype, 1, element(k, k), literal(0, dtype)))
-    _substituted(to, element, right, primitive.lower, primitive.unit_diagonal)
+    _substituted(element, right, primitive.lower, primitive.unit_diagonal)
     to.move(targets[0], right.place)
 
 

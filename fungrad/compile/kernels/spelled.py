@@ -50,7 +50,7 @@ def _with_programs(expr: Expr) -> Expr:
         program: Callable[..., list[Any]] | None = None
         if isinstance(primitive, Triangle) and types[0].dtype in DTYPES:
             program = _triangle(primitive)
-        elif isinstance(primitive, Convolution) and _is_turned(primitive, *types):
+        elif isinstance(primitive, Convolution) and _is_turned(primitive, types[0]):
             program = _turned(primitive)
         if program is not None:
             body = record_expr(primitive.name, program, types)
@@ -72,7 +72,7 @@ def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:
     return program
 
 
-def _is_turned(convolution: Convolution, w: ArrayType, y: ArrayType) -> bool:
+def _is_turned(convolution: Convolution, w: ArrayType) -> bool:
     """Whether what multiplies x is better a convolution of y: with vectors of neighbours, for some channels at once."""
     ones = {*convolution.stride, *convolution.dilation} == {1}
     return convolution.gives == "x" and ones and w.shape[0] == 1 and w.shape[2] >= SHARED

@@ -127,7 +127,7 @@ class CustomDerivative(CustomFunction):
         function = (closed.types, closed.structure)
         rule: Any = Lazy(self, site, function, kept_with(trace))
         captured: Values = ()
-        if rule_at_call(self, [getattr(self, name) for name in self.rules], trace, operands):
+        if rule_at_call([getattr(self, name) for name in self.rules], trace, operands):
             with running_rule(self, trace):
                 rule, captured = self.trace_rule(site, function)
         counts = (len(closed.captured), len(captured))

@@ -61,9 +61,7 @@ def tracing_rule() -> holding[int]:
     return holding(_depth, _depth.get() + 1)
 
 
-def rule_at_call(
-    owner: Any, rules: Sequence[Any], trace: Recorder, operands: Sequence[Any]
-) -> bool:
+def rule_at_call(rules: Sequence[Any], trace: Recorder, operands: Sequence[Any]) -> bool:
     """Whether the rule of a call that is recorded in `trace` has to be traced at once.
 
     It has to if it closes over tracers, which become operands of the call, or may work across named axes that are open
