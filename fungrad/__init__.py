@@ -22,6 +22,7 @@ Modules
     `fungrad.random`: JAX's random numbers, by keys. `fungrad.training`: minibatches, checkpoints.
     `fungrad.tree`, `fungrad.tree_util`: nested containers of arrays.
     `fungrad.flatten_util`, `fungrad.ops`: a tree as one vector; sums of segments.
+    `fungrad.image`: images of other sizes.
     `fungrad.sharding`, `fungrad.distributed`: several processes.
     `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_all`.
 
@@ -135,7 +136,7 @@ __all__ += ["Array"]
 _are_in("typing")
 __all__ += [
     "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "distributed", "example_libraries",
-    "experimental", "extend", "flatten_util", "lax", "nn", "ops", "optim", "random", "scipy",
+    "experimental", "extend", "flatten_util", "image", "lax", "nn", "ops", "optim", "random", "scipy",
     "sharding", "show", "test_util", "training", "tree", "tree_util", "typing",
 ]
 _are_in("")

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.core import lattice
+from fungrad.core.config import settings
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy.promotion import as_array
 
@@ -22,9 +24,11 @@ DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 def floating_dtype(*operands: Any) -> np.dtype[Any]:
     """Return the floating-point or complex dtype that NumPy promotes operands to; integers are float64.
 
-    Python numbers give way, unless there is nothing else.
+    Python numbers give way, unless there is nothing else. Where promotion is JAX's, it is the dtype that JAX promotes them to.
     """
     types = [type_of(x) for x in operands]
+    if settings.get().jax_types:
+        return lattice.inexact(lattice.promoted(tuple(types))[0])
     strong = [t.dtype for t in types if not t.weak] or [t.dtype for t in types]
     dtype: np.dtype[Any] = np.result_type(*strong)
     return DOUBLE if kind_of(dtype) in "biu" else dtype

@@ -64,7 +64,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.experimental": "random",
     },
     "it is not written yet": {
-        "jax": "image ds",
+        "jax": "ds",
         "jax.lax": "RaggedDotDimensionNumbers ragged_dot_general",
         "jax.numpy": "frompyfunc ufunc",
         "jax.scipy.cluster": "vq",

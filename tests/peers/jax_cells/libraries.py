@@ -429,3 +429,21 @@ def gauss_newton():
 
     p, losses = jax.lax.scan(step, jnp.ones(2), length=8)
     return p, losses[:4]
+
+
+def images():
+    x = jnp.arange(12).reshape(3, 4) ** 2
+    shift = lambda t: jax.image.scale_and_translate(
+        1.0 * x, (3, 4), (0, 1), jnp.ones(2), t, method="cubic"
+    )
+    return [
+        *[jax.image.resize(x, (5, 2), m) for m in ("nearest", "linear", "lanczos3", "bicubic")],
+        jax.image.resize(
+            x.astype(jnp.float32),
+            shape=(2, 2),
+            method=jax.image.ResizeMethod.LINEAR,
+            antialias=False,
+        ),
+        jax.vmap(lambda x: jax.image.resize(x, (2,), "linear"))(x),
+        jax.jit(jax.jacobian(shift))(jnp.array([0.3, -0.2])),
+    ]
