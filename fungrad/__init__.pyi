@@ -93,6 +93,7 @@ from fungrad import example_libraries as example_libraries
 from fungrad import experimental as experimental
 from fungrad import extend as extend
 from fungrad import flatten_util as flatten_util
+from fungrad import image as image
 from fungrad import lax as lax
 from fungrad import nn as nn
 from fungrad import ops as ops

@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 __all__ = [
+    "cluster",
     "fft",
     "integrate",
     "interpolate",
@@ -12,6 +13,7 @@ __all__ = [
     "optimize",
     "signal",
     "sparse",
+    "spatial",
     "special",
     "stats",
 ]

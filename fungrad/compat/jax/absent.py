@@ -67,8 +67,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax": "ds",
         "jax.lax": "RaggedDotDimensionNumbers ragged_dot_general",
         "jax.numpy": "frompyfunc ufunc",
-        "jax.scipy.cluster": "vq",
-        "jax.scipy.spatial": "transform",
         "jax.scipy.linalg": "fiedler_companion qr_multiply rsf2csf",
         "jax.scipy.special": "bessel_jn",
     },

@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import random
 from jax.experimental.ode import odeint
+from jax.scipy.cluster import vq
+from jax.scipy.spatial.transform import Rotation, Slerp
 
 
 def keys():
@@ -446,4 +448,59 @@ def images():
         ),
         jax.vmap(lambda x: jax.image.resize(x, (2,), "linear"))(x),
         jax.jit(jax.jacobian(shift))(jnp.array([0.3, -0.2])),
+    ]
+
+
+def nearest_codes():
+    x = jnp.array([[1.1, 2.1], [5.9, 4.8], [0.0, 0.5]])
+    codes = jnp.array([[1, 2], [2, 3], [6, 5]])
+    distance = lambda x: jnp.sum(vq.vq(x, codes)[1])
+    return [
+        vq.vq(x, codes),
+        vq.vq(x[:, 0], codes[:, 0], check_finite=False),
+        jax.grad(distance)(x),
+        jax.jit(vq.vq)(x, codes),
+    ]
+
+
+def rotations():
+    r = Rotation.from_euler("zxy", jnp.array([[90, 0, 0], [0, 45, 0], [10, 20, -30]]), degrees=True)
+    one = Rotation.from_rotvec(jnp.array([0.3, -0.2, 0.5]))
+    return [
+        [one.as_matrix(), one.as_rotvec(), one.as_mrp(), one.as_quat(), one.magnitude(), one.quat],
+        [r.as_matrix(), r.as_euler("xyz"), r[1].as_quat(scalar_first=True), len(r), r.single],
+        (r * one).inv().as_matrix(),
+        r.apply(jnp.arange(3.0), inverse=True),
+        [Rotation.identity().quat, Rotation(jnp.arange(4.0)).as_quat(canonical=True)],
+        Rotation.from_mrp(one.as_mrp()).as_euler("ZXZ", degrees=True),
+        Rotation.from_matrix(r.as_matrix()).as_rotvec(degrees=True),
+        jnp.abs(r.mean(jnp.arange(3.0)).quat),
+        [Rotation.concatenate([r, r]).quat.shape, Rotation.from_euler("z", 0.5).quat],
+    ]
+
+
+def rotations_transformed():
+    r = Rotation.from_rotvec(jnp.eye(3))
+    turned = lambda v: Rotation.from_rotvec(v).apply(jnp.ones(3))
+    slope = jax.grad(lambda r: r.as_rotvec().sum())(r)
+    return [
+        jax.jacobian(turned)(jnp.array([0.1, 0.2, 0.3])),
+        jax.vmap(turned)(jnp.eye(3)),
+        jax.jit(lambda r: r.inv())(r).as_matrix(),
+        [type(slope) is Rotation, slope.quat],
+        jax.tree.leaves(r),
+    ]
+
+
+def slerp():
+    r = Rotation.from_euler("zxy", jnp.array([[90, 0, 0], [0, 45, 0], [0, 0, -30]]), degrees=True)
+    between = Slerp.init([0, 1, 2], r)
+    moved = lambda t: between(t).as_matrix()
+    return [
+        between(jnp.array([-0.5, 0.0, 0.5, 1.5, 2.0])).as_euler("zxy"),
+        between(0.25).as_quat(),
+        jax.jacfwd(moved)(jnp.array([0.5, 1.25])),
+        jax.jit(moved)(0.75),
+        between.timedelta,
+        between.rotvecs,
     ]

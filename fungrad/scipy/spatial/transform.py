@@ -1,0 +1,397 @@
+"""`scipy.spatial.transform` for traced arrays: rotations in space.
+
+Rotations are pytrees of their quaternions, so they may be arguments and results of transformed functions; all their representations
+are differentiated, also at the rotation by nothing. float32 stays float32.
+
+>>> import numpy as np
+>>> import fungrad as fg
+>>> turn = Rotation.from_euler("z", 90, degrees=True)
+>>> turn.apply(np.array([1.0, 0.0, 0.0])).round(15)
+array([0., 1., 0.])
+>>> fg.jacobian(lambda v: Rotation.from_rotvec(v).apply(np.array([0.0, 0.0, 1.0])))(np.zeros(3))
+array([[ 0.,  1.,  0.],
+       [-1.,  0.,  0.],
+       [ 0.,  0.,  0.]])
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.spatial.transform
+
+import fungrad.numpy as fnp
+from fungrad.core import tree
+from fungrad.core.summary import summary
+from fungrad.core.tracer import Tracer
+from fungrad.nn.precision import array, converted, floating_dtype
+from fungrad.numpy.promotion import as_tracer, has_tracer
+from fungrad.scipy.names import mirror_of
+from fungrad.scipy.spatial import quaternions as q
+
+
+def _floats(x: Any) -> Any:
+    """Return an array of floating-point numbers."""
+    x = array(fnp.asarray(x))
+    return converted(x, floating_dtype(x))
+
+
+def _vectors(function: str, x: Any, length: int) -> Any:
+    x = _floats(x)
+    if not x.ndim or x.shape[-1] != length:
+        raise ValueError(
+            f"{function}: the last axis has {length} elements; got an array of shape {x.shape}"
+        )
+    return x
+
+
+def _axes(function: str, seq: str, counts: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    """Return the axes that a string names, as numbers, and whether they move along."""
+    intrinsic = re.fullmatch("[XYZ]+", seq) is not None
+    same = any(a == b for a, b in itertools.pairwise(seq))
+    if same or len(seq) not in counts or not (intrinsic or re.fullmatch("[xyz]+", seq)):
+        number = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else counts[0]
+        raise ValueError(
+            f"{function}: seq names {number} axes, each of x, y, z (fixed ones) or each of X, Y, Z (that move along), and none "
+            f"twice in a row; got {seq!r}"
+        )
+    return tuple(["xyz".index(a) for a in seq.lower()]), intrinsic
+
+
+class Rotation:
+    """Rotations in space: one, or an array of them. What is not said here is as in SciPy.
+
+    Parameters
+    ----------
+    quat : array_like
+        Quaternions (x, y, z, w), of shape (..., 4).
+    normalize : bool
+        Whether to divide them by their lengths.
+    copy : bool
+        Makes no difference: nothing writes to them.
+    scalar_first : bool
+        Whether they are (w, x, y, z).
+
+    Attributes
+    ----------
+    quat : array
+        The quaternions, of shape (..., 4) and length 1.
+
+    Raises
+    ------
+    ValueError
+        If an array does not end in the axis that it should, if a quaternion is zero, or `seq` names no axes.
+
+    Examples
+    --------
+    >>> r = Rotation.from_quat(np.array([0.0, 0.0, 1.0, 1.0]))
+    >>> r.as_euler("xyz", degrees=True).round(12)
+    array([ 0.,  0., 90.])
+    >>> (r * r.inv()).magnitude()
+    np.float64(0.0)
+    """
+
+    _quat: Any
+
+    def __init__(
+        self, quat: Any, normalize: bool = True, copy: bool = True, scalar_first: bool = False
+    ) -> None:
+        quat = _vectors("Rotation", quat, 4)
+        if scalar_first:
+            quat = fnp.roll(quat, -1, axis=-1)
+        if normalize:
+            if type(quat) is not Tracer and not np.all(np.any(quat != 0, axis=-1)):
+                raise ValueError("Rotation: a quaternion is zero, which is no rotation")
+            quat = q.normalized(quat)
+        self._quat = quat
+
+    @classmethod
+    def _of(cls, quat: Any) -> Self:
+        """Return the rotations of quaternions, which are not looked at."""
+        self = object.__new__(cls)
+        self._quat = quat
+        return self
+
+    def _parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the arrays, and what else `_of` takes."""
+        return (self._quat,), ()
+
+    @property
+    def quat(self) -> Any:
+        """The quaternions, of shape (..., 4)."""
+        return self._quat
+
+    @classmethod
+    def from_quat(cls, quat: Any, *, scalar_first: bool = False) -> Self:
+        """Return the rotations of quaternions (x, y, z, w), or (w, x, y, z), of any length but 0."""
+        return cls(quat, scalar_first=scalar_first)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, *, assume_valid: bool = False) -> Self:
+        """Return the rotations of matrices, of shape (..., 3, 3).
+
+        Matrices that are not orthogonal, as far as their values are known, are a ValueError; `assume_valid` leaves that out.
+        """
+        m = _floats(matrix)
+        if m.shape[-2:] != (3, 3):
+            raise ValueError(
+                f"Rotation.from_matrix: matrices are of shape (..., 3, 3), got {m.shape}"
+            )
+        if type(m) is not Tracer and not assume_valid:
+            limit = np.sqrt(np.finfo(m.dtype).eps)
+            off = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(initial=0)
+            if off > limit or np.any(np.linalg.det(m) < 0):
+                raise ValueError(
+                    f"Rotation.from_matrix: a matrix is no rotation: its product with its transpose is {off:.1e} off the identity, "
+                    "or its determinant is negative. Take the nearest orthogonal one (u @ vh of its SVD), or pass assume_valid=True"
+                )
+        return cls._of(q.from_matrix(m))
+
+    @classmethod
+    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Self:
+        """Return the rotations about vectors, of shape (..., 3), by angles of their lengths."""
+        v = _vectors("Rotation.from_rotvec", rotvec, 3)
+        return cls._of(q.from_rotation_vector(fnp.radians(v) if degrees else v))
+
+    @classmethod
+    def from_mrp(cls, mrp: Any) -> Self:
+        """Return the rotations of modified Rodrigues parameters, of shape (..., 3)."""
+        return cls._of(q.from_rodrigues(_vectors("Rotation.from_mrp", mrp, 3)))
+
+    @classmethod
+    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Self:
+        """Return rotations about coordinate axes, one after the other: ``"xyz"``, fixed, or ``"XYZ"``, that move along.
+
+        Angles are of shape (..., n) for n axes; for one axis also a number.
+        """
+        axes, intrinsic = _axes("Rotation.from_euler", seq, (1, 2, 3))
+        x = _floats(angles)
+        if len(axes) == 1 and not x.ndim:
+            x = x[None]
+        if not x.ndim or x.shape[-1] != len(axes):
+            raise ValueError(
+                f"Rotation.from_euler: for {seq!r} the last axis has {len(axes)} angles; got an array of shape {x.shape}"
+            )
+        x = fnp.radians(x) if degrees else x
+        quat = q.elementary(axes[0], x[..., 0])
+        for i, axis in enumerate(axes[1:], 1):
+            more = q.elementary(axis, x[..., i])
+            quat = q.product(quat, more) if intrinsic else q.product(more, quat)
+        return cls._of(quat)
+
+    @classmethod
+    def identity(cls, num: int | None = None) -> Self:
+        """Return the rotation by nothing, or `num` of them."""
+        one = np.array([0.0, 0.0, 0.0, 1.0])
+        return cls._of(one if num is None else np.tile(one, (num, 1)))
+
+    @classmethod
+    def concatenate(cls, rotations: Any) -> Self:
+        """Return an array of all rotations in a sequence of rotations or arrays of them."""
+        given = [rotations] if isinstance(rotations, Rotation) else rotations
+        return cls._of(fnp.concatenate([fnp.atleast_2d(r._quat) for r in given]))
+
+    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Any:
+        """Return quaternions; `canonical`: of the two of each rotation the one whose scalar is not negative."""
+        quat = q.canonical(self._quat) if canonical else self._quat
+        return fnp.roll(quat, 1, axis=-1) if scalar_first else quat
+
+    def as_matrix(self) -> Any:
+        """Return matrices, of shape (..., 3, 3)."""
+        return q.matrix(self._quat)
+
+    def as_rotvec(self, degrees: bool = False) -> Any:
+        """Return vectors along the axes, as long as the angles, of shape (..., 3)."""
+        found = q.rotation_vector(self._quat)
+        return fnp.degrees(found) if degrees else found
+
+    def as_mrp(self) -> Any:
+        """Return modified Rodrigues parameters, of shape (..., 3)."""
+        return q.rodrigues(self._quat)
+
+    def as_euler(self, seq: str, degrees: bool = False, *, suppress_warnings: bool = False) -> Any:
+        """Return angles about three axes, of shape (..., 3), from -pi to pi; the second from -pi/2, or from 0 if `seq` is as ``"zxz"``.
+
+        Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
+        """
+        axes, intrinsic = _axes("Rotation.as_euler", seq, (3,))
+        found, lost = q.euler_angles(self._quat, axes, intrinsic)
+        if not suppress_warnings and type(lost) is not Tracer and np.any(lost):
+            warnings.warn(
+                "Gimbal lock detected. Setting third angle to zero since it is not possible to uniquely determine all angles.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return fnp.degrees(found) if degrees else found
+
+    def apply(self, vectors: Any, inverse: bool = False) -> Any:
+        """Return vectors, of shape (..., 3), rotated, or rotated back; one rotation rotates all, and all rotate one vector."""
+        m = q.matrix(q.conjugate(self._quat) if inverse else self._quat)
+        return fnp.sum(m * _vectors("Rotation.apply", vectors, 3)[..., None, :], axis=-1)
+
+    def inv(self) -> Self:
+        """Return the inverses."""
+        return self._of(q.conjugate(self._quat))
+
+    def magnitude(self) -> Any:
+        """Return the angles, from 0 to pi."""
+        return q.magnitude(self._quat)
+
+    def approx_equal(self, other: Rotation, atol: float = 1e-8, degrees: bool = False) -> Any:
+        """Return where the angle between rotations is less than `atol`."""
+        angle = q.magnitude(q.product(other._quat, q.conjugate(self._quat)))
+        return (fnp.degrees(angle) if degrees else angle) < atol
+
+    def mean(self, weights: Any = None) -> Self:
+        """Return the rotation for which the weighted sum of squares of distances, as of matrices, is least."""
+        quat = fnp.atleast_2d(self._quat)
+        w = fnp.ones(len(quat)) if weights is None else _floats(weights)
+        if w.shape != quat.shape[:1]:
+            raise ValueError(
+                f"Rotation.mean: there are {len(quat)} rotations, and weights of shape {w.shape}"
+            )
+        if type(w) is not Tracer and np.any(w < 0):
+            raise ValueError("Rotation.mean: weights are not negative")
+        w = converted(w, quat.dtype)
+        return self._of(fnp.linalg.eigh((quat.T * w) @ quat)[1][:, -1])
+
+    @property
+    def single(self) -> bool:
+        """Whether this is one rotation, and no array of them."""
+        return bool(self._quat.ndim == 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of rotations."""
+        return tuple(self._quat.shape[:-1])
+
+    def __mul__(self, other: Rotation) -> Self:
+        """Return the rotations by `other`, then by these."""
+        if not isinstance(other, Rotation):
+            return NotImplemented
+        return self._of(q.normalized(q.product(self._quat, other._quat)))
+
+    def __pow__(self, n: float) -> Self:
+        """Return rotations about the same axes by n times the angles."""
+        return self._of(q.from_rotation_vector(n * q.rotation_vector(self._quat)))
+
+    def __getitem__(self, indexer: Any) -> Self:
+        if self.single:
+            raise TypeError("Single rotation is not subscriptable.")
+        quat: Any = as_tracer(self._quat) if has_tracer(tree.leaves(indexer)) else self._quat
+        return self._of(quat[indexer])
+
+    def __len__(self) -> int:
+        if self.single:
+            raise TypeError("Single rotation has no len().")
+        return int(self._quat.shape[0])
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return summary(type(self).__name__, quat=self._quat)
+
+
+class Slerp:
+    """Rotations between given ones, at constant speed. Differentiable in these, in their times, and in the times asked for.
+
+    Parameters
+    ----------
+    times : array_like
+        N of them, in increasing order.
+    rotations : Rotation
+        N of them.
+    extrapolate : bool
+        Whether the first and the last movement go on before and after; else plain times there are an error, and traced ones give NaN.
+
+    Raises
+    ------
+    TypeError
+        If `rotations` is no `Rotation`.
+    ValueError
+        If there are less than two, not as many as times, or the times do not increase.
+
+    Examples
+    --------
+    >>> ends = Rotation.from_euler("z", [[0], [90]], degrees=True)
+    >>> Slerp([0, 1], ends)(0.5).as_rotvec(degrees=True).round(12)
+    array([ 0.,  0., 45.])
+    """
+
+    def __init__(self, times: Any, rotations: Rotation, extrapolate: bool = False) -> None:
+        if not isinstance(rotations, Rotation):
+            raise TypeError(f"Slerp: rotations are a Rotation, got {type(rotations).__name__}")
+        quat = rotations._quat
+        if quat.ndim != 2 or len(quat) < 2:
+            raise ValueError(
+                f"Slerp: an array of at least two rotations, got shape {quat.shape[:-1]}"
+            )
+        times = converted(_floats(times), quat.dtype)
+        if times.shape != quat.shape[:1]:
+            raise ValueError(f"Slerp: {len(quat)} rotations have a time each, got {times.shape}")
+        steps = times[1:] - times[:-1]
+        if type(steps) is not Tracer and np.any(steps <= 0):
+            raise ValueError("Slerp: times increase from each to the next")
+        between = q.normalized(q.product(q.conjugate(quat[:-1]), quat[1:]))
+        self._set(times, steps, rotations._of(quat[:-1]), q.rotation_vector(between), extrapolate)
+
+    def _set(
+        self, times: Any, timedelta: Any, rotations: Rotation, rotvecs: Any, extrapolate: bool
+    ) -> None:
+        self.times, self.timedelta, self.rotations = times, timedelta, rotations
+        self.rotvecs, self.extrapolate = rotvecs, extrapolate
+
+    @classmethod
+    def _of(cls, *parts: Any) -> Self:
+        """Return one with these attributes, which are not looked at."""
+        self = object.__new__(cls)
+        self._set(*parts)
+        return self
+
+    def _parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the arrays, and what else `_of` takes."""
+        return (self.times, self.timedelta, self.rotations, self.rotvecs), (self.extrapolate,)
+
+    def __call__(self, times: Any) -> Rotation:
+        """Return the rotation at a time, or those at an array of times with one axis."""
+        t = converted(_floats(times), self.times.dtype)
+        if t.ndim > 1:
+            raise ValueError(f"Slerp: times have one axis at most, got shape {t.shape}")
+        inside = (t >= self.times[0]) & (t <= self.times[-1])
+        if not self.extrapolate and type(inside) is not Tracer and not np.all(inside):
+            raise ValueError("Slerp: times are not before the first or after the last given one")
+        last = self.times.shape[0] - 2
+        i = fnp.clip(fnp.searchsorted(self.times, t) - 1, 0, last)
+        share = (t - fnp.take(self.times, i)) / fnp.take(self.timedelta, i)
+        if not self.extrapolate:
+            share = fnp.where(inside, share, np.nan)
+        moved = q.from_rotation_vector(fnp.take(self.rotvecs, i, axis=0) * share[..., None])
+        return self.rotations._of(
+            q.normalized(q.product(fnp.take(self.rotations._quat, i, axis=0), moved))
+        )
+
+    def __repr__(self) -> str:
+        return summary(type(self).__name__, times=self.times, rotvecs=self.rotvecs)
+
+
+def node(cls: Any) -> Any:
+    """Make a class of these an inner node of pytrees. A decorator."""
+    return tree.register_node(
+        cls, lambda x: x._parts(), lambda others, arrays: cls._of(*arrays, *others)
+    )
+
+
+node(Rotation)
+node(Slerp)
+
+if not TYPE_CHECKING:  # type checkers know all names by the imports
+    __all__, __dir__, __getattr__ = mirror_of(scipy.spatial.transform, globals())
