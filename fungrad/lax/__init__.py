@@ -57,6 +57,7 @@ _NAMES = {
     "joining": "concatenate pad split stack tile unstack",
     "patches": "conv_general_dilated_local conv_general_dilated_patches",
     "places": "GatherScatterMode",
+    "ragged": "RaggedDotDimensionNumbers ragged_dot_general",
     "reductions": (
         "argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min "
         "reduce_or reduce_prod reduce_sum reduce_xor"

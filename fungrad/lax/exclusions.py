@@ -9,8 +9,6 @@ from __future__ import annotations
 REASONS: dict[str, str] = {
     "it is for the machine's own formats of small numbers; use lax.dot_general, whose operands and "
     "preferred_element_type say what is computed": "DotAlgorithm DotAlgorithmPreset scaled_dot",
-    "of the products of ragged groups only that of rows is here; use lax.ragged_dot, or lax.dot_general for "
-    "each group": "RaggedDotDimensionNumbers ragged_dot_general",
     "it directs XLA's compiler, and programs here are compiled to NumPy's calls as they were written; leave the "
     "call out": "after_all create_token dce_sink optimization_barrier",
     "it names an operation for XLA's compiler; call the function that it would be made of": "composite",

@@ -124,7 +124,6 @@ ADVICE: dict[str, str] = {
     "Function": _RULES,
     "pmap": _ONE_DEVICE,
     "clear_caches": "a jitted function's cache is emptied by f.clear_cache(), and all caches are bounded; fungrad.show_config() names the folder of kernels",
-    "image": "its functions are in fungrad.scipy.ndimage",
     "contiguous": "arrays are NumPy's: write numpy.ascontiguousarray(x) outside of transformed functions",
     "set_default_dtype": "dtypes are those of the arrays given; fungrad.config.update('enable_x64', False) makes numbers of 32 bits",
     "optimizers": "they are in fungrad.optim, and JAX's old ones in fungrad.example_libraries",

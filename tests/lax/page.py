@@ -31,7 +31,7 @@ GROUPS = {
     "Reductions and cumulative operations": "reductions folding",
     "Reductions over sliding windows": "windows",
     "Sorting": "sorting",
-    "Products": "contraction",
+    "Products": "contraction ragged",
     "Convolutions": "convolution conv_shapes patches spatial",
     "Fourier transforms": "fourier",
     "`lax.linalg`": "linalg",

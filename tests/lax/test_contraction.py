@@ -67,6 +67,51 @@ def test_ragged_dot_on_a_gpu(monkeypatch):
     np.testing.assert_array_equal(found.get(), [x[0] @ y[0], x[1] @ y[1], x[2] @ y[1]])
 
 
+RNG = np.random.default_rng(0)
+RAGGED = {
+    "rows": ((4, 5, 3), (4, 2, 3, 6), (((2,), (2,)), ((0,), (0,))), [1], [1]),
+    "summed": ((4, 5, 3), (3, 5, 2), (((1, 2), (1, 0)), ((), ())), [1], []),
+    "along": ((5, 4, 3), (5, 3, 2), (((2,), (1,)), ((0,), (0,))), [0], []),
+}
+
+
+def by_groups(kind, x, y, sizes):
+    """Return what the product is, group by group, by einsum."""
+    ends = np.cumsum(sizes)
+    groups = [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
+    if kind == "rows":
+        rows = [np.einsum("bmk,bkn->bmn", x[:, r], y[:, i]) for i, r in enumerate(groups)]
+        rest = x.shape[1] - ends[-1]
+        return np.concatenate([*rows, np.zeros((4, rest, 6))], 1)
+    if kind == "summed":
+        return np.stack([np.einsum("bkl,lkn->bn", x[:, r], y[:, r]) for r in groups])
+    return np.einsum("bmk,bkn->bmn", x, y)
+
+
+@pytest.mark.parametrize("kind", RAGGED)
+def test_ragged_dot_general(kind):
+    shape, other, pairs, axis, group = RAGGED[kind]
+    x, y = RNG.normal(size=shape), RNG.normal(size=other)
+    numbers = lax.RaggedDotDimensionNumbers(pairs, axis, group)
+    for sizes in ([3, 2], [1, 2]):
+        f = lambda x, y: lax.ragged_dot_general(x, y, np.array(sizes), numbers)  # noqa: B023
+        for found in (f(x, y), fg.jit(f)(x, y), fg.vmap(f)(x[None], y[None])[0]):
+            np.testing.assert_allclose(found, by_groups(kind, x, y, sizes), 1e-12, 1e-12)
+        fg.test_util.check_grads(f, (x, y), 2)
+
+
+def test_sizes_of_groups_along_axes():
+    """Of each of a batch its own, named in another order than the axes are in."""
+    x, y = RNG.normal(size=(2, 5, 3, 4)), RNG.normal(size=(3, 2, 2, 4, 6))
+    sizes = RNG.integers(0, 3, (3, 2, 2))
+    pairs = (((3,), (3,)), ((2, 0), (0, 1)))
+    found = lax.ragged_dot_general(x, y, sizes, lax.RaggedDotDimensionNumbers(pairs, [1], [2]))
+    for b in range(3):
+        for c in range(2):
+            expected = lax.ragged_dot(x[c, :, b], y[b, c], sizes[b, c])
+            np.testing.assert_allclose(found[b, c], expected)
+
+
 def test_sums_are_computed_in_the_wider_dtype():
     small = np.full((1, 3), 100, np.int8)
     assert lax.dot(small, small.T, preferred_element_type=np.int32)[0, 0] == 30000
@@ -85,6 +130,11 @@ def test_dtypes_are_promoted():
 @pytest.mark.parametrize("precision", [None, "highest", lax.Precision.HIGH, ("high", "default")])
 def test_precision_makes_no_difference(precision):
     np.testing.assert_array_equal(lax.dot(X, Y, precision=precision), X @ Y)
+
+
+def ragged(x, y, sizes, axis, group):
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (0,)), ((), ())), axis, group)
+    return lax.ragged_dot_general(x, y, sizes, numbers)
 
 
 ERRORS = [
@@ -109,7 +159,10 @@ ERRORS = [
     (lambda: lax.batch_matmul(STACK, Y), ValueError, "fungrad.numpy.matmul broadcasts"),
     (lambda: lax.ragged_dot(X, OTHER, np.ones(2, int)), ValueError, r"lhs of shape \(m, k\)"),
     (lambda: lax.ragged_dot(X, STACK, np.ones(2)), TypeError, "group_sizes must be integers"),
-    (lambda: lax.ragged_dot_general, AttributeError, "use lax.ragged_dot"),
+    (lambda: ragged(X, Y, np.ones(2, int), [0], []), ValueError, "an axis for the groups"),
+    (lambda: ragged(X, Y, np.ones(2, int), [0, 1], []), ValueError, "one axis of lhs is made of"),
+    (lambda: ragged(X, Y, np.ones((3, 2), int), [1], []), ValueError, r"of shape \(g,\) or"),
+    (lambda: ragged(X, Y, np.ones(2), [1], []), TypeError, "group_sizes must be integers"),
 ]
 
 

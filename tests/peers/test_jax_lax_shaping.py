@@ -306,6 +306,34 @@ def test_ragged_dot():
         np.testing.assert_allclose(a, b)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "pairs", "ragged", "group"),
+    [
+        (((5, 3), (2, 3, 4)), (2,), (((1,), (1,)), ((), ())), [0], [0]),
+        (((4, 5, 3), (4, 2, 3, 6)), (2,), (((2,), (2,)), ((0,), (0,))), [1], [1]),
+        (((2, 5, 3, 4), (3, 2, 2, 4, 6)), (3, 2, 2), (((3,), (3,)), ((2, 0), (0, 1))), [1], [2]),
+        (((5, 4), (5, 3)), (2,), (((0,), (0,)), ((), ())), [0], []),
+        (((2, 4, 5, 3), (3, 5, 2, 6)), (2, 3, 2), (((3, 2), (0, 1)), ((0,), (2,))), [2], []),
+        (((4, 5, 3), (4, 3, 2)), (2,), (((2,), (1,)), ((0,), (0,))), [0], []),
+    ],
+)
+def test_ragged_dot_general(shapes, sizes, pairs, ragged, group):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=shape) for shape in shapes)
+    lengths = rng.integers(0, 3, sizes)
+
+    def results(lib):
+        numbers = lib.lax.RaggedDotDimensionNumbers(pairs, ragged, group)
+        f = lambda x, y: lib.lax.ragged_dot_general(x, y, lengths, numbers)
+        loss = lambda x, y: (f(x, y) ** 3).sum()
+        slope = lib.grad(loss, (0, 1))(x, y) if group else ()  # JAX has no others
+        return f(x, y), slope, lib.jvp(f, (x, y), (y.sum() + x, x.sum() * y))[1]
+
+    for a, b in zip(fg.tree.leaves(results(fg)), jax.tree.leaves(results(jax)), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, 1e-10, 1e-10)
+
+
 def test_scatter_apply():
     numbers = (), (0,), (0,)
     x, indices = np.arange(4.0), np.array([[2], [1], [9]])

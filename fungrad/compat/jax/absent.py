@@ -18,10 +18,8 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.interpreters.pxla": "create_compile_options",
         "jax.interpreters.xla": "Backend",
         "jax.lax": """
-            AccuracyMode DotAlgorithm DotAlgorithmPreset RandomAlgorithm Tolerance composite dce_sink
-            rng_bit_generator rng_uniform scaled_dot stage
+            RandomAlgorithm dce_sink_p rng_bit_generator rng_uniform scaled_dot
         """,
-        "jax.lax.linalg": "EigImplementation EighImplementation SvdAlgorithm",
         "jax.nn": "get_scaled_dot_general_config scaled_dot_general scaled_matmul",
         "jax.ad_checkpoint": "Offloadable Recompute Saveable",
         "jax.profiler": "ProfileData ProfileEvent ProfileOptions ProfilePlane device_memory_profile",
@@ -65,7 +63,6 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     "it is not written yet": {
         "jax": "ds",
-        "jax.lax": "RaggedDotDimensionNumbers ragged_dot_general",
         "jax.numpy": "frompyfunc ufunc",
         "jax.scipy.linalg": "fiedler_companion qr_multiply rsf2csf",
         "jax.scipy.special": "bessel_jn",

@@ -38,6 +38,9 @@ preferred_element_type series_order backend keep_unused prevent_cse concrete met
 INERT = frozenset(_INERT_NAMES.split())
 """Parameters that change no result here, or by rounding alone."""
 
+UNREAD = frozenset(["accuracy", "algorithm", "implementation", "out_sharding", "use_magma"])
+"""Those that functions of fungrad have too, some of them to refuse: they are not handed on."""
+
 _FUNCTIONS_NAMES = """
 f fun func function body_fun cond_fun true_fun false_fun branches body matvec solve fn
 transpose_solve tangent_solve callback computation func1d pyfunc A M
@@ -165,7 +168,7 @@ class _Writer:
     def _option(self, p: inspect.Parameter) -> list[str]:
         name = p.name
         own = self.known.get(name)
-        if name.startswith("overwrite_"):  # what is given never changes
+        if name in UNREAD or name.startswith("overwrite_"):  # what is given never changes
             return []
         if name == "out":
             return [f"    if out is not None: refuse({self.name!r}, 'out')"]

@@ -6,8 +6,9 @@ Meshes, shardings and partition specs are made and shown, and have no effect.
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,6 +193,38 @@ class NamedSharding(Sharding):
 SHARDING = SingleDeviceSharding()
 
 
+AccuracyMode = enum.Enum("AccuracyMode", "HIGHEST DEFAULT")
+DotAlgorithmPreset = enum.Enum(
+    "DotAlgorithmPreset",
+    "DEFAULT ANY_F8_ANY_F8_F32 ANY_F8_ANY_F8_F32_FAST_ACCUM ANY_F8_ANY_F8_ANY ANY_F8_ANY_F8_ANY_FAST_ACCUM F16_F16_F16 F16_F16_F32 "
+    "BF16_BF16_BF16 BF16_BF16_F32 BF16_BF16_F32_X3 BF16_BF16_F32_X6 BF16_BF16_F32_X9 TF32_TF32_F32 TF32_TF32_F32_X3 F32_F32_F32 "
+    "F64_F64_F64",
+)
+EigImplementation = enum.Enum("EigImplementation", "CUSOLVER MAGMA LAPACK")
+EighImplementation = enum.Enum("EighImplementation", "QR JACOBI QDWH")
+SvdAlgorithm = enum.Enum("SvdAlgorithm", "DEFAULT QR JACOBI POLAR DIVIDE_AND_CONQUER")
+
+
+class Tolerance(NamedTuple):
+    """How far off a function may be: NumPy's are exact up to rounding."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+
+
+class DotAlgorithm(NamedTuple):
+    """How products are computed and summed: in the dtypes of the operands and of the result, by NumPy."""
+
+    lhs_precision_type: Any
+    rhs_precision_type: Any
+    accumulation_type: Any
+    lhs_component_count: int = 1
+    rhs_component_count: int = 1
+    num_primitive_operations: int = 1
+    allow_imprecise_accumulation: bool = False
+
+
 class Shard:
     """The part of an array on a device: all of it."""
 
@@ -274,7 +307,7 @@ _TABLE: dict[Any, dict[str, str]] = {
     itself: {
         "jax": "block_until_ready reshard",
         "jax.sharding": "reshard",
-        "jax.lax": "optimization_barrier with_sharding_constraint pcast",
+        "jax.lax": "dce_sink optimization_barrier with_sharding_constraint pcast",
         "jax.experimental.multihost_utils": "broadcast_one_to_all process_allgather",
         "jax.experimental.layout": "with_layout_constraint",
     },

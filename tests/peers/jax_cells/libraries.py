@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jax import random
+from jax import lax, random
 from jax.experimental.ode import odeint
 from jax.scipy.cluster import vq
 from jax.scipy.spatial.transform import Rotation, Slerp
@@ -503,4 +503,32 @@ def slerp():
         jax.jit(moved)(0.75),
         between.timedelta,
         between.rotvecs,
+    ]
+
+
+def ragged_products():
+    x, y = jnp.arange(15.0).reshape(5, 3), jnp.arange(24.0).reshape(2, 3, 4)
+    sizes = jnp.array([3, 1])
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), [0], [0])
+    sums = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), [0], [])
+    return [
+        lax.ragged_dot_general(x, y, sizes, numbers),
+        lax.ragged_dot_general(x, x, sizes, ragged_dot_dimension_numbers=sums),
+        jax.grad(lambda x: lax.ragged_dot_general(x, y, sizes, numbers).sum())(x),
+    ]
+
+
+def what_directs_xla():
+    x = jnp.array([[2.0, 1.0], [1.0, 3.0]])
+    scaled = lax.composite(lambda x, *, by: by * x, name="mine.scaled", version=2)
+    svd = lax.linalg.svd(x, algorithm=lax.linalg.SvdAlgorithm.QR)
+    eigh = lax.linalg.eigh(x, implementation=lax.linalg.EighImplementation.QR)
+    preset = lax.DotAlgorithmPreset.F32_F32_F32
+    algorithm = lax.DotAlgorithm(jnp.float32, jnp.float32, jnp.float32)
+    return [
+        [scaled(x, by=3.0), jax.jit(lambda x: scaled(x, by=0.5))(x)],
+        [svd[1], eigh[1], lax.dot(x, x, out_sharding=None)],
+        [jnp.dot(x, x, precision=preset), algorithm.rhs_component_count],
+        [lax.exp(x, accuracy=lax.AccuracyMode.DEFAULT), lax.sin(x, accuracy=lax.Tolerance(1e-5))],
+        jax.jit(lambda x: lax.stage(x) + lax.stage(1))(x),
     ]

@@ -1,7 +1,34 @@
 """`jax.lax`."""
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import fungrad.numpy as fnp
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.crossing import enter, leave
+from fungrad.compat.jax.inert import AccuracyMode, DotAlgorithm, DotAlgorithmPreset, Tolerance
 from fungrad.extend.primitives import primitives as _primitives
 
-_SAME = "GatherDimensionNumbers ScatterDimensionNumbers ConvDimensionNumbers DotDimensionNumbers"
+__all__ = [
+    "AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance", "composite", "stage",
+]  # fmt: skip
+
+
+def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
+    """Return the function that an operation with a name is made of: no compiler here knows it by the name."""
+
+    @functools.wraps(decomposition)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return decomposition(*args, **kwargs)
+
+    return function
+
+
+def stage(x: Any, /) -> Any:
+    """Return a value as an array."""
+    return leave(fnp.asarray(enter(x)))
+
+
+_SAME = "GatherDimensionNumbers ScatterDimensionNumbers ConvDimensionNumbers DotDimensionNumbers RaggedDotDimensionNumbers"
 __getattr__ = _namespace("jax.lax", globals(), ["fungrad.lax", _primitives], "linalg", _SAME)
