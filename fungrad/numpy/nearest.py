@@ -15,7 +15,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import ArrayType, Shape, kind_of, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.promotion import as_tracer, broadcast_to, convert
-from fungrad.primitives.elementwise import clamp, stop_gradient
+from fungrad.primitives.elementwise import clamp, one_way
 
 
 def nearest(index: Any, n: int) -> Any:
@@ -58,9 +58,10 @@ def filled(found: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
 
 
 def dropped(indices: Sequence[tuple[Any, int]], found: Any, shape: Shape) -> Any:
-    """Return what was read at the nearest of index arrays, of `shape` together, without derivatives where one was out of bounds.
+    """Return what was read at the nearest of index arrays, of `shape` together; no cotangents go back where one was out of bounds.
 
-    `indices` are the parts of the key, each with the length of its axis. Alone, single integers keep theirs, as in JAX.
+    `indices` are the parts of the key, each with the length of its axis. As in JAX, tangents are those of the elements read, and
+    single integers alone have both.
     """
     if not shape or not type_of(found).inexact:
         return found
@@ -72,7 +73,7 @@ def dropped(indices: Sequence[tuple[Any, int]], found: Any, shape: Shape) -> Any
         return found
     mask = broadcast_to(as_tracer(functools.reduce(np.logical_or, beyond)), shape)
     mask = np.reshape(mask, (*shape, *[1] * (len(found.shape) - len(shape))))
-    return promotion.where(mask, stop_gradient(found), found)
+    return one_way(found, broadcast_to(mask, found.shape))
 
 
 # Arguments of functions that are indices along an axis

@@ -23,6 +23,10 @@ x.at[10].get()|x.at[i].get()|x.at[i].get(mode='fill')|x.at[i].get(mode='clip')|m
 np.take(m,i,axis=1)|np.take(m,i[:,None],axis=0)|np.take(x,i,mode='clip')|np.take(x,i,mode='wrap')|np.take_along_axis(x,i,0)|np.take_along_axis(n,i,0)
 np.take_along_axis(m,m.astype(np.int32),1)|lib.vmap(lambda k:x[k])(i)|lib.vmap(lambda k:np.take(x,k))(i)|lib.grad(lambda x:np.take(x,i).sum())(x)
 lib.grad(lambda x:(x[i]**2).sum())(x)|lib.grad(lambda m:m[:,i].sum())(m)|lib.grad(lambda m:m[i,0].sum())(m)|lib.grad(lambda x:x[i[2]])(x)|lib.jacrev(lambda x:x[i])(x)
+lib.jacfwd(lambda x:x[i])(x)|lib.jacfwd(lambda m:m[:,i])(m)|lib.jacfwd(lambda m:m[i,0])(m)|lib.jacfwd(lambda x:x[i[2]])(x)|lib.jacfwd(lambda x:np.take(x,i))(x)
+lib.jvp(lambda x:x[i]**2,(x,),(x+1,))[1]|lib.hessian(lambda x:(x[i]**3).sum())(x)|lib.grad(lambda x:lib.jvp(lambda x:x[i]**3,(x,),(x,))[1].sum())(x)
+lib.jacfwd(lambda x:lib.vmap(lambda k:x[k])(i))(x)|lib.jacfwd(lambda m:m[i,i])(m)|lib.jacfwd(lambda x:x.at[i].get())(x)|lib.jacfwd(lambda x:x.at[i].get(mode='fill',fill_value=0))(x)
+lib.jacfwd(lambda x:x.at[i].get(mode='clip'))(x)|lib.jacrev(lambda x:x.at[i].get(mode='clip'))(x)|lib.jacfwd(lambda x:np.take(x,i,mode='clip'))(x)|lib.jacfwd(lambda m:m[i,1:])(m)
 lib.grad(lambda x:x.at[i].get().sum())(x)|lib.grad(lambda m:m[i[2],1])(m)|lib.grad(lambda m:m[i[:2],9].sum())(m)|lib.grad(lambda x:lib.vmap(lambda k:x[k])(i).sum())(x)"""
 WRITTEN = """x.at[10].set(9.)|x.at[-7].set(9.)|x.at[i].set(9.)|x.at[i].add(1.)|x.at[i].max(9.)|x.at[i[2]].set(9.)|x.at[i[3]].set(9.)|x.at[i].divide(2.)|x.at[i].multiply(2.)
 x.at[i].set(9.,mode='clip')|m.at[5,:2].set(9.)|m.at[i,0].add(1.)|m.at[:,7].set(3.)|x.at[i].power(2.)|m.at[i[2],i[0]].set(9.)|m.at[i[0],i[1]].set(9.)

@@ -17,7 +17,7 @@ from fungrad.primitives.ufunc import numpy_ufunc as numpy_ufunc
 __all__ = [
     "Cast", "Elementwise", "Function", "add", "cast", "ceil", "complex_", "conj", "div",
     "floor", "floor_divide", "fmod", "frexp_exponent", "imag", "is_complex", "keep_dtype",
-    "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "positive", "real",
+    "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "one_way", "positive", "real",
     "real_dtype", "reciprocal", "remainder", "rint", "select", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
 
@@ -154,6 +154,16 @@ select: Function = elementwise(
     ),
     total=True,
     on_scalars="{1} if {0} else {2}",
+)
+# The number itself; of what comes back to it, nothing where the mask is true: JAX's reads out of bounds are so.
+one_way: Function = elementwise(
+    "one_way",
+    function=lambda xp, x, mask: x,
+    dtype=lambda x, mask: x,
+    linear=(0,),
+    transposes=(lambda ct, x, mask: select(mask, zeros_like(ct), ct), None),
+    view=True,
+    total=True,
 )
 complex_ = elementwise(
     "complex",
