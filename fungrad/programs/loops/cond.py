@@ -223,10 +223,18 @@ def _one_of(
     By JAX's rules all are traced, and must return the same types, unless one asks for values.
     """
     if settings.get().jax_types and not settings.get().jit_disabled:
+        from fungrad.programs.loops import agreeing  # few programs need it
+
+        key = agreeing.key_of(functions, operands)
+        if agreeing.is_known(key):
+            taken = _all_closed(label, names[chosen:][:1], functions[chosen:][:1], operands)[0]
+            if not isinstance(taken, NotTraced) and agreeing.have_agreed(key, taken):
+                return taken(*operands)
         closures = _all_closed(label, names, functions, operands)
         traced = [c for c in closures if not isinstance(c, NotTraced)]
         if len(traced) == len(closures):
             types, taken = _common_types(label, names, traced), traced[chosen]
+            agreeing.keep(key, taken)
             return taken._replace(program=_returning(taken.program, types))(*operands)
     return _call(label, functions[chosen], operands)
 
