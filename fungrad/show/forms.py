@@ -56,6 +56,7 @@ _SLOPE = "np.{1}(-abs({0})) / ((1 + np.{1}(-abs({0}))) * (1 + np.{1}(-abs({0})))
 LAMBDAS = {
     "stop_gradient": "{0}",
     "lent": "{0}",
+    "one_way": "{0}",
     "imag": "np.imag({0})",
     "frexp_exponent": "np.frexp({0})[1]",
     "float_power": "np.float_power({0}, {1})",

@@ -68,7 +68,7 @@ CONVERSIONS = [
     Sample(e.Cast(dtype(bool)), (Z - Z[0],), lambda z: abs(z) != 0, name="complex-to-boolean"),
     Sample(e.stop_gradient, (A,), lambda x: x + 0),
     Sample(e.lent, (A,), lambda x: x + 0),
-    Sample(e.one_way, (A, A > np.inf), lambda x, mask: x + 0),
+    Sample(e.one_way, (A, np.zeros(A.shape, bool)), lambda x, mask: x + 0),
     Sample(e.select, (P, A, B), lambda p, x, y: p * x + ~p * y),
     Sample(e.select, (P, Z, W), lambda p, x, y: p * x + ~p * y, name="complex"),
     Sample(e.select, (P, M, N), lambda p, x, y: p * x + ~p * y, name="integers"),

@@ -159,7 +159,7 @@ select: Function = elementwise(
 one_way: Function = elementwise(
     "one_way",
     function=lambda xp, x, mask: x,
-    dtype=lambda x, mask: x,
+    dtype=lambda x, mask: select_dtype(mask, x, x),
     linear=(0,),
     transposes=(lambda ct, x, mask: select(mask, zeros_like(ct), ct), None),
     view=True,

@@ -26,10 +26,10 @@ from fungrad.programs.closing import Closure
 _SEEN: LRUCache[tuple[tree.TreeDef, tuple[ArrayType, ...]]] = LRUCache(1024)
 """The structure and the types of the results of functions that agree."""
 
-_BY_VALUE = (int, str, bytes, type(None), type, np.dtype, enum.Enum, types.ModuleType, np.ufunc)
-_BY_VALUE += (types.BuiltinFunctionType, type(Ellipsis))
-_DEPTH = 12
-"""How deep functions may close over functions; beyond, they may close over themselves."""
+_BY_VALUE: tuple[type, ...] = (
+    *(int, str, bytes, type(None), type(Ellipsis), type, np.dtype, enum.Enum),
+    *(types.ModuleType, types.BuiltinFunctionType, np.ufunc),
+)
 
 
 class _Unknown(Exception):
@@ -40,20 +40,17 @@ def key_of(functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> 
     """Return what the types of results follow from; None if that is not known."""
     try:
         chosen = settings.get()
-        key = (*[_part(x, 0) for x in (*functions, *operands)], len(functions))
+        key = (*[_part(x, ()) for x in (*functions, *operands)], len(functions))
         key = (*key, chosen.dtypes, chosen.programs)
         hash(key)
-    except (_Unknown, TypeError):
+    except (_Unknown, TypeError, RecursionError):
         return None
     return key
 
 
-def _part(x: Any, depth: int) -> Hashable:
-    """Return what functions that hold `x` may have in common."""
-    if depth > _DEPTH:
-        raise _Unknown
-    parts = lambda values: tuple([_part(v, depth + 1) for v in values])
-    kind = type(x)
+def _part(x: Any, within: tuple[Any, ...]) -> Hashable:
+    """Return what functions that hold `x` may have in common; `within` are those that hold it in this one."""
+    kind: Any = type(x)
     if kind is Tracer or isinstance(x, (np.ndarray, np.generic)):
         return type_of(x)
     if kind is float or kind is complex:
@@ -61,22 +58,30 @@ def _part(x: Any, depth: int) -> Hashable:
     if isinstance(x, _BY_VALUE):
         return kind, x
     if kind is types.FunctionType:
-        try:
-            cells = [cell.cell_contents for cell in x.__closure__ or ()]
-        except ValueError:  # nothing is assigned yet
-            raise _Unknown from None
-        held = parts((*cells, x.__defaults__, x.__kwdefaults__))
-        return x.__code__, x.__code__.co_filename, x.__module__, held
+        return _of_function(x, within)
     if kind is types.MethodType:
-        return parts((x.__func__, x.__self__))
+        return _part(x.__func__, within), _part(x.__self__, within)
     if kind is functools.partial:
-        return parts((x.func, x.args, x.keywords))
+        return tuple([_part(y, within) for y in (x.func, x.args, x.keywords)])
     leaves, structure = tree.flatten(x)
     if len(leaves) != 1 or leaves[0] is not x:
-        return (structure, *parts(leaves))
-    if type(x).__eq__ is not object.__eq__:
+        return structure, *[_part(y, within) for y in leaves]
+    if kind.__eq__ is not object.__eq__:
         raise _Unknown
     return weakref.ref(x)
+
+
+def _of_function(f: types.FunctionType, within: tuple[Any, ...]) -> Hashable:
+    for level, other in enumerate(within):
+        if other is f:  # it closes over itself
+            return level
+    try:
+        held = [cell.cell_contents for cell in f.__closure__ or ()]
+    except ValueError:  # nothing is assigned yet
+        raise _Unknown from None
+    held += [f.__defaults__, f.__kwdefaults__]
+    parts = [_part(x, (*within, f)) for x in held]
+    return f.__code__, f.__code__.co_filename, f.__module__, *parts
 
 
 def have_agreed(key: Hashable, closed: Closure) -> bool:
