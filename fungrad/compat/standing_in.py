@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["attributes", "lacks", "run", "stand_in"]
+__all__ = ["attributes", "lacks", "refuse_strays", "run", "stand_in"]
 
 USAGE = "usage: python -m {by} program.py | -m module | -c code, and arguments"
 
@@ -106,6 +106,25 @@ def in_spawned_processes(install: Callable[[], None]) -> None:
     prepared = spawn.get_preparation_data
     key = install.__module__
     spawn.get_preparation_data = lambda name: {**prepared(name), key: _Again(install)}
+
+
+def refuse_strays(library: str, by: str) -> None:
+    """Raise in a process that another one has made and that has modules of `by`, in the place of a library, without its `install`.
+
+    Processes of joblib's and loky's pools import what is pickled by name: there a program would go on with another library's rules.
+
+    Raises
+    ------
+    ImportError
+        If that is so; it says what to write.
+    """
+    process: Any = sys.modules.get("multiprocessing.process")
+    made = process is not None and process.current_process().name != "MainProcess"
+    if made and not any(isinstance(f, Finder) and f.library == library for f in sys.meta_path):
+        raise ImportError(
+            f"{library} means fungrad in the process that has made this one, and not here. Have each process call {by}.install "
+            f"first, as in joblib.parallel_config('loky', initializer={by}.install); multiprocessing's own do so by themselves"
+        )
 
 
 def stand_in(

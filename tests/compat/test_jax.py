@@ -78,6 +78,32 @@ def test_spawned_processes(tmp_path):
     assert (code, text) == (0, "[Array([0., 2.], dtype=float32)]\n" * 2)
 
 
+POOL = """
+import fungrad.compat.jax, jax, jax.numpy as jnp
+from joblib import Parallel, delayed, parallel_config
+
+def slope(x):
+    return jax.grad(lambda x: jnp.sum(x**2) * jnp.float32(1))(x)
+
+if __name__ == "__main__":
+    with parallel_config("loky"{}):
+        print(Parallel(n_jobs=2)(delayed(slope)(jnp.arange(2) + 0.5) for _ in range(1)))
+"""
+
+
+def test_processes_of_other_libraries_call_install_first(tmp_path):
+    """Without it they would compute by other rules; that is an error."""
+    pytest.importorskip("joblib")
+    file = tmp_path / "program.py"
+    file.write_text(POOL.format(", initializer=fungrad.compat.jax.install"))
+    code, text = python("-m", "fungrad.compat.jax", str(file))
+    assert (code, text) == (0, "[Array([1., 3.], dtype=float32)]\n")
+    file.write_text(POOL.format(""))
+    code, text = python("-m", "fungrad.compat.jax", str(file))
+    assert code == 1
+    assert "Have each process call fungrad.compat.jax.install first, as in joblib" in text
+
+
 BOTH = """
 import warnings
 import fungrad.compat.autograd, fungrad.compat.jax

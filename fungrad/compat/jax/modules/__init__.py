@@ -10,7 +10,9 @@ from fungrad.compat.jax.inert import NamedSharding as NamedSharding
 from fungrad.compat.jax.inert import Shard as Shard
 from fungrad.compat.jax.names import VERSION, VERSION_INFO
 from fungrad.compat.jax.x64 import enable_x64 as enable_x64
+from fungrad.compat.standing_in import refuse_strays as _refuse_strays
 
+_refuse_strays("jax", "fungrad.compat.jax")
 __version__, __version_info__ = VERSION, VERSION_INFO
 P = inert.PartitionSpec
 
