@@ -18,6 +18,7 @@ from fungrad.lax.gathering import GatherDimensionNumbers as _GatherDimensionNumb
 from fungrad.lax.named_axes import AxisName as _AxisName
 from fungrad.lax.named_axes import Groups as _Groups
 from fungrad.lax.places import GatherScatterMode as _GatherScatterMode
+from fungrad.lax.ragged import RaggedDotDimensionNumbers as _RaggedDotDimensionNumbers
 from fungrad.lax.scattering import ScatterDimensionNumbers as _ScatterDimensionNumbers
 from fungrad.lax.spatial import ConvGeneralDilatedDimensionNumbers as _ConvGeneralDilatedDimensionNumbers
 from fungrad.lax.spatial import Padding as _Padding
@@ -162,6 +163,8 @@ def unstack(x: _ArrayLike, axis: int = ...) -> tuple[_Array, ...]: r"""Take an a
 def conv_general_dilated_local(lhs: _ArrayLike, rhs: _ArrayLike, window_strides: _Sequence[int], padding: _Padding, filter_shape: _Sequence[int], lhs_dilation: _Sequence[int] | None = ..., rhs_dilation: _Sequence[int] | None = ..., dimension_numbers: _ConvGeneralDilatedDimensionNumbers = ..., precision: object = ...) -> _Array: r"""Convolve with kernels that differ from place to place: a locally connected layer."""
 def conv_general_dilated_patches(lhs: _ArrayLike, filter_shape: _Sequence[int], window_strides: _Sequence[int], padding: _Padding, lhs_dilation: _Sequence[int] | None = ..., rhs_dilation: _Sequence[int] | None = ..., dimension_numbers: _ConvGeneralDilatedDimensionNumbers = ..., precision: object = ..., preferred_element_type: _DTypeLike | None = ...) -> _Array: r"""Return what the windows of a convolution see: the elements of each as channels."""
 from fungrad.lax.places import GatherScatterMode as GatherScatterMode
+from fungrad.lax.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+def ragged_dot_general(lhs: _ArrayLike, rhs: _ArrayLike, group_sizes: _ArrayLike, ragged_dot_dimension_numbers: _RaggedDotDimensionNumbers, precision: _PrecisionLike = ..., preferred_element_type: _DTypeLike | None = ..., group_offset: _ArrayLike | None = ..., out_sharding: None = ...) -> _Array: r"""Multiply two arrays as `dot_general` does, where one axis of `lhs` is made of groups."""
 def argmax(operand: _ArrayLike, axis: int, index_dtype: _DTypeLike) -> _Array: r"""Return the position of the maximum along an axis: the first one, or that of the first NaN."""
 def argmin(operand: _ArrayLike, axis: int, index_dtype: _DTypeLike) -> _Array: r"""Return the position of the minimum along an axis: the first one, or that of the first NaN."""
 def cumlogsumexp(operand: _ArrayLike, axis: int = ..., reverse: _bool = ...) -> _Array: r"""Return the logarithm of the sum of exponentials of all elements up to each along an axis."""

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike as _DTypeLike
 
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 
+from fungrad.scipy import cluster as cluster
 from fungrad.scipy import fft as fft
 from fungrad.scipy import integrate as integrate
 from fungrad.scipy import interpolate as interpolate
@@ -18,5 +19,6 @@ from fungrad.scipy import ndimage as ndimage
 from fungrad.scipy import optimize as optimize
 from fungrad.scipy import signal as signal
 from fungrad.scipy import sparse as sparse
+from fungrad.scipy import spatial as spatial
 from fungrad.scipy import special as special
 from fungrad.scipy import stats as stats
