@@ -165,7 +165,11 @@ class Program(Keeper):
 
     def scheduled(self, xp: ModuleType) -> Schedule:
         """Return what is done with arrays of the library `xp`."""
-        found = schedule(self.expr, self.donated, self.borrowed, target_of(xp))
+        prepare: Callable[[Expr], Expr] = lambda expr: expr
+        if self.meets:
+            with importing:  # what few programs come to need
+                from fungrad.compile.passes.overlap import overlapped as prepare
+        found = schedule(self.expr, self.donated, self.borrowed, target_of(xp), prepare)
         return found.check() if check_exprs.get() else found
 
     @cached_property

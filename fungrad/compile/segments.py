@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.evaluated import unshared
+from fungrad.compile.passes.overlap import overlapped
 from fungrad.compile.schedule import schedule
 from fungrad.core.expr import Expr
+from fungrad.primitives.ranks import Wait
 
 
 class Step(NamedTuple):
@@ -36,10 +38,10 @@ def in_segments(
 
     def compiled(part: Expr) -> Callable[..., list[Any]]:
         if part.equations[0].primitive.meets:  # a loop, say, that Python runs
-            return run_source(python_source(schedule(part)), xp)
+            return run_source(python_source(schedule(part, prepare=overlapped)), xp)
         return program(part, at_once=True)
 
-    steps = [s._replace(run=compiled(s.run)) for s in _steps(expr)]
+    steps = [s._replace(run=compiled(s.run)) for s in _steps(overlapped(expr))]
     constants = [*expr.constants.values()]
 
     def run_steps(*arguments: Any) -> list[Any]:
@@ -64,7 +66,7 @@ def _parts(expr: Expr) -> list[list[int]]:
             group.append(number)
             made.update(outputs)
             continue
-        if not made.isdisjoint(inputs):
+        if group and (isinstance(primitive, Wait) or not made.isdisjoint(inputs)):
             order.append(group)
             group, made = [], set()
         order.append([number])

@@ -10,11 +10,16 @@ import signal
 import sys
 import threading
 import time
+import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fungrad.compile.tiers import Tier
 from fungrad.core.errors import FungradError, api_boundary
+
+if TYPE_CHECKING:
+    from fungrad.distributed.meeting import Meeting
 
 PATIENCE = 60.0
 """Seconds after which a process that waits for the others gives up, unless `initialize` is told otherwise."""
@@ -28,8 +33,12 @@ GRACE = 5.0
 ENDED = "its program has ended"
 ON_THE_WAY = 0.3
 """Seconds after which a message of a process that has ended will not come any more."""
-FAREWELL = 7
-"""The tag of the message by which a process says that it comes to no more collectives."""
+FAREWELL, HELLO = 7, 8
+"""Tags of messages by which a process says that it comes to no more collectives, and that it is there for the first of a group."""
+TURNS = 4
+"""How many meetings of a group can be under way at a time."""
+PAUSE = 5e-4
+"""Seconds between looks after the messages that are under way while others things are computed."""
 
 _LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """What launchers of MPI put into the environment: how many processes there are."""
@@ -48,8 +57,12 @@ class World:
         self.using = threading.RLock()
         self.pid = os.getpid()
         self.where: list[tuple[str, int]] = comm.allgather((platform.node(), self.pid))
-        # By processes: the communicator of these alone.
-        self.groups: dict[tuple[int, ...], Any] = {}
+        # By processes: the communicators of these alone, and which of their meetings were the last to have them.
+        self.groups: dict[tuple[int, ...], deque[tuple[Any, Meeting | None]]] = {}
+        self.under_way: list[Meeting] = []
+        self._aside: threading.Thread | None = None
+        self._called = threading.Event()
+        self._leaving = False
         # By process: why it comes to no more collectives, and when one of this machine was seen to have ended.
         self.left: dict[int, str] = {}
         self.ended: dict[int, float] = {}
@@ -59,19 +72,29 @@ class World:
         self.farewells: list[Any] = []
 
     def wait(
-        self, request: Any, members: Sequence[int], what: Callable[[], str], kept: Any
+        self,
+        request: Any,
+        members: Sequence[int],
+        what: Callable[[], str],
+        kept: Any,
+        own: Meeting | None = None,
     ) -> None:
-        """Wait until a message among some processes is through; raise if it cannot be. `kept` are its buffers."""
+        """Wait until a message among some processes is through; raise if it cannot be. `kept` are its buffers.
+
+        Meanwhile meetings go on, but for the message's own.
+        """
         done = False
         try:
             for _ in range(SPINS):
                 if request.Test():
                     done = True
                     return
+                self._poke(own)
             begun = time.monotonic()
             look, pause, gone = begun + LOOK, 0.0, 0
             while not request.Test():
                 time.sleep(pause)
+                self._poke(own)
                 now = time.monotonic()
                 pause = 0.0 if now - begun < 0.01 else min(1e-3, pause + 1e-5)
                 if now > look:
@@ -87,8 +110,71 @@ class World:
             done = True
         finally:
             if not done:
-                self.abandoned.append((request, kept))
-                self.broken = self.broken or f"process {self.index} was interrupted {what()}"
+                self.give_up((request, kept), what())
+
+    def _poke(self, but: Meeting | None = None) -> None:
+        for meeting in [*self.under_way]:
+            if meeting is not but:
+                meeting.poke()
+
+    def turn_of(self, meeting: Meeting, what: Callable[[], str]) -> Any:
+        """Return the communicator of a meeting that begins, whose messages are apart from those of others under way.
+
+        All members come to their meetings in the same order, so they all take the same one.
+        """
+        self.check()
+        members = meeting.members
+        if members not in self.groups:
+            self.groups[members] = deque([(c, None) for c in self._communicators(members, what)])
+        turns = self.groups[members]
+        comm, last = turns[0]
+        if last is not None:
+            last.wait()
+        turns.rotate(-1)
+        turns[-1] = (comm, meeting)
+        self.under_way.append(meeting)
+        return comm
+
+    def _communicators(self, members: tuple[int, ...], what: Callable[[], str]) -> list[Any]:
+        """Return communicators of some processes; waits until all are there, which MPI's functions would do for ever."""
+        base = self.comm
+        if len(members) < self.count:
+            tag = HELLO + (zlib.crc32(repr(members).encode()) & 0x3FFF)
+            for process in members:
+                if process != self.index:
+                    sent, got = bytearray(1), bytearray(1)
+                    there = [
+                        self.comm.Isend(sent, process, tag),
+                        self.comm.Irecv(got, process, tag),
+                    ]
+                    for request in there:
+                        self.wait(request, members, what, (sent, got))
+            base = self.comm.Create_group(self.comm.Get_group().Incl(members), tag)
+        found = []
+        for _ in range(TURNS):
+            comm, request = base.Idup()
+            self.wait(request, members, what, (base, comm))
+            found.append(comm)
+        return found
+
+    def go_on_aside(self) -> None:
+        """Have the messages that are under way go on while this thread computes."""
+        if self._aside is None and self._mpi().Query_thread() >= self._mpi().THREAD_SERIALIZED:
+            self._aside = threading.Thread(
+                target=self._run_aside, name="fungrad messages", daemon=True
+            )
+            self._aside.start()
+        self._called.set()
+
+    def _run_aside(self) -> None:
+        while not self._leaving:
+            self._called.wait()
+            with self.using:
+                if self.broken is None and not self._leaving:
+                    self._poke()
+                if self.broken is not None or not self.under_way:
+                    self._called.clear()
+            time.sleep(PAUSE)
 
     def _have_left(self, members: Sequence[int]) -> str:
         """Return which of some processes come to no more collectives, and why; "" if all do.
@@ -116,6 +202,11 @@ class World:
             if time.monotonic() - self.ended.setdefault(process, time.monotonic()) > ON_THE_WAY:
                 self.left[process] = f"it has been killed (process id {pid})"
 
+    def give_up(self, kept: Any, what: str) -> None:
+        """Meet no more, since a message is not waited for; its buffers are kept."""
+        self.abandoned.append(kept)
+        self.broken = self.broken or f"process {self.index} was interrupted {what}"
+
     def _failure(self, text: str) -> DistributedError:
         self.broken = text = f"process {self.index} {text}"
         return DistributedError(text)
@@ -136,6 +227,10 @@ class World:
 
         MPI's own end waits for the others as well, but for ever: where one has failed it is not gone through.
         """
+        self._leaving = True
+        self._called.set()
+        if self._aside is not None:
+            self._aside.join()
         why = pickle.dumps(_uncaught[0] if _uncaught else self.broken or ENDED)
         for process in range(self.count):
             if process != self.index:

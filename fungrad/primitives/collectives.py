@@ -28,6 +28,9 @@ class Ranks:
     meet: Callable[..., Any]
     """Return what a collective of operands gives this process."""
 
+    begin: Callable[..., Any]
+    """Begin to compute collectives, of an operand each; return what has `results()`, which waits for them."""
+
 
 @family
 class Collective(Primitive):

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from fungrad.core.primitive import Linear, family, primitive
+import numpy as np
+
+from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import Reshape, move_axis
@@ -117,6 +119,41 @@ class Alike(Boundary):
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
         return self(move_axis(x, 1, 0))
+
+
+@family
+class Overlapping(Primitive):
+    """A part of computing collectives of one axis, of an operand each: rewriting takes them apart before programs are compiled."""
+
+    collectives: tuple[Collective, ...]
+
+    meets = True
+    can_fail = True
+
+
+@primitive
+class Start(Overlapping):
+    """Begin to compute collectives; the result is what `Wait` takes, and no array."""
+
+    def abstract_eval(self, *operands: ArrayType) -> ArrayType:
+        return ArrayType((), np.dtype(np.int64))
+
+    def impl(self, xp: Any, *operands: Any) -> Any:
+        return self.collectives[0].axis.begin(self.collectives, operands)  # type: ignore[attr-defined]
+
+
+@primitive
+class Wait(Overlapping):
+    """Wait for the results of collectives that have been begun. The operands, which are read until then, are those of `Start`."""
+
+    multiple_results = True
+
+    def abstract_eval(self, begun: ArrayType, *operands: ArrayType) -> tuple[ArrayType, ...]:
+        return tuple([c.infer((x,))[0] for c, x in zip(self.collectives, operands, strict=True)])
+
+    def impl(self, xp: Any, begun: Any, *operands: Any) -> tuple[Any, ...]:
+        found = begun.results()
+        return tuple([y.copy() if y is x else y for x, y in zip(operands, found, strict=True)])
 
 
 def differ(axis: Any) -> ValueError:

@@ -9,13 +9,16 @@ import os
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fungrad as fg
+import fungrad.numpy as fnp
 from fungrad import distributed, lax
+from fungrad.compile.passes import overlap
 from fungrad.sharding import PartitionSpec, make_mesh, shard_map
 from tests.distributed.launch import launch
 
@@ -78,6 +81,60 @@ def one_more_in_a_loop(second):
     mapped(lambda x: lax.fori_loop(0, 3 + second, lambda i, c: c + lax.pmean(c, "i"), x))(X)
 
 
+def layers(count, other=None):
+    """Return a gradient whose parts are begun apart; `other` is called in the last layer while they are under way."""
+
+    def loss(ws, x):
+        for k, w in enumerate(ws):
+            x = fnp.tanh(x * w)
+            if other is not None and k == 0:
+                x = other(x)
+        return lax.pmean(fnp.sum(x), "i")
+
+    mesh = make_mesh((fg.process_count(),), ("i",))
+    divided = shard_map(loss, mesh=mesh, in_specs=(P(), DIVIDED), out_specs=P())
+    return fg.jit(fg.grad(divided)), [np.ones(4) for _ in range(count)]
+
+
+@contextlib.contextmanager
+def apart():
+    """Context in which no two sums are sent as one."""
+    before, overlap.BUCKET = overlap.BUCKET, 1
+    try:
+        yield
+    finally:
+        overlap.BUCKET = before
+
+
+def killed_while_computing(second):
+    """The messages of the last layers are under way when one process dies in the first layer's derivative."""
+
+    @fg.custom_vjp
+    def other(x):
+        return x
+
+    def die(x):
+        if second:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+    def backward(_, ct):
+        return (fg.pure_callback(die, ct, ct),)
+
+    other.defvjp(lambda x: (x, None), backward)
+    with apart():
+        gradient, ws = layers(9, other)
+        gradient(ws, X)
+
+
+def another_in_a_bucket(second):
+    def f(x):
+        y, z = lax.psum(fnp.sin(x), "i"), (lax.pmax if second else lax.psum)(fnp.cos(x), "i")
+        return x * y + z
+
+    fg.jit(mapped(f))(X)
+
+
 def late(second):
     """It comes two seconds after the others have given up; `timeout` is 4 s."""
     if second:
@@ -114,6 +171,57 @@ def mistakes(second):
     print("went on")
 
 
+def mistakes_while_computing(second):
+    """An error that all have while messages are under way: they go on, and so do later messages."""
+    failing = [True]
+
+    @fg.custom_vjp
+    def other(x):
+        return x
+
+    def refuse(ct):
+        if failing[0]:
+            raise RuntimeError("not this time")
+        return ct
+
+    def backward(_, ct):
+        return (fg.pure_callback(refuse, ct, ct),)
+
+    other.defvjp(lambda x: (x, None), backward)
+    with apart():
+        gradient, ws = layers(9, other)
+        plain, _ = layers(9)
+        expected = plain(ws, X)
+        for _ in range(3):
+            with pytest.raises(Exception, match="not this time"):
+                gradient(ws, X)
+        failing[0] = False
+        for found in (gradient(ws, X), plain(ws, X)):
+            np.testing.assert_array_equal(found, expected)
+        assert total(X)[0] == X.sum()
+    print("went on")
+
+
+def warned(second):
+    """A sum that overflows warns where it is read, of the user's line, as often as it is computed."""
+
+    def f(x):
+        y = lax.psum(x, "i")
+        return y, lax.psum(fnp.cos(x), "i")
+
+    run = fg.jit(mapped(f, (P(), P())))
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            run(np.full(8, 1e308))
+        assert [(w.filename, "overflow" in str(w.message)) for w in found] == [(__file__, True)]
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        run(np.full(8, 1e308))
+    with np.errstate(over="ignore"):
+        assert np.isinf(run(np.full(8, 1e308))[0]).all()
+    print("went on")
+
+
 def forked(second):
     """Each process forks, and its child, which has no part in collectives, tries a sum."""
     total(X)
@@ -137,6 +245,8 @@ FAULTS = {
     ended: f"{GONE}its program has ended",
     other_collective: MISMATCH,
     other_collective_jitted: MISMATCH,
+    another_in_a_bucket: r"\n  process 0 at p_sum.*; p_sum.*faults.py:\d+\n  process 1 at p_sum.*faults.py:",
+    killed_while_computing: r"process 0 waits at .*faults.py.*process 1 comes to no more: it has been killed",
     other_shape: r"process 0 at whole.* of float64\[\d\].*\n.*process 1 at whole.* of float64\[\d\]",
     one_more_in_a_loop: "different collectives|comes to no more",
     late: "process 0 waited 4 s for the other processes at p_sum",
@@ -144,7 +254,7 @@ FAULTS = {
     interrupted: f"{GONE}KeyboardInterrupt",
 }
 """By what is done: what the first process says of it."""
-GO_ON = (mistakes, forked)
+GO_ON = (mistakes, mistakes_while_computing, warned, forked)
 """After these all go on."""
 
 

@@ -1,0 +1,214 @@
+"""Computing while messages are on their way.
+
+A collective across processes becomes two equations: one begins it as soon as its operand is there, one waits for it where nothing is
+left to compute that does not need it. Sums of several arrays along one axis are begun together, as one message: the gradient of
+a network by layers is sent layers at a time, the last first, while those of the layers before are computed.
+
+S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training" (2020), section 3.2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections import Counter, deque
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.core.types import array_type
+from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
+from fungrad.primitives.elementwise import div, mul
+from fungrad.primitives.ranks import Lone, Spread, Start, Total, Wait
+
+BUCKET = 1 << 22
+"""Bytes of arrays whose sum is begun without waiting for more of them."""
+
+
+def overlapped(expr: Expr) -> Expr:
+    """Return the program with its collectives across processes begun early, and waited for late.
+
+    The order is a function of the program alone, so it is the same in all processes that run it.
+    """
+    if not any(isinstance(e.primitive, Collective) for e in expr.equations):
+        return expr
+    return _Overlapping(_shortened(expr)).run()
+
+
+def _is_message(primitive: Primitive) -> bool:
+    return (
+        isinstance(primitive, Collective)
+        and isinstance(primitive.axis, Ranks)
+        and primitive.meets
+        and type(primitive) is not AxisIndex
+    )
+
+
+def _shortened(expr: Expr) -> Expr:
+    """Return the program without what changes no value: `Spread`, and sums of what one process has alone of a value that all have.
+
+    The latter is how the gradient of a mean over processes begins.
+    """
+    made = {v: e for e in expr.equations for v in e.outputs}
+    reads = Counter(v for e in expr.equations for v in e.inputs)
+    reads.update(expr.outputs)
+    same: dict[int, int] = {}  # by variable: the one to be read in its place
+    for primitive, inputs, outputs in expr.equations:
+        if isinstance(primitive, Spread):
+            same[outputs[0]] = same.get(inputs[0], inputs[0])
+        elif isinstance(primitive, PSum) and isinstance(primitive.axis, Ranks):
+            v = inputs[0]
+            while v in made and made[v].primitive in (mul, div) and reads[v] == 1:
+                scaled, factor = made[v].inputs
+                if same.get(factor, factor) not in expr.constants:
+                    break
+                v = scaled
+            alone = Lone(primitive.axis, primitive.size)
+            if v in made and made[v].primitive == alone and reads[v] == 1:
+                whole = made[v].inputs[0]
+                same[v] = same.get(whole, whole)
+                same[outputs[0]] = same.get(inputs[0], inputs[0])
+
+    def read(variables: Sequence[int]) -> tuple[int, ...]:
+        return tuple([same.get(v, v) for v in variables])
+
+    kept = [(e, s) for e, s in expr.located() if same.keys().isdisjoint(e.outputs)]
+    return dataclasses.replace(
+        expr,
+        equations=tuple([Equation(p, read(inputs), outputs) for (p, inputs, outputs), _ in kept]),
+        sources=tuple([source for _, source in kept]),
+        outputs=read(expr.outputs),
+    )
+
+
+class _Overlapping:
+    """Takes the equations in turn whose operands are there; those that come first in the program, first."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self.sources = [source for _, source in expr.located()]
+        self.types = list(expr.types)
+        self.order: list[tuple[Equation, int]] = []  # with the equation that it is, or is part of
+        self.readers: dict[int, list[int]] = {}  # by what they wait for
+        self.missing = [0] * len(expr.equations)
+        self.ready: list[tuple[bool, int]] = []  # messages first
+        # Sums that may be begun as one have a key in common: their axis, dtype, and how many messages come before them.
+        self.keys: dict[int, Hashable] = {}
+        self.together: dict[Hashable, list[int]] = {}
+        self.size: Counter[Hashable] = Counter()
+        self.begun: deque[tuple[Sequence[int], int]] = deque()
+
+    def run(self) -> Expr:
+        self._find_readers()
+        while self.ready or self.together or self.begun:
+            if self.ready:
+                self._take(heapq.heappop(self.ready)[1])
+            elif self.together:
+                together, self.together = self.together, {}
+                self.size.clear()
+                for group in together.values():
+                    self._begin(group)
+            else:
+                self._wait(*self.begun.popleft())
+        order = self._joined()
+        return dataclasses.replace(
+            self.expr,
+            equations=tuple([e for e, _ in order]),
+            sources=tuple([self.sources[n] for _, n in order]),
+            types=self.types,
+        )
+
+    def _find_readers(self) -> None:
+        made = {v: n for n, e in enumerate(self.expr.equations) for v in e.outputs}
+        depth: dict[int, int] = {}  # by variable: how many messages it waits for, one after another
+        last = None  # what has effects stays in order
+        for n, (primitive, inputs, outputs) in enumerate(self.expr.equations):
+            before = max([depth.get(v, 0) for v in inputs], default=0)
+            depth.update(dict.fromkeys(outputs, before + _is_message(primitive)))
+            if _is_message(primitive):
+                self._key(n, before)
+            needed = {v for v in inputs if v in made}
+            if primitive.effect:
+                needed |= set() if last is None else {-1 - last}
+                last = n
+            self.missing[n] = len(needed)
+            for v in needed:
+                self.readers.setdefault(v, []).append(n)
+        self.to_come = Counter(self.keys.values())
+        for n, count in enumerate(self.missing):
+            if not count:
+                self._push(n)
+
+    def _key(self, n: int, before: int) -> None:
+        primitive, (v,), _ = self.expr.equations[n]
+        dtype = self.types[v].dtype
+        if isinstance(primitive, (PSum, Total)) and dtype.kind in "fc":
+            self.keys[n] = (primitive.axis, dtype, before)
+
+    def _push(self, n: int) -> None:
+        heapq.heappush(self.ready, (not _is_message(self.expr.equations[n].primitive), n))
+
+    def _take(self, n: int) -> None:
+        equation = self.expr.equations[n]
+        key = self.keys.get(n)
+        if key is not None:
+            group = self.together.setdefault(key, [])
+            group.append(n)
+            self.to_come[key] -= 1
+            self.size[key] += self.types[equation.inputs[0]].nbytes
+            if not self.to_come[key] or self.size[key] >= BUCKET:
+                del self.size[key]
+                self._begin(self.together.pop(key))
+        elif _is_message(equation.primitive):
+            self._begin([n])
+        else:
+            self.order.append((equation, n))
+            self._made(n)
+
+    def _made(self, n: int) -> None:
+        for v in (*self.expr.equations[n].outputs, -1 - n):
+            for reader in self.readers.pop(v, ()):
+                self.missing[reader] -= 1
+                if not self.missing[reader]:
+                    self._push(reader)
+
+    def _begin(self, group: Sequence[int]) -> None:
+        begun = len(self.types)
+        self.types.append(array_type((), np.dtype(np.int64)))
+        self.order.append((self._part(Start, group, (), (begun,)), group[0]))
+        self.begun.append((group, begun))
+
+    def _wait(self, group: Sequence[int], begun: int) -> None:
+        outputs = tuple([v for n in group for v in self.expr.equations[n].outputs])
+        self.order.append((self._part(Wait, group, (begun,), outputs), group[0]))
+        for n in group:
+            self._made(n)
+
+    def _part(
+        self,
+        kind: type[Start | Wait],
+        group: Sequence[int],
+        first: tuple[int, ...],
+        outputs: tuple[int, ...],
+    ) -> Equation:
+        equations = [self.expr.equations[n] for n in group]
+        operands = tuple([v for e in equations for v in e.inputs])
+        return Equation(kind(tuple([e.primitive for e in equations])), first + operands, outputs)
+
+    def _joined(self) -> list[tuple[Equation, int]]:
+        """Return the equations in order, those whole that are begun and waited for at once."""
+        order: list[tuple[Equation, int]] = []
+        for equation, n in self.order:
+            primitive, last = equation.primitive, order[-1][0] if order else None
+            if (
+                isinstance(primitive, Wait)
+                and len(primitive.collectives) == 1
+                and last is not None
+                and last.outputs == equation.inputs[:1]
+            ):
+                order[-1] = (self.expr.equations[n], n)
+            else:
+                order.append((equation, n))
+        return order

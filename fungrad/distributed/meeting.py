@@ -1,0 +1,195 @@
+"""Processes that meet: what each sends, and how far it goes on before it has to wait.
+
+What a collective does is a generator of messages, which stops where it has to wait for one. So it is the same whether somebody waits
+at once, or computes in the meantime and waits where the results are read.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import hashlib
+import sys
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from fungrad.core.frames import users_frame
+from fungrad.core.primitive import execute
+from fungrad.core.types import type_of
+from fungrad.distributed.world import DistributedError, World
+
+T = TypeVar("T")
+Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
+"""Yields a message to wait for, with its buffers; returns what has been computed."""
+
+Array: TypeAlias = np.ndarray[Any, Any]
+SAID = 2000
+"""Bytes of what each process tells the others of where it is."""
+
+
+class Meeting:
+    """Some collectives of arrays, of types that are the same in all `members`, which have been begun.
+
+    Of all members the `turn`-th meeting has the same communicator: its messages are apart from those of the meetings before it.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        members: tuple[int, ...],
+        collectives: Sequence[Any],
+        arrays: Sequence[Array],
+        rule: Callable[..., Messages[Any]],
+    ) -> None:
+        self.world, self.members = world, members
+        self.size, self.place = len(members), members.index(world.index)
+        self.collective = collectives[0]
+        self._text = "; ".join(
+            [_described(c, type_of(x)) for c, x in zip(collectives, arrays, strict=True)]
+        )
+        self._at = _line()
+        self.done = False
+        self._found: Any = None
+        self._error: Exception | None = None
+        self._warned: set[str] = set()
+        self.comm = world.turn_of(self, lambda: f"at {self._where()}")
+        self._messages = self._all(rule, arrays)
+        self._context = contextvars.copy_context()
+        self._waits_for: tuple[Any, Any] = (None, None)
+        self._go_on()
+
+    def _all(self, rule: Callable[..., Messages[Any]], arrays: Sequence[Array]) -> Messages[Any]:
+        yield from self._agree()
+        return (yield from rule(self, *arrays))
+
+    def _go_on(self) -> None:
+        """Go on to the next message that has to be waited for."""
+        try:
+            self._waits_for = self._context.run(next, self._messages)
+        except StopIteration as end:
+            self._found = end.value
+            self._end()
+        except Exception as error:
+            self._error = error
+            self._end()
+        except BaseException as error:  # with it are kept the buffers of what has been sent
+            self.world.give_up(error, f"at {self._where()}")
+            raise
+
+    def _end(self) -> None:
+        self.done = True
+        self._waits_for = (None, None)
+        self.world.under_way.remove(self)
+
+    def poke(self) -> None:
+        """Go on as far as is possible without waiting."""
+        while not self.done and self._waits_for[0].Test():
+            self._go_on()
+
+    def wait(self) -> None:
+        """Wait until it is done, or has failed."""
+        while not self.done:
+            self.world.check()
+            request, kept = self._waits_for
+            self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
+            self._go_on()
+
+    def results(self) -> Any:
+        """Wait for the results; raise, or warn, as computing them has."""
+        self.wait()
+        if self._error is not None:
+            raise self._error
+        for kind in self._warned:
+            np.add.reduce(WARN[kind])  # as the user has it now, at the user's line
+        return self._found
+
+    def _where(self) -> str:
+        return f"{self._text}, {self._at}"
+
+    def gather(self, x: Array) -> Messages[Array]:
+        """Return the arrays of all, of which each is like `x`, stacked."""
+        found = np.empty((self.size, *x.shape), x.dtype)
+        x = np.ascontiguousarray(x)
+        yield self.comm.Iallgather(as_bytes(x), as_bytes(found)), (x, found)
+        return found
+
+    def gather_parts(self, part: Array, counts: Sequence[int]) -> Messages[Array]:
+        """Return the vectors of all, so many elements of each, one after the other."""
+        found = np.empty(sum(counts), part.dtype)
+        sizes = np.multiply(counts, part.itemsize), _starts(counts) * part.itemsize
+        request = self.comm.Iallgatherv(as_bytes(part), [as_bytes(found), sizes])
+        yield request, (part, found, sizes)
+        return found
+
+    def exchange(self, x: Array, sent: Sequence[int], got: Sequence[int]) -> Messages[Array]:
+        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        found = np.empty(sum(got), x.dtype)
+        sizes = [(np.multiply(n, x.itemsize), _starts(n) * x.itemsize) for n in (sent, got)]
+        x = np.ascontiguousarray(x)
+        request = self.comm.Ialltoallv([as_bytes(x), sizes[0]], [as_bytes(found), sizes[1]])
+        yield request, (x, found, sizes)
+        return found
+
+    def first(self, x: Array) -> Messages[Array]:
+        """Return the array of the first process."""
+        found = np.array(x, order="C")
+        yield self.comm.Ibcast(as_bytes(found)), found
+        return found
+
+    def reduced(self, stacked: Array, by: type) -> Array:
+        """Return a reduction along axis 0; where it would warn, that is kept until somebody waits for it."""
+        with np.errstate(all="call", call=lambda kind, _: self._warned.add(kind)):
+            return np.asarray(execute(by((0,)), [stacked]))
+
+    def _agree(self) -> Messages[None]:
+        """Raise unless all have come to the same collectives of operands of the same types."""
+        mine = np.frombuffer(digest(self._text), np.uint64)
+        if ((yield from self.gather(mine)) == mine).all():
+            return
+        said = np.zeros(SAID, np.uint8)
+        text = self._where().encode()[-SAID:]
+        said[: len(text)] = np.frombuffer(text, np.uint8)
+        texts = [
+            bytes(t).rstrip(b"\0").decode(errors="replace") for t in (yield from self.gather(said))
+        ]
+        lines = [f"  process {i} at {t}" for i, t in zip(self.members, texts, strict=True)]
+        raise DistributedError(
+            "processes have come to different collectives, each has to come to the same in the same order:\n"
+            + "\n".join(lines)
+        )
+
+
+WARN: dict[str, list[float]] = {
+    "overflow": [float(np.finfo("f8").max)] * 2,
+    "invalid value": [np.inf, -np.inf],
+}
+"""By what has happened in a sum: numbers whose sum warns of it."""
+
+
+def as_bytes(x: Array) -> Any:
+    """Return the memory of an array that lies in C order."""
+    return x.reshape(-1).view(np.uint8)
+
+
+def digest(text: str) -> bytes:
+    """Return 8 bytes that differ for different texts, but for a chance of 2**-64."""
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _starts(counts: Sequence[int]) -> Any:
+    return np.cumsum([0, *counts[:-1]])
+
+
+@functools.lru_cache(maxsize=1024)
+def _described(collective: Any, of: Any) -> str:
+    return f"{collective!r} of {of}"
+
+
+def _line() -> str:
+    """Return where the user's code is."""
+    frame = users_frame(sys._getframe())
+    return (
+        f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "an unknown line"
+    )

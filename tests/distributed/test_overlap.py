@@ -1,0 +1,255 @@
+"""How collectives are begun early and waited for late; the processes themselves are in test_ranks.py."""
+
+import time
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.compile.interpret import interpret
+from fungrad.compile.lower import Program
+from fungrad.compile.passes import overlap
+from fungrad.compile.passes.overlap import overlapped
+from fungrad.core.trace import record_expr
+from fungrad.core.types import array_type
+from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
+from fungrad.primitives.elementwise import div
+from fungrad.primitives.ranks import Lone, Spread, Start, Total, Wait
+
+
+class Mirror(Ranks):
+    """Two processes that have the same; the log tells what was begun and waited for, in order."""
+
+    def __init__(self, name="i"):
+        self.name, self.log = name, []
+
+    def __repr__(self):
+        return repr(self.name)
+
+    def meet(self, collective, *operands):
+        self.log.append(collective.name)
+        return self._of(collective, *operands)
+
+    def begin(self, collectives, operands):
+        self.log.append(("start", *[c.name for c in collectives]))
+        return Begun(self, collectives, operands)
+
+    def _of(self, collective, x):
+        return {
+            PSum: lambda: x + x,
+            Total: lambda: x + x,
+            PMax: lambda: x,
+            Lone: lambda: x,
+            Spread: lambda: x,
+            AllGather: lambda: np.stack([x, x]),
+        }[type(collective)]()
+
+
+class Begun:
+    def __init__(self, axis, collectives, operands):
+        self.axis, self.collectives = axis, collectives
+        self.operands = operands
+        self.values = [np.array(x) for x in operands]
+
+    def __getitem__(self, index):
+        return self
+
+    def results(self):
+        self.axis.log.append(("wait", *[c.name for c in self.collectives]))
+        for x, before in zip(self.operands, self.values, strict=True):
+            np.testing.assert_array_equal(x, before)  # not overwritten on the way
+        pairs = zip(self.collectives, self.operands, strict=True)
+        return tuple([self.axis._of(c, x) for c, x in pairs])
+
+
+AXIS = Mirror()
+
+
+def total(x, axis=AXIS):
+    return PSum(axis, 2)(x)
+
+
+def recorded(f, *xs):
+    types = [array_type(np.shape(x), np.asarray(x).dtype) for x in xs]
+    return record_expr("f", f, types)
+
+
+def names(expr):
+    """Return the names of the equations, and what is begun and waited for."""
+    return [
+        (e.primitive.name, *[c.name for c in e.primitive.collectives])
+        if isinstance(e.primitive, (Start, Wait))
+        else e.primitive.name
+        for e in expr.equations
+    ]
+
+
+X = np.linspace(0.1, 0.9, 6)
+
+
+def check(f, *xs):
+    """Return the program of `f`, apart and checked, having compared what it computes with what `f` does."""
+    expr = recorded(f, *xs)
+    found = overlapped(expr)
+    found.check()
+    expected = [np.asarray(y) for y in f(*xs)]
+    program = Program(expr)
+    for run in (program, program, lambda *xs: interpret(program.schedule, xs)):
+        given = [np.array(x) for x in xs]
+        for got, y in zip(run(*given), expected, strict=True):
+            np.testing.assert_array_equal(got, y)
+        for got, x in zip(given, xs, strict=True):
+            np.testing.assert_array_equal(got, x)
+    assert names(overlapped(found)) == names(found)
+    return found
+
+
+def test_what_is_computed_in_the_meantime():
+    found = check(lambda x: [fnp.sin(total(fnp.cos(x))), fnp.exp(fnp.tanh(x))], X)
+    assert names(found) == [
+        *("cos", ("start", "p_sum"), "tanh", "exp", ("wait", "p_sum"), "sin"),
+    ]
+
+
+def test_alone_it_stays_whole():
+    found = check(lambda x: [fnp.sin(total(fnp.cos(x)))], X)
+    assert names(found) == ["cos", "p_sum", "sin"]
+
+
+def test_sums_of_one_axis_and_dtype_are_one_message():
+    single = X.astype("f4")
+    other = Mirror("j")
+
+    def f(x, y):
+        return [total(x), total(fnp.sin(x)), total(y), total(fnp.cos(x), other), PMax(AXIS, 2)(x)]
+
+    found = names(check(f, X, single))
+    assert ("start", "p_sum", "p_sum") in found
+    assert found.count(("start", "p_sum")) == 2
+    assert ("start", "p_max") in found
+
+
+def test_messages_are_of_bounded_size(monkeypatch):
+    monkeypatch.setattr(overlap, "BUCKET", 2 * X.nbytes)
+    found = names(check(lambda x: [total(fnp.sin(x * k)) for k in range(1, 6)], X))
+    assert [len(n) - 1 for n in found if n[0] == "start"] == [2, 2, 1]
+    first = found.index(("start", "p_sum", "p_sum"))
+    assert found[first:].count("sin") == 3  # which are computed meanwhile
+
+
+def test_each_waits_for_what_it_needs():
+    """A chain of sums, each of which reads the one before, with work beside it."""
+
+    def f(x):
+        y, beside = x, x
+        for _ in range(5):
+            y, beside = total(fnp.sin(y)), fnp.cos(beside)
+        return [y, beside]
+
+    found = names(check(f, X))
+    assert found.count("p_sum") + found.count(("start", "p_sum")) == 5
+    assert found.index(("start", "p_sum")) < found.index("cos")
+
+
+def test_gradients_are_begun_by_layers():
+    """The last layer's is on its way while those before are computed."""
+    ws = [np.eye(3) * k for k in range(1, 4)]
+
+    def loss(*ws):
+        h = np.ones((2, 3))
+        for w in ws:
+            h = fnp.tanh(h @ Spread(AXIS, 2)(w))
+        return div(total(fnp.sum(h)), np.float64(2.0))
+
+    def gradient(*ws):
+        return list(fg.grad(loss, tuple(range(len(ws))))(*ws))
+
+    for bucket, messages in ((1, 3), (1 << 20, 1)):
+        before, overlap.BUCKET = overlap.BUCKET, bucket
+        try:
+            found = names(check(gradient, *ws))
+        finally:
+            overlap.BUCKET = before
+        begun = [i for i, n in enumerate(found) if n[0] == "start" and "total" in n]
+        assert len(begun) == messages
+        assert "spread" not in found
+        last = len(found) - 1 - found[::-1].index("dot_general")
+        assert sum(i < last for i in begun) == messages - 1
+
+
+def test_a_sum_of_what_one_process_has_alone_needs_no_message():
+    def f(x):
+        seed = Lone(AXIS, 2)(fnp.sum(x))
+        return [PSum(AXIS, 2)(div(seed, np.float64(2.0)))]
+
+    found = overlapped(recorded(f, X))
+    assert names(found) == ["reduce_sum", "divide"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda seed: [total(seed), seed],
+        lambda seed: [total(seed * seed)],
+        lambda seed: [total(seed + 1.0)],
+        lambda seed: [PSum(Mirror("j"), 2)(seed)],
+    ],
+)
+def test_sums_of_what_is_read_elsewhere_stay(f):
+    found = overlapped(recorded(lambda x: f(Lone(AXIS, 2)(fnp.sum(x))), X))
+    assert "p_sum" in names(found) or ("start", "p_sum") in names(found)
+
+
+def test_effects_stay_in_order():
+    said = []
+
+    def f(x):
+        fg.debug.callback(lambda v: said.append("first"), total(x)[0], ordered=True)
+        fg.debug.callback(lambda v: said.append("second"), x[0], ordered=True)
+        return [fnp.sin(x)]
+
+    program = Program(recorded(f, X), at_once=True)
+    program(X)
+    fg.effects_barrier()
+    assert said == ["first", "second"]
+
+
+def test_it_shows_in_the_schedule():
+    jitted = fg.jit(lambda x: (total(fnp.sin(x)), total(fnp.cos(x)), fnp.exp(x)))
+    text = str(jitted.lower(X).schedule)
+    assert text.index("start[") < text.index("exp") < text.index("wait[")
+
+
+def test_in_the_body_of_a_loop():
+    def f(x):
+        def body(c, _):
+            y = total(fnp.sin(c))
+            z = fnp.cos(fnp.exp(-c))
+            return y * 0.1 + z, z
+
+        return list(fg.lax.scan(body, x, length=3))
+
+    expr = recorded(f, X)
+    AXIS.log.clear()
+    got = Program(expr, at_once=True)(X)
+    assert AXIS.log == [("start", "p_sum"), ("wait", "p_sum")] * 3
+    for a, b in zip(got, f(X), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-15)
+
+
+def test_long_programs():
+    """Time grows with the number of equations, not with its square."""
+
+    def f(x):
+        found = []
+        for _ in range(6000):
+            x = fnp.sin(x)
+            found.append(total(x))
+        return found
+
+    expr = recorded(f, X)
+    begun = time.perf_counter()
+    found = overlapped(expr)
+    assert time.perf_counter() - begun < 10
+    assert sum(isinstance(e.primitive, Start) for e in found.equations) == 1
