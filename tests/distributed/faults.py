@@ -93,7 +93,7 @@ def layers(count, other=None):
 
     mesh = make_mesh((fg.process_count(),), ("i",))
     divided = shard_map(loss, mesh=mesh, in_specs=(P(), DIVIDED), out_specs=P())
-    return fg.jit(fg.grad(divided)), [np.ones(4) for _ in range(count)]
+    return fg.jit(fg.grad(divided)), [np.ones(1) for _ in range(count)]
 
 
 @contextlib.contextmanager
@@ -107,7 +107,7 @@ def apart():
 
 
 def killed_while_computing(second):
-    """The messages of the last layers are under way when one process dies in the first layer's derivative."""
+    """It is killed while it computes, messages being under way."""
 
     @fg.custom_vjp
     def other(x):
@@ -128,6 +128,8 @@ def killed_while_computing(second):
 
 
 def another_in_a_bucket(second):
+    """It comes to `pmax`, the others to a second `psum`, which is sent with the first."""
+
     def f(x):
         y, z = lax.psum(fnp.sin(x), "i"), (lax.pmax if second else lax.psum)(fnp.cos(x), "i")
         return x * y + z
