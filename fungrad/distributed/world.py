@@ -13,13 +13,10 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fungrad.compile.tiers import Tier
 from fungrad.core.errors import FungradError, api_boundary
-
-if TYPE_CHECKING:
-    from fungrad.distributed.meeting import Meeting
 
 PATIENCE = 60.0
 """Seconds after which a process that waits for the others gives up, unless `initialize` is told otherwise."""
@@ -46,6 +43,18 @@ _LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 
 class DistributedError(FungradError):
     """Processes did not meet where they should have: one has ended, waits elsewhere, or took too long."""
+
+
+class Meeting(Protocol):
+    """What has been begun by some processes together, and goes on as their messages come."""
+
+    members: tuple[int, ...]
+
+    def poke(self) -> None:
+        """Go on as far as is possible without waiting."""
+
+    def wait(self) -> None:
+        """Wait until it is done, or has failed."""
 
 
 class World:
