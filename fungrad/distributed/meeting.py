@@ -10,6 +10,8 @@ import contextvars
 import functools
 import hashlib
 import sys
+import zlib
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,6 +27,10 @@ Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
 """Yields a message to wait for, with its buffers; returns what has been computed."""
 
 Array: TypeAlias = np.ndarray[Any, Any]
+HELLO = 8
+"""The first of the tags of messages by which a process says that it is there for the first meeting of a group."""
+TURNS = 4
+"""How many meetings of a group can be under way at a time."""
 SAID = 2000
 """Bytes of what each process tells the others of where it is."""
 
@@ -54,11 +60,48 @@ class Meeting:
         self._found: Any = None
         self._error: Exception | None = None
         self._warned: set[str] = set()
-        self.comm = world.turn_of(self, lambda: f"at {self._where()}")
+        self.comm = self._turn()
         self._messages = self._all(rule, arrays)
         self._context = contextvars.copy_context()
         self._waits_for: tuple[Any, Any] = (None, None)
         self._go_on()
+
+    def _turn(self) -> Any:
+        """Return the communicator that it has, now that another has had it; all members come to their meetings in the same order."""
+        self.world.check()
+        groups = self.world.groups
+        if self.members not in groups:
+            groups[self.members] = deque([(c, None) for c in self._communicators()])
+        turns = groups[self.members]
+        comm, last = turns[0]
+        if last is not None:
+            last.wait()
+        turns.rotate(-1)
+        turns[-1] = (comm, self)
+        self.world.under_way.append(self)
+        return comm
+
+    def _communicators(self) -> list[Any]:
+        """Return communicators of the members; waits until all are there, which MPI's functions would do for ever."""
+        world, base = self.world, self.world.comm
+        if self.size < world.count:
+            tag = HELLO + (zlib.crc32(repr(self.members).encode()) & 0x3FFF)
+            for process in self.members:
+                if process != world.index:
+                    sent, got = bytearray(1), bytearray(1)
+                    there = [base.Isend(sent, process, tag), base.Irecv(got, process, tag)]
+                    for request in there:
+                        self._wait_for(request, (sent, got))
+            base = base.Create_group(base.Get_group().Incl(self.members), tag)
+        found = []
+        for _ in range(TURNS):
+            comm, request = base.Idup()
+            self._wait_for(request, (base, comm))
+            found.append(comm)
+        return found
+
+    def _wait_for(self, request: Any, kept: Any) -> None:
+        self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
 
     def _all(self, rule: Callable[..., Messages[Any]], arrays: Sequence[Array]) -> Messages[Any]:
         yield from self._agree()
@@ -93,7 +136,7 @@ class Meeting:
         while not self.done:
             self.world.check()
             request, kept = self._waits_for
-            self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
+            self._wait_for(request, kept)
             self._go_on()
 
     def results(self) -> Any:

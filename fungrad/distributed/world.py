@@ -10,7 +10,6 @@ import signal
 import sys
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -30,10 +29,8 @@ GRACE = 5.0
 ENDED = "its program has ended"
 ON_THE_WAY = 0.3
 """Seconds after which a message of a process that has ended will not come any more."""
-FAREWELL, HELLO = 7, 8
-"""Tags of messages by which a process says that it comes to no more collectives, and that it is there for the first of a group."""
-TURNS = 4
-"""How many meetings of a group can be under way at a time."""
+FAREWELL = 7
+"""The tag of the message by which a process says that it comes to no more collectives."""
 PAUSE = 5e-4
 """Seconds between looks after the messages that are under way while others things are computed."""
 
@@ -126,49 +123,9 @@ class World:
             if meeting is not but:
                 meeting.poke()
 
-    def turn_of(self, meeting: Meeting, what: Callable[[], str]) -> Any:
-        """Return the communicator of a meeting that begins, whose messages are apart from those of others under way.
-
-        All members come to their meetings in the same order, so they all take the same one.
-        """
-        self.check()
-        members = meeting.members
-        if members not in self.groups:
-            self.groups[members] = deque([(c, None) for c in self._communicators(members, what)])
-        turns = self.groups[members]
-        comm, last = turns[0]
-        if last is not None:
-            last.wait()
-        turns.rotate(-1)
-        turns[-1] = (comm, meeting)
-        self.under_way.append(meeting)
-        return comm
-
-    def _communicators(self, members: tuple[int, ...], what: Callable[[], str]) -> list[Any]:
-        """Return communicators of some processes; waits until all are there, which MPI's functions would do for ever."""
-        base = self.comm
-        if len(members) < self.count:
-            tag = HELLO + (zlib.crc32(repr(members).encode()) & 0x3FFF)
-            for process in members:
-                if process != self.index:
-                    sent, got = bytearray(1), bytearray(1)
-                    there = [
-                        self.comm.Isend(sent, process, tag),
-                        self.comm.Irecv(got, process, tag),
-                    ]
-                    for request in there:
-                        self.wait(request, members, what, (sent, got))
-            base = self.comm.Create_group(self.comm.Get_group().Incl(members), tag)
-        found = []
-        for _ in range(TURNS):
-            comm, request = base.Idup()
-            self.wait(request, members, what, (base, comm))
-            found.append(comm)
-        return found
-
     def go_on_aside(self) -> None:
         """Have the messages that are under way go on while this thread computes."""
-        if self._aside is None and self._mpi().Query_thread() >= self._mpi().THREAD_SERIALIZED:
+        if self._aside is None and self.mpi().Query_thread() >= self.mpi().THREAD_SERIALIZED:
             self._aside = threading.Thread(
                 target=self._run_aside, name="fungrad messages", daemon=True
             )
@@ -197,11 +154,11 @@ class World:
 
     def _hear(self) -> None:
         """Take up which processes have left, and which have been killed."""
-        status = self._mpi().Status()
+        status = self.mpi().Status()
         while self.comm.Iprobe(tag=FAREWELL, status=status):
             process = status.Get_source()
-            buffer = bytearray(status.Get_count(self._mpi().BYTE))
-            self.comm.Recv([buffer, self._mpi().BYTE], source=process, tag=FAREWELL)
+            buffer = bytearray(status.Get_count(self.mpi().BYTE))
+            self.comm.Recv([buffer, self.mpi().BYTE], source=process, tag=FAREWELL)
             self.left[process] = pickle.loads(bytes(buffer))
         host, _ = self.where[self.index]
         for process, (other, pid) in enumerate(self.where):
@@ -243,7 +200,7 @@ class World:
         why = pickle.dumps(_uncaught[0] if _uncaught else self.broken or ENDED)
         for process in range(self.count):
             if process != self.index:
-                buffer = [bytearray(why), self._mpi().BYTE]
+                buffer = [bytearray(why), self.mpi().BYTE]
                 self.farewells.append((self.comm.Isend(buffer, process, FAREWELL), buffer))
         failed = bool(_uncaught or self.broken or self.abandoned)
         deadline = time.monotonic() + GRACE
@@ -259,7 +216,7 @@ class World:
             request.Wait()
 
     @staticmethod
-    def _mpi() -> Any:
+    def mpi() -> Any:
         from mpi4py import MPI
 
         return MPI
