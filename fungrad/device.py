@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from fungrad.core.config import setting, settings
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array
+
+T = TypeVar("T")
+"""A pytree."""
 
 __all__ = [
     "Device",
@@ -198,8 +201,8 @@ def default_device(device: Any) -> AbstractContextManager[None]:
 
 @api_boundary
 def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any:
+    x: T, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> T:
     """Return a pytree with its arrays on a device: those of NumPy on the CPU, those of CuPy on a GPU.
 
     Parameters
@@ -244,7 +247,7 @@ def device_put(
             return leaf
         return _moved(leaf, target)
 
-    return tree.map(put, x)
+    return tree.map(put, x)  # type: ignore[no-any-return]
 
 
 def _moved(x: Any, target: Device) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from fungrad.core import tree
 from fungrad.core.backend import as_result, to_host
@@ -17,8 +17,11 @@ from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array
 from fungrad.transforms.call import check_callable
 
+T = TypeVar("T")
+"""A pytree."""
 
-def block_until_ready(x: Any) -> Any:
+
+def block_until_ready(x: T) -> T:
     """Return `x`: programs of NumPy have finished when they return, and CuPy waits where values are read.
 
     Examples
@@ -40,7 +43,7 @@ def effects_barrier() -> None:
 
 
 @COMMON.public
-def device_get(x: Any) -> Any:
+def device_get(x: T) -> T:
     """Return a pytree with its arrays as those of NumPy.
 
     Parameters
@@ -73,7 +76,7 @@ def device_get(x: Any) -> Any:
             )
         return as_result(to_host(value)) if is_array(value) and hasattr(value, "get") else value
 
-    return tree.map(get, x)
+    return tree.map(get, x)  # type: ignore[no-any-return]
 
 
 @contextlib.contextmanager
@@ -93,6 +96,7 @@ def named_scope(name: str) -> Iterator[None]:
     Examples
     --------
     >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
     >>> def f(x):
     ...     for i in range(200):
     ...         with named_scope(f"layer {i}"):

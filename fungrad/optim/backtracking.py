@@ -136,4 +136,4 @@ def scale_by_backtracking_linesearch(
         after = ScaleByBacktrackingLinesearchState(rate, now, there, info)
         return tree.cast_like(tree.scale(rate, updates), updates), after
 
-    return GradientTransformationExtraArgs(init, update)
+    return GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]

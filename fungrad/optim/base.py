@@ -8,7 +8,7 @@ through loops. Names, order of arguments and numbers are those of optax (DeepMin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from fungrad.core.types import is_array, kind_of
 from fungrad.lax.control import cond
 from fungrad.nn.precision import array
 from fungrad.optim.glossary import public, public_like
+from fungrad.typing import Array
+
+T = TypeVar("T")
+"""A pytree of arrays."""
 
 Params: TypeAlias = Any
 """A pytree of parameters."""
@@ -27,9 +31,13 @@ OptState: TypeAlias = Any
 """A pytree: what a transformation remembers."""
 Updated: TypeAlias = tuple[Updates, OptState]
 """What `update` returns: other updates, and the next state."""
-Schedule: TypeAlias = Callable[[Any], Any]
+Schedule: TypeAlias = Callable[[Any], Array]
 """A function from the number of steps so far to a number."""
-ScalarOrSchedule: TypeAlias = Any
+if TYPE_CHECKING:
+    Number: TypeAlias = float | np.generic | Array
+    ScalarOrSchedule: TypeAlias = Number | Callable[[Any], Number]
+else:
+    ScalarOrSchedule = Any
 """A number, or a schedule."""
 
 
@@ -43,27 +51,29 @@ class TransformUpdateFn(Protocol):
     """The function from updates to other updates and the next state."""
 
     def __call__(
-        self, updates: Updates, state: OptState, params: Params | None = None
-    ) -> Updated: ...
+        self, updates: T, state: OptState, params: Params | None = None
+    ) -> tuple[T, OptState]: ...
 
 
 class TransformUpdateExtraArgsFn(Protocol):
     """The same with further arguments by name, such as the value of the loss."""
 
     def __call__(
-        self, updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
-    ) -> Updated: ...
+        self, updates: T, state: OptState, params: Params | None = None, **extra_args: Any
+    ) -> tuple[T, OptState]: ...
 
 
 class GradientTransformation(NamedTuple):
     """A pair of pure functions, `init` and `update`."""
 
     init: TransformInitFn
-    update: Any  # a TransformUpdateFn, or one that takes additional arguments
+    update: TransformUpdateFn
 
 
 class GradientTransformationExtraArgs(GradientTransformation):
     """A transformation whose `update` takes additional arguments by name; it ignores those that it does not know."""
+
+    update: TransformUpdateExtraArgsFn
 
 
 class EmptyState(NamedTuple):
@@ -128,7 +138,7 @@ def init_empty_state(params: Params) -> EmptyState:
 
 
 @public
-def safe_increment(count: Any) -> Any:
+def safe_increment(count: Any) -> Array:
     """Return the count and one more, or the count if there is no larger number of its dtype.
 
     Examples
@@ -246,13 +256,13 @@ def with_extra_args_support(tx: GradientTransformation) -> GradientTransformatio
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
     ) -> Updated:
         del extra_args
-        return tx.update(updates, state, params)  # type: ignore[no-any-return]
+        return tx.update(updates, state, params)
 
     return GradientTransformationExtraArgs(tx.init, update)
 
 
 @public
-def apply_updates(params: Params, updates: Updates) -> Params:
+def apply_updates(params: T, updates: Updates) -> T:
     """Return parameters and updates added; dtypes are those of the parameters.
 
     Examples
@@ -269,7 +279,7 @@ def _added(param: Any, update: Any) -> Any:
 
 
 @public
-def incremental_update(new_tensors: Params, old_tensors: Params, step_size: Any) -> Params:
+def incremental_update(new_tensors: T, old_tensors: T, step_size: Any) -> T:
     """Return a step from old arrays to new ones: a running mean of parameters.
 
     Parameters
@@ -290,9 +300,7 @@ def incremental_update(new_tensors: Params, old_tensors: Params, step_size: Any)
 
 
 @public_like(incremental_update)
-def periodic_update(
-    new_tensors: Params, old_tensors: Params, steps: Any, update_period: Any
-) -> Params:
+def periodic_update(new_tensors: T, old_tensors: T, steps: Any, update_period: Any) -> T:
     """Return the new arrays after each period, and the old ones in between.
 
     Parameters

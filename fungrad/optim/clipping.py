@@ -12,6 +12,7 @@ from fungrad.optim.base import (
     EmptyState,
     GradientTransformation,
     Params,
+    T,
     Updates,
     refuse_complex,
     required,
@@ -21,6 +22,7 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq, mean_square
 from fungrad.transforms.vmap import vmap
+from fungrad.typing import Array
 
 ClipState = ClipByGlobalNormState = AdaptiveGradClipState = EmptyState
 
@@ -76,7 +78,7 @@ def clip_by_block_rms(threshold: Any) -> GradientTransformation:
 
 
 @public
-def global_norm(updates: Updates) -> Any:
+def global_norm(updates: Updates) -> Array:
     """Return the norm of all elements as one vector.
 
     Examples
@@ -131,7 +133,7 @@ def examples_of(grads: Any, name: str) -> int:
 
 
 @public
-def per_example_global_norm_clip(grads: Any, l2_norm_clip: Any) -> tuple[Any, Any]:
+def per_example_global_norm_clip(grads: T, l2_norm_clip: Any) -> tuple[T, Array]:
     """Return the sum over examples of gradients that are shortened to a norm, and how many were.
 
     Parameters
@@ -159,8 +161,8 @@ def per_example_global_norm_clip(grads: Any, l2_norm_clip: Any) -> tuple[Any, An
 
 @public_like(per_example_global_norm_clip)
 def per_example_layer_norm_clip(
-    grads: Any, global_l2_norm_clip: Any, uniform: bool = True
-) -> tuple[Any, Any]:
+    grads: T, global_l2_norm_clip: Any, uniform: bool = True
+) -> tuple[T, T]:
     """Return the sum over examples of gradients of which each array is shortened to a norm, and how many were.
 
     Parameters
@@ -189,7 +191,7 @@ def per_example_layer_norm_clip(
 
 
 @public
-def unitwise_norm(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+def unitwise_norm(x: Any, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return norms of what leads to each output of a layer, in the shape of the array.
 
     Parameters
@@ -223,7 +225,7 @@ def unitwise_norm(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 
 @public
-def unitwise_clip(g_norm: Any, max_norm: Any, grad: Any, div_eps: Any = 1e-06) -> Any:
+def unitwise_clip(g_norm: Any, max_norm: Any, grad: Any, div_eps: Any = 1e-06) -> Array:
     """Return a gradient, shortened where its norm is beyond a bound.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import fungrad.numpy as fnp
@@ -13,7 +13,9 @@ from fungrad.optim.single_schedules import cosine_decay_schedule, exponential_de
 
 
 @public
-def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
+def join_schedules(
+    schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]
+) -> Schedule:
     """Return one schedule after another, each beginning to count anew.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import tree_map
+from fungrad.optim.base import T, tree_map
 from fungrad.optim.glossary import public
 
 
@@ -24,7 +24,7 @@ def mean_square(x: Any) -> Any:
 
 
 @public
-def update_moment(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
+def update_moment(updates: T, moments: Any, decay: Any, order: Any) -> T:
     """Return the running mean of a power.
 
     Examples
@@ -36,7 +36,7 @@ def update_moment(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
 
 
 @public
-def update_moment_per_elem_norm(updates: Any, moments: Any, decay: Any, order: Any) -> Any:
+def update_moment_per_elem_norm(updates: T, moments: Any, decay: Any, order: Any) -> T:
     """Return the running mean of a power of the absolute value.
 
     Examples
@@ -54,7 +54,7 @@ def update_moment_per_elem_norm(updates: Any, moments: Any, decay: Any, order: A
 
 
 @public
-def update_infinity_moment(updates: Any, moments: Any, decay: Any, eps: Any) -> Any:
+def update_infinity_moment(updates: T, moments: Any, decay: Any, eps: Any) -> T:
     """Return the largest absolute value, of which some is forgotten in each step.
 
     Parameters
@@ -71,7 +71,7 @@ def update_infinity_moment(updates: Any, moments: Any, decay: Any, eps: Any) -> 
 
 
 @public
-def bias_correction(moment: Any, decay: Any, count: Any) -> Any:
+def bias_correction(moment: T, decay: Any, count: Any) -> T:
     """Return a running mean that began with 0, divided by the sum of its weights.
 
     Parameters

@@ -14,7 +14,7 @@ from fungrad.optim.adaptive import (
     scale_by_radam,
     scale_by_yogi,
 )
-from fungrad.optim.base import GradientTransformationExtraArgs
+from fungrad.optim.base import GradientTransformationExtraArgs, ScalarOrSchedule
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
@@ -26,7 +26,7 @@ Optimizer = GradientTransformationExtraArgs
 
 @public
 def adam(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -49,7 +49,7 @@ def adam(
 
 @public
 def adamw(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -77,7 +77,7 @@ def adamw(
 
 @public_like(adam)
 def nadam(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -99,7 +99,7 @@ def nadam(
 
 @public_like(adamw)
 def nadamw(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -125,7 +125,7 @@ def nadamw(
 
 @public_like(adam)
 def adabelief(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-16,
@@ -147,7 +147,7 @@ def adabelief(
 
 @public_like(scale_by_adan)
 def adan(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.98,
     b2: Any = 0.92,
     b3: Any = 0.99,
@@ -174,7 +174,7 @@ def adan(
 
 @public_like(scale_by_lion)
 def lion(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.99,
     mu_dtype: Any = None,
@@ -199,7 +199,7 @@ def lion(
 
 @public_like(scale_by_amsgrad)
 def amsgrad(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -224,7 +224,7 @@ def amsgrad(
 
 @public
 def lars(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     weight_decay: Any = 0.0,
     weight_decay_mask: Any = True,
     trust_coefficient: Any = 0.001,
@@ -260,7 +260,7 @@ def lars(
 
 @public
 def lamb(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-06,
@@ -287,7 +287,7 @@ def lamb(
 
 @public_like(scale_by_radam)
 def radam(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,
@@ -309,7 +309,9 @@ def radam(
 
 
 @public
-def yogi(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 0.001) -> Optimizer:
+def yogi(
+    learning_rate: ScalarOrSchedule, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 0.001
+) -> Optimizer:
     """Yogi (M. Zaheer et al., 2018).
 
     Examples
@@ -322,7 +324,9 @@ def yogi(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 0.001) -
 
 
 @public
-def adamax(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> Optimizer:
+def adamax(
+    learning_rate: ScalarOrSchedule, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08
+) -> Optimizer:
     """Adamax (D. Kingma and J. Ba, 2014).
 
     Examples
@@ -336,7 +340,7 @@ def adamax(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08)
 
 @public
 def adamaxw(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.999,
     eps: Any = 1e-08,

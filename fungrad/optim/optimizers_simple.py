@@ -6,7 +6,7 @@ from typing import Any
 
 from fungrad.optim.accumulation import ema, trace
 from fungrad.optim.adaptive import scale_by_adam
-from fungrad.optim.base import GradientTransformation, identity
+from fungrad.optim.base import GradientTransformation, ScalarOrSchedule, identity
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.optimizers import Optimizer
@@ -28,7 +28,7 @@ def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> Gra
 
 @public
 def sgd(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     momentum: Any = None,
     nesterov: bool = False,
     accumulator_dtype: Any = None,
@@ -46,7 +46,7 @@ def sgd(
 
 
 @public
-def sign_sgd(learning_rate: Any) -> Optimizer:
+def sign_sgd(learning_rate: ScalarOrSchedule) -> Optimizer:
     """Descend by the signs of gradients (J. Bernstein et al., 2018).
 
     Examples
@@ -59,7 +59,9 @@ def sign_sgd(learning_rate: Any) -> Optimizer:
 
 
 @public
-def signum(learning_rate: Any, beta: Any = 0.9, accumulator_dtype: Any = None) -> Optimizer:
+def signum(
+    learning_rate: ScalarOrSchedule, beta: Any = 0.9, accumulator_dtype: Any = None
+) -> Optimizer:
     """Descend by the signs of the running mean of gradients (J. Bernstein et al., 2018).
 
     Parameters
@@ -79,7 +81,7 @@ def signum(learning_rate: Any, beta: Any = 0.9, accumulator_dtype: Any = None) -
 
 @public_like(scale_by_rprop)
 def rprop(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     eta_minus: Any = 0.5,
     eta_plus: Any = 1.2,
     min_step_size: Any = 1e-06,
@@ -101,7 +103,9 @@ def rprop(
 
 
 @public_like(add_noise)
-def noisy_sgd(learning_rate: Any, eta: Any = 0.01, gamma: Any = 0.55, key: Any = 0) -> Optimizer:
+def noisy_sgd(
+    learning_rate: ScalarOrSchedule, eta: Any = 0.01, gamma: Any = 0.55, key: Any = 0
+) -> Optimizer:
     """Descend along gradients with noise that fades (A. Neelakantan et al., 2015).
 
     Parameters
@@ -155,7 +159,7 @@ def polyak_sgd(
 
 
 @public
-def fromage(learning_rate: Any, min_norm: Any = 1e-06) -> Optimizer:
+def fromage(learning_rate: ScalarOrSchedule, min_norm: Any = 1e-06) -> Optimizer:
     """Fromage: steps in proportion to the norms of arrays, which keep their length (J. Bernstein et al., 2020).
 
     Examples
@@ -182,7 +186,9 @@ def fromage(learning_rate: Any, min_norm: Any = 1e-06) -> Optimizer:
 
 
 @public_like(scale_by_optimistic_gradient)
-def optimistic_gradient_descent(learning_rate: Any, alpha: Any = 1.0, beta: Any = 1.0) -> Optimizer:
+def optimistic_gradient_descent(
+    learning_rate: ScalarOrSchedule, alpha: Any = 1.0, beta: Any = 1.0
+) -> Optimizer:
     """Descend along gradients and their changes (A. Mokhtari et al., 2020), as games need it.
 
     Examples
@@ -198,7 +204,7 @@ def optimistic_gradient_descent(learning_rate: Any, alpha: Any = 1.0, beta: Any 
 
 @public
 def optimistic_adam_v2(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     *,
     alpha: Any = 1.0,
     beta: Any = 1.0,

@@ -15,7 +15,7 @@ from fungrad.optim.adaptive_squares import (
     scale_by_sm3,
     scale_by_stddev,
 )
-from fungrad.optim.base import GradientTransformation
+from fungrad.optim.base import GradientTransformation, ScalarOrSchedule
 from fungrad.optim.clipping import clip_by_block_rms
 from fungrad.optim.combining import chain
 from fungrad.optim.factored import scale_by_factored_rms
@@ -28,11 +28,12 @@ from fungrad.optim.scaling import (
     scale_by_learning_rate,
     scale_by_param_block_rms,
 )
+from fungrad.typing import Array
 
 
 @public_like(scale_by_adadelta)
 def adadelta(
-    learning_rate: Any = None,
+    learning_rate: ScalarOrSchedule | None = None,
     rho: Any = 0.9,
     eps: Any = 1e-06,
     weight_decay: Any = 0.0,
@@ -56,7 +57,7 @@ def adadelta(
 
 @public_like(scale_by_rss)
 def adagrad(
-    learning_rate: Any, initial_accumulator_value: Any = 0.1, eps: Any = 1e-07
+    learning_rate: ScalarOrSchedule, initial_accumulator_value: Any = 0.1, eps: Any = 1e-07
 ) -> Optimizer:
     """Adagrad (J. Duchi et al., 2011).
 
@@ -77,7 +78,7 @@ def adagrad(
 
 @public
 def rmsprop(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     decay: Any = 0.9,
     eps: Any = 1e-08,
     initial_scale: Any = 0.0,
@@ -108,7 +109,7 @@ def rmsprop(
 
 @public_like(scale_by_factored_rms)
 def adafactor(
-    learning_rate: Any = None,
+    learning_rate: ScalarOrSchedule | None = None,
     min_dim_size_to_factor: int = 128,
     decay_rate: Any = 0.8,
     decay_offset: Any = 0,
@@ -162,7 +163,7 @@ def adafactor(
 
 
 @public
-def sm3(learning_rate: Any, momentum: Any = 0.9) -> Optimizer:
+def sm3(learning_rate: float | Array, momentum: Any = 0.9) -> Optimizer:
     """SM3 (R. Anil et al., 2019).
 
     Examples
@@ -176,7 +177,7 @@ def sm3(learning_rate: Any, momentum: Any = 0.9) -> Optimizer:
 
 @public
 def novograd(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     b1: Any = 0.9,
     b2: Any = 0.25,
     eps: Any = 1e-06,

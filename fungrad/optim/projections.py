@@ -14,6 +14,7 @@ import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim import tree as arithmetic
+from fungrad.optim.base import T
 from fungrad.optim.glossary import public, public_like
 
 __all__ = [
@@ -34,7 +35,7 @@ __dir__ = __all__.copy
 
 
 @public
-def projection_non_negative(tree: Any) -> Any:
+def projection_non_negative(tree: T) -> T:
     """Return the nearest tree of numbers that are not negative.
 
     Examples
@@ -46,7 +47,7 @@ def projection_non_negative(tree: Any) -> Any:
 
 
 @public
-def projection_box(tree: Any, lower: Any, upper: Any) -> Any:
+def projection_box(tree: T, lower: Any, upper: Any) -> T:
     """Return the nearest tree of numbers between bounds.
 
     Parameters
@@ -63,7 +64,7 @@ def projection_box(tree: Any, lower: Any, upper: Any) -> Any:
 
 
 @public
-def projection_hypercube(tree: Any, scale: Any = 1) -> Any:
+def projection_hypercube(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree of numbers between 0 and a bound.
 
     Parameters
@@ -80,7 +81,7 @@ def projection_hypercube(tree: Any, scale: Any = 1) -> Any:
 
 
 @public
-def projection_simplex(tree: Any, scale: Any = 1) -> Any:
+def projection_simplex(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree of numbers that are not negative and add up to `scale` (J. Duchi et al., 2008).
 
     Parameters
@@ -115,7 +116,7 @@ def projection_simplex(tree: Any, scale: Any = 1) -> Any:
 
 
 @public
-def projection_l1_sphere(tree: Any, scale: Any = 1) -> Any:
+def projection_l1_sphere(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree whose absolute values add up to `scale`.
 
     Parameters
@@ -133,7 +134,7 @@ def projection_l1_sphere(tree: Any, scale: Any = 1) -> Any:
 
 
 @public_like(projection_l1_sphere)
-def projection_l1_ball(tree: Any, scale: Any = 1) -> Any:
+def projection_l1_ball(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree whose absolute values add up to `scale` or less.
 
     Examples
@@ -146,7 +147,7 @@ def projection_l1_ball(tree: Any, scale: Any = 1) -> Any:
 
 
 @public
-def projection_l2_sphere(tree: Any, scale: Any = 1) -> Any:
+def projection_l2_sphere(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree of a norm, which is NaN for a tree of zeros.
 
     Parameters
@@ -163,7 +164,7 @@ def projection_l2_sphere(tree: Any, scale: Any = 1) -> Any:
 
 
 @public_like(projection_l2_sphere)
-def projection_l2_ball(tree: Any, scale: Any = 1) -> Any:
+def projection_l2_ball(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree of a norm or less.
 
     Examples
@@ -176,7 +177,7 @@ def projection_l2_ball(tree: Any, scale: Any = 1) -> Any:
 
 
 @public
-def projection_linf_ball(tree: Any, scale: Any = 1) -> Any:
+def projection_linf_ball(tree: T, scale: Any = 1) -> T:
     """Return the nearest tree whose absolute values are bounded.
 
     Parameters
@@ -193,7 +194,7 @@ def projection_linf_ball(tree: Any, scale: Any = 1) -> Any:
 
 
 @public
-def projection_vector(x: Any, a: Any) -> Any:
+def projection_vector(x: T, a: Any) -> T:
     """Return the nearest multiple of a tree.
 
     Parameters
@@ -217,7 +218,7 @@ def missing(x: Any, a: Any, b: Any) -> Any:
 
 
 @public_like(projection_vector)
-def projection_hyperplane(x: Any, a: Any, b: Any) -> Any:
+def projection_hyperplane(x: T, a: Any, b: Any) -> T:
     """Return the nearest tree whose inner product with `a` is `b`.
 
     Parameters
@@ -234,7 +235,7 @@ def projection_hyperplane(x: Any, a: Any, b: Any) -> Any:
 
 
 @public_like(projection_hyperplane)
-def projection_halfspace(x: Any, a: Any, b: Any) -> Any:
+def projection_halfspace(x: T, a: Any, b: Any) -> T:
     """Return the nearest tree whose inner product with `a` is `b` or less.
 
     Examples

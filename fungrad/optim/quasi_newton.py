@@ -13,6 +13,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    ScalarOrSchedule,
     Updated,
     Updates,
     identity,
@@ -142,7 +143,7 @@ _SEARCH = scale_by_zoom_linesearch(20, initial_guess_strategy="one")
 
 @public_like(scale_by_lbfgs)
 def lbfgs(
-    learning_rate: Any = None,
+    learning_rate: ScalarOrSchedule | None = None,
     memory_size: int = 10,
     scale_init_precond: bool = True,
     linesearch: GradientTransformation | None = _SEARCH,

@@ -13,10 +13,13 @@ from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
+from fungrad.typing import Array
+
+_ZERO: Any = 0
 
 
 @public
-def vdot(tree_x: Any, tree_y: Any) -> Any:
+def vdot(tree_x: Any, tree_y: Any) -> Array:
     """Return the inner product of two trees; of complex numbers the first are conjugated.
 
     Examples
@@ -25,11 +28,11 @@ def vdot(tree_x: Any, tree_y: Any) -> Any:
     8.0
     """
     products = trees.map(lambda x, y: fnp.vdot(array(x), array(y)), tree_x, tree_y)
-    return trees.reduce(operator.add, products, 0)
+    return trees.reduce(operator.add, products, _ZERO)
 
 
 @public
-def sum(tree: Any, associative_reduction: bool = False) -> Any:
+def sum(tree: Any, associative_reduction: bool = False) -> Array:
     """Return the sum of all elements of all leaves.
 
     Parameters
@@ -44,12 +47,12 @@ def sum(tree: Any, associative_reduction: bool = False) -> Any:
     """
     sums = trees.map(fnp.sum, tree)
     if associative_reduction:
-        return trees.reduce_associative(operator.add, sums, identity=0)
-    return trees.reduce(operator.add, sums, 0)
+        return trees.reduce_associative(operator.add, sums, identity=_ZERO)
+    return trees.reduce(operator.add, sums, _ZERO)
 
 
 @public
-def max(tree: Any) -> Any:
+def max(tree: Any) -> Array:
     """Return the largest element of all leaves.
 
     Examples
@@ -63,7 +66,7 @@ def max(tree: Any) -> Any:
 
 
 @public
-def min(tree: Any) -> Any:
+def min(tree: Any) -> Array:
     """Return the least element of all leaves.
 
     Examples
@@ -89,7 +92,7 @@ def size(tree: Any) -> int:
 
 
 @public
-def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False) -> Any:
+def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False) -> Array:
     """Return the norm of all elements as one vector.
 
     Parameters
@@ -119,7 +122,7 @@ def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False)
 @public
 def allclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Any:
+) -> bool | Array:
     """Return whether all leaves are close to each other.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from fungrad.optim.base import (
     OptState,
     Params,
     ScalarOrSchedule,
-    Schedule,
     Updated,
     Updates,
     identity,
@@ -30,6 +30,7 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.masking import masked
 from fungrad.optim.moments import mean_square
+from fungrad.typing import Array
 
 ScaleState = ScaleByTrustRatioState = AddDecayedWeightsState = EmptyState
 
@@ -53,7 +54,7 @@ def safe_norm(
     ord: Any = None,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """Return a norm, but no less than a bound; where it is the bound, the derivative is 0 and not NaN.
 
     Parameters
@@ -78,7 +79,7 @@ def safe_norm(
 
 
 @public_like(safe_norm)
-def safe_root_mean_squares(x: Any, min_rms: Any) -> Any:
+def safe_root_mean_squares(x: Any, min_rms: Any) -> Array:
     """Return the root of the mean of squares, but no less than a bound, where its derivative is 0.
 
     Parameters
@@ -118,7 +119,7 @@ def scale(step_size: Any) -> GradientTransformation:
 
 
 @public
-def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
+def scale_by_schedule(step_size_fn: Callable[[Any], Any]) -> GradientTransformation:
     """Multiply updates with a number that depends on the number of steps.
 
     Parameters
@@ -161,7 +162,7 @@ def scale_by_learning_rate(
     """
     if learning_rate is None:
         return identity()
-    sign = -1 if flip_sign else 1
+    sign: Any = -1 if flip_sign else 1
     if callable(learning_rate):
         return scale_by_schedule(lambda count: sign * learning_rate(count))
     return scale(sign * learning_rate)
@@ -302,7 +303,7 @@ def add_decayed_weights(
         params = required(params, "add_decayed_weights")
         if isinstance(weight_decay, int | float) and weight_decay == 0.0:
             return updates, state
-        rate = weight_decay(state.count) if changes else weight_decay
+        rate = weight_decay(state.count) if callable(weight_decay) else weight_decay
         after = WeightDecaySchedule(safe_increment(state.count)) if changes else state
 
         def decayed(g: Any, p: Any) -> Any:
@@ -359,4 +360,4 @@ def scale_by_polyak(
         step = fnp.where(flat, 0, step).astype(square.dtype)
         return tree_map(lambda g: step.astype(array(g).dtype) * g, updates), state
 
-    return GradientTransformationExtraArgs(init_empty_state, update)
+    return GradientTransformationExtraArgs(init_empty_state, update)  # type: ignore[arg-type]

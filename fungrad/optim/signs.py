@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     GradientTransformation,
     OptState,
     Params,
+    ScalarOrSchedule,
     Updated,
     Updates,
     no_steps,
@@ -150,7 +151,7 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
 
 @public
 def scale_by_rprop(
-    learning_rate: Any,
+    learning_rate: ScalarOrSchedule,
     eta_minus: Any = 0.5,
     eta_plus: Any = 1.2,
     min_step_size: Any = 1e-06,

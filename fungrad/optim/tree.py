@@ -11,7 +11,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import tree_map
+from fungrad.optim.base import T, tree_map
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import (
     bias_correction,
@@ -65,7 +65,7 @@ __dir__ = __all__.copy
 
 
 @public
-def add(tree_x: Any, tree_y: Any, *other_trees: Any) -> Any:
+def add(tree_x: T, tree_y: Any, *other_trees: Any) -> T:
     """Return the sum of trees.
 
     Parameters
@@ -84,7 +84,7 @@ def add(tree_x: Any, tree_y: Any, *other_trees: Any) -> Any:
 
 
 @public
-def sub(tree_x: Any, tree_y: Any) -> Any:
+def sub(tree_x: T, tree_y: Any) -> T:
     """Return the difference of two trees.
 
     Examples
@@ -96,7 +96,7 @@ def sub(tree_x: Any, tree_y: Any) -> Any:
 
 
 @public
-def mul(tree_x: Any, tree_y: Any) -> Any:
+def mul(tree_x: T, tree_y: Any) -> T:
     """Return the product of two trees, leaf by leaf.
 
     Examples
@@ -108,7 +108,7 @@ def mul(tree_x: Any, tree_y: Any) -> Any:
 
 
 @public
-def div(tree_x: Any, tree_y: Any) -> Any:
+def div(tree_x: T, tree_y: Any) -> T:
     """Return the quotient of two trees, leaf by leaf.
 
     Examples
@@ -120,7 +120,7 @@ def div(tree_x: Any, tree_y: Any) -> Any:
 
 
 @public
-def scale(scalar: Any, tree: Any) -> Any:
+def scale(scalar: Any, tree: T) -> T:
     """Return a number times a tree.
 
     Parameters
@@ -137,7 +137,7 @@ def scale(scalar: Any, tree: Any) -> Any:
 
 
 @public_like(scale)
-def add_scale(tree_x: Any, scalar: Any, tree_y: Any) -> Any:
+def add_scale(tree_x: T, scalar: Any, tree_y: Any) -> T:
     """Return the sum of a tree and a number times another.
 
     Examples
@@ -149,7 +149,7 @@ def add_scale(tree_x: Any, scalar: Any, tree_y: Any) -> Any:
 
 
 @public
-def conj(tree: Any) -> Any:
+def conj(tree: T) -> T:
     """Return the complex conjugate.
 
     Examples
@@ -161,7 +161,7 @@ def conj(tree: Any) -> Any:
 
 
 @public
-def real(tree: Any) -> Any:
+def real(tree: T) -> T:
     """Return the real part.
 
     Examples
@@ -173,7 +173,7 @@ def real(tree: Any) -> Any:
 
 
 @public
-def zeros_like(tree: Any, dtype: Any = None) -> Any:
+def zeros_like(tree: T, dtype: Any = None) -> T:
     """Return a tree of zeros.
 
     Examples
@@ -185,7 +185,7 @@ def zeros_like(tree: Any, dtype: Any = None) -> Any:
 
 
 @public
-def ones_like(tree: Any, dtype: Any = None) -> Any:
+def ones_like(tree: T, dtype: Any = None) -> T:
     """Return a tree of ones.
 
     Examples
@@ -197,7 +197,7 @@ def ones_like(tree: Any, dtype: Any = None) -> Any:
 
 
 @public
-def full_like(tree: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full_like(tree: T, fill_value: Any, dtype: Any = None) -> T:
     """Return a tree of a number everywhere.
 
     Parameters
@@ -214,7 +214,7 @@ def full_like(tree: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 @public
-def batch_shape(tree: Any, shape: tuple[int, ...] = ()) -> Any:
+def batch_shape(tree: T, shape: tuple[int, ...] = ()) -> T:
     """Return a tree repeated along new leading axes.
 
     Parameters
@@ -232,7 +232,7 @@ def batch_shape(tree: Any, shape: tuple[int, ...] = ()) -> Any:
 
 
 @public
-def clip(tree: Any, min_value: Any = None, max_value: Any = None) -> Any:
+def clip(tree: T, min_value: Any = None, max_value: Any = None) -> T:
     """Return a tree with elements between bounds.
 
     Parameters
@@ -249,7 +249,7 @@ def clip(tree: Any, min_value: Any = None, max_value: Any = None) -> Any:
 
 
 @public
-def cast(tree: Any, dtype: Any = None) -> Any:
+def cast(tree: T, dtype: Any = None) -> T:
     """Return a tree in another dtype; None leaves it as it is.
 
     Examples
@@ -261,7 +261,7 @@ def cast(tree: Any, dtype: Any = None) -> Any:
 
 
 @public
-def cast_like(tree: Any, other_tree: Any) -> Any:
+def cast_like(tree: T, other_tree: Any) -> T:
     """Return a tree in the dtypes of another.
 
     Parameters
@@ -278,7 +278,7 @@ def cast_like(tree: Any, other_tree: Any) -> Any:
 
 
 @public
-def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> Any:
+def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> np.dtype[Any] | None:
     """Return the dtype of the leaves.
 
     Parameters

@@ -12,11 +12,13 @@ from fungrad import tree as trees
 from fungrad.lax.control import scan, while_loop
 from fungrad.nn.precision import array
 from fungrad.optim import tree
+from fungrad.optim.base import T
 from fungrad.optim.glossary import public
+from fungrad.typing import Array
 
 
 @public
-def scale_gradient(inputs: Any, scale: Any) -> Any:
+def scale_gradient(inputs: T, scale: Any) -> T:
     """Return the inputs; their derivative is multiplied with a number.
 
     Parameters
@@ -111,7 +113,7 @@ def power_iteration(
 
 
 @public
-def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Any:
+def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Array:
     """Return the least squares solution of ``A @ x = b`` that is not negative (FISTA: A. Beck and M. Teboulle, 2009).
 
     Parameters

@@ -269,7 +269,7 @@ def scale_by_zoom_linesearch(
         after = ScaleByZoomLinesearchState(at.step, at.value, there, info)
         return tree.cast_like(tree.scale(at.step, updates), updates), after
 
-    return GradientTransformationExtraArgs(init, update)
+    return GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 def searched(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from fungrad.core import tree
 from fungrad.core.backend import namespace
@@ -12,9 +12,12 @@ from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec
 from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of, whole_shape
 
+T = TypeVar("T")
+"""A pytree of arrays."""
+
 
 @api_boundary
-def to_local(whole: Any, mesh: Mesh, specs: Any) -> Any:
+def to_local(whole: T, mesh: Mesh, specs: Any) -> T:
     """Return what this process has of a tree of whole arrays: what `shard_map` takes with ``local_arrays=True``.
 
     JAX has it as ``multihost_utils.global_array_to_host_local_array``.
@@ -45,7 +48,7 @@ def to_local(whole: Any, mesh: Mesh, specs: Any) -> Any:
     >>> to_local(np.arange(8), make_mesh((4,), ("i",)), P("i"))  # one process has all
     array([0, 1, 2, 3, 4, 5, 6, 7])
     """
-    return local_of("to_local", whole, mesh, specs)
+    return local_of("to_local", whole, mesh, specs)  # type: ignore[no-any-return]
 
 
 def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
@@ -59,7 +62,7 @@ def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
 
 
 @api_boundary
-def to_global(local: Any, mesh: Mesh, specs: Any) -> Any:
+def to_global(local: T, mesh: Mesh, specs: Any) -> T:
     """Return the whole of arrays of which each process has a part: the inverse of `to_local`. All processes call it.
 
     JAX has it as ``multihost_utils.process_allgather``.
@@ -104,7 +107,7 @@ def to_global(local: Any, mesh: Mesh, specs: Any) -> Any:
         run = shard_map(whole, mesh=mesh, in_specs=spec, out_specs=NOT_DIVIDED, local_arrays=True)
         return run(x)
 
-    return _divided(local, specs, "to_global", gathered)
+    return _divided(local, specs, "to_global", gathered)  # type: ignore[no-any-return]
 
 
 def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, TypeVarTuple, overload
 
 import numpy as np
 
@@ -32,6 +32,13 @@ from fungrad.transforms.call import (
     run_on_values,
 )
 from fungrad.transforms.linear import Derivative, Linear, Pullback, check_directions
+
+R = TypeVar("R")
+"""What the function returns."""
+X = TypeVar("X")
+"""What it returns beside its value."""
+Primals = TypeVarTuple("Primals")
+"""Its arguments."""
 
 
 class Traced:
@@ -89,6 +96,24 @@ class Traced:
         return outputs, self.aux.filled(computed[n:rest]), list(computed[rest:])
 
 
+@overload
+def jvp(
+    fun: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, X]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[True],
+) -> tuple[R, R, X]: ...
+@overload
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool
+) -> Any: ...
 @api_boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
@@ -152,7 +177,25 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
-@api_boundary
+@overload
+def vjp(
+    fun: Callable[[*Primals], R],
+    *primals: *Primals,
+    has_aux: Literal[False] = False,
+    reduce_axes: Sequence[Any] = (),
+) -> tuple[R, Callable[[R], tuple[*Primals]]]: ...
+@overload
+def vjp(
+    fun: Callable[[*Primals], tuple[R, X]],
+    *primals: *Primals,
+    has_aux: Literal[True],
+    reduce_axes: Sequence[Any] = (),
+) -> tuple[R, Callable[[R], tuple[*Primals]], X]: ...
+@overload
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: Sequence[Any] = ()
+) -> Any: ...
+@api_boundary  # type: ignore[misc]
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
 ) -> Any:
@@ -214,7 +257,17 @@ def _ignoring_aux(parts: Linearized, n: int) -> Linearized:
     return Linearized(forward, narrowed, tuple([moving[i] for i in kept]))
 
 
-@api_boundary
+@overload
+def linearize(
+    fun: Callable[[*Primals], R], *primals: *Primals, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[*Primals], R]]: ...
+@overload
+def linearize(
+    fun: Callable[[*Primals], tuple[R, X]], *primals: *Primals, has_aux: Literal[True]
+) -> tuple[R, Callable[[*Primals], R], X]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
+@api_boundary  # type: ignore[misc]
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Evaluate `fun` and return its derivative at `primals` as a linear function.
 

@@ -83,6 +83,9 @@ def test_pyright_finds_the_errors_of_programs_and_no_others():
         ("from fungrad import nn\nnn.softmax([1.0], ax", "axis="),
         ("from fungrad import random\nkey = random.key(0)\nrandom.normal(key, (2,)).sh", "shape"),
         ("import fungrad as fg\nfg.scipy.stats.norm.logp", "logpdf"),
+        ("from fungrad import optim\noptim.adam(0.1).upd", "update"),
+        ("from fungrad import optim\noptim.tree.norm([1.0]).sh", "shape"),
+        ("from fungrad import optim\noptim.adam(0.1, eps_r", "eps_root="),
     ],
 )
 def test_editors_complete(program, wanted):

@@ -11,7 +11,7 @@ from fungrad.typing import Array
 
 Parameters = dict[str, Array]
 w: Parameters = {"w": np.ones(2)}
-x = np.ones((3, 2))
+x: Array = np.ones((3, 2))
 
 
 def loss(parameters: Parameters, inputs: Array, scale: float = 1.0) -> Array:
@@ -32,6 +32,14 @@ assert_type(fg.jit(fg.value_and_grad(loss))(w, x), tuple[Array, Parameters])
 assert_type(fg.vmap(loss, in_axes=(None, 0))(w, x), Array)
 assert_type(fg.checkpoint(loss)(w, x), Array)
 assert_type(fg.stop_gradient(w), Parameters)
+assert_type(fg.jvp(loss, (w, x), (w, x)), tuple[Array, Array])
+assert_type(fg.jvp(with_aux, (x,), (x,), has_aux=True), tuple[Array, Array, str])
+value, pullback = fg.vjp(loss, w, x)
+assert_type(value, Array)
+assert_type(pullback(value), tuple[Parameters, Array])
+assert_type(fg.vjp(with_aux, x, has_aux=True)[2], str)
+assert_type(fg.linearize(loss, w, x)[1](w, x), Array)
+assert_type(fg.device_put(w), Parameters)
 assert_type(fg.jit(loss).source(w, x), str)
 fg.jacrev(loss)(w, x)
 fg.grad(loss, argnums=(0, 1))(w, x)
@@ -42,6 +50,8 @@ fg.jit(loss)(w, x, scales=2.0)  # error
 fg.jit(loss, static_argnum=2)  # error
 fg.vmap(loss)("text", x)  # error
 fg.jit(loss).lower(w)  # error
+fg.vjp(loss, x, x)  # error
+pullback(w)  # error
 
 
 @fg.jit
@@ -78,6 +88,9 @@ fg.vmap(lambda v: v + 1)(x)
 fg.vmap(np.sin)(x)
 fg.jit(np.sin)(x)
 fg.grad(np.sin)(1.0) + 1
+fg.vjp(np.sin, x)[1](x)
+fg.jvp(lambda v: v * v, (2.0,), (1.0,))[0] + 1
+fg.linearize(lambda v, k: (v * k).sum(), x, 2.0)[1](x, 1.0)
 
 
 def train(any_loss: Callable[..., Any], other: Any, flag: bool) -> None:
@@ -87,4 +100,7 @@ def train(any_loss: Callable[..., Any], other: Any, flag: bool) -> None:
     fg.vmap(other)(w)
     fg.jacfwd(any_loss)(w)
     fg.grad(any_loss, has_aux=flag)(w)
+    fg.vjp(any_loss, w, x, has_aux=flag)[1](1.0)
+    fg.linearize(other, w)[1](w)
+    fg.jvp(other, (w,), (w,), has_aux=flag)
     fg.value_and_grad(other, argnums=1)(w)

@@ -1,0 +1,57 @@
+"""Updates are of the type of the gradients, and parameters keep theirs."""
+
+from typing import NamedTuple, assert_type
+
+import numpy as np
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import optim
+from fungrad.typing import Array
+
+
+class Weights(NamedTuple):
+    w: Array
+    b: Array
+
+
+def loss(weights: Weights, x: Array) -> Array:
+    return fnp.sum((x @ weights.w + weights.b) ** 2)
+
+
+weights = Weights(np.ones(2), np.zeros(()))
+x: Array = np.ones((3, 2))
+schedule = optim.warmup_cosine_decay_schedule(0.0, 0.1, 10, 100)
+assert_type(schedule(3), Array)
+tx = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(schedule, weight_decay=0.1))
+optim.sgd(lambda count: 0.1 / (1 + count))
+optim.sgd(np.float32(0.1))
+state = tx.init(weights)
+gradients = fg.grad(loss)(weights, x)
+assert_type(gradients, Weights)
+updates, state = tx.update(gradients, state, weights)
+assert_type(updates, Weights)
+assert_type(optim.apply_updates(weights, updates), Weights)
+assert_type(optim.adam(0.1).update(gradients, state, weights)[0], Weights)
+assert_type(optim.polyak_sgd().update(gradients, state, weights, value=1.0)[0], Weights)
+assert_type(optim.tree.zeros_like(weights), Weights)
+assert_type(optim.tree.norm(weights), Array)
+assert_type(optim.global_norm(weights), Array)
+assert_type(optim.projections.projection_simplex(weights), Weights)
+assert_type(optim.softmax_cross_entropy(x, x), Array)
+
+
+@fg.jit
+def step(weights: Weights, state: optim.OptState, x: Array) -> tuple[Weights, optim.OptState]:
+    updates, state = tx.update(fg.grad(loss)(weights, x), state, weights)
+    return optim.apply_updates(weights, updates), state
+
+
+weights, state = step(weights, state, x)
+
+optim.adam("fast")  # error
+optim.adam(0.1, b3=0.9)  # error
+optim.adam(0.1).update(gradients)  # error
+optim.adam(0.1).updates(gradients, state)  # error
+step(x, state, x)  # error
+optim.adamwww(0.1)  # error
