@@ -106,9 +106,11 @@ __all__ += ["print_saved_residuals"]
 _are_in("programs.rules.residuals")
 __all__ += ["KeyReuseError"]
 _are_in("random.reuse")
+__all__ += ["show_config"]
+_are_in("reporting")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",
-    "explain_cache_misses", "inexact_algebra", "log_compiles", "show_config", "strict_conversions", "strict_dependence",
+    "explain_cache_misses", "inexact_algebra", "log_compiles", "strict_conversions", "strict_dependence",
     "threefry_partitionable",
 ]
 _are_in("settings")
@@ -137,7 +139,7 @@ _are_in("typing")
 __all__ += [
     "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "distributed", "example_libraries",
     "experimental", "extend", "flatten_util", "image", "lax", "nn", "ops", "optim", "random", "scipy",
-    "sharding", "show", "test_util", "training", "tree", "tree_util", "typing",
+    "settings", "sharding", "show", "test_util", "training", "tree", "tree_util", "typing",
 ]
 _are_in("")
 # fmt: on

@@ -46,6 +46,7 @@ from fungrad.programs.rules.custom_jvp import custom_jvp as custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp as custom_vjp
 from fungrad.programs.rules.residuals import print_saved_residuals as print_saved_residuals
 from fungrad.random.reuse import KeyReuseError as KeyReuseError
+from fungrad.reporting import show_config as show_config
 from fungrad.settings import checking_leaks as checking_leaks
 from fungrad.settings import config as config
 from fungrad.settings import debug_infs as debug_infs
@@ -55,7 +56,6 @@ from fungrad.settings import disable_jit as disable_jit
 from fungrad.settings import explain_cache_misses as explain_cache_misses
 from fungrad.settings import inexact_algebra as inexact_algebra
 from fungrad.settings import log_compiles as log_compiles
-from fungrad.settings import show_config as show_config
 from fungrad.settings import strict_conversions as strict_conversions
 from fungrad.settings import strict_dependence as strict_dependence
 from fungrad.settings import threefry_partitionable as threefry_partitionable
@@ -100,6 +100,7 @@ from fungrad import ops as ops
 from fungrad import optim as optim
 from fungrad import random as random
 from fungrad import scipy as scipy
+from fungrad import settings as settings
 from fungrad import sharding as sharding
 from fungrad import show as show
 from fungrad import test_util as test_util

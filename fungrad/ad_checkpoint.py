@@ -32,8 +32,10 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
+    from fungrad.numpy.elsewhere import unknown_name
+
     if name in ("Recompute", "Saveable", "Offloadable"):
         raise AttributeError(
             f"fungrad.ad_checkpoint has no {name!r}: a policy returns True where results may be kept, else False"
         )
-    raise AttributeError(f"module 'fungrad.ad_checkpoint' has no attribute {name!r}")
+    raise unknown_name(__name__, name, __all__)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from fungrad.core.config import convention, setting
+from fungrad.numpy.names import tell_missing
 
 __all__ = ["enable_x64", "failures", "out_of_bounds", "promotion"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 
 def promotion(rules: str = "jax") -> AbstractContextManager[None]:

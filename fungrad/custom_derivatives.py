@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.tree import map as tree_map
+from fungrad.numpy.names import tell_missing
 from fungrad.programs.rules.closures import closure_convert, custom_gradient
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.custom_vjp import CustomVJPPrimal, custom_vjp
@@ -23,6 +24,7 @@ __all__ = [
     "zero_from_primal",
 ]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

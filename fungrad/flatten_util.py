@@ -12,10 +12,12 @@ from fungrad.core import tree
 from fungrad.core.errors import here
 from fungrad.core.glossary import COMMON
 from fungrad.core.types import kind_of, name_of_dtype, type_of
+from fungrad.numpy.names import tell_missing
 from fungrad.tree_util import Partial
 
 __all__ = ["ravel_pytree"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 
 @COMMON.public

@@ -13,10 +13,12 @@ from fungrad.core.glossary import Glossary
 from fungrad.core.tracer import known_value
 from fungrad.core.types import kind_of
 from fungrad.numpy.at import at
+from fungrad.numpy.names import tell_missing
 from fungrad.typing import Array, ArrayLike
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 _GLOSSARY = Glossary(
     {

@@ -8,6 +8,7 @@ import re
 import time
 import traceback
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,47 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.compile.targets.host import missing, threads
+from fungrad.compile.targets.store import describe
 from fungrad.core.config import COMPILATIONS, compilation
 from fungrad.core.state import chosen
 from fungrad.device import device_put, devices
 from fungrad.execution import device_get
-from fungrad.settings import config, show_config
+from fungrad.settings import config
 from fungrad.transforms.call import programs
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jit import jit
 from fungrad.transforms.vmap import vmap
+
+
+def show_config() -> None:
+    """Print the versions of what fungrad stands on, whether kernels are compiled, and where they are kept; for reports of faults.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.show_config()  # doctest: +ELLIPSIS
+    Python ...
+    """
+    print(f"Python {platform.python_version()}")
+    for name in (
+        "fungrad",
+        "numpy",
+        "scipy",
+        "optree",
+        "llvmlite",
+        "cupy",
+        "cupy-cuda12x",
+        "cupy-cuda13x",
+    ):
+        try:
+            print(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    reason, when = missing(), compilation.get()
+    if when == "off":
+        reason = "FUNGRAD_COMPILE is off"
+    print(f"kernels: {f'none, as {reason}' if reason else f'compiled, {when}'}")
+    print(f"cache: {'none, as no kernels are compiled' if reason else describe()}")
 
 
 def report() -> int:

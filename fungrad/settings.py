@@ -13,21 +13,16 @@ folder where they are kept for other processes, or `off`.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
-import platform
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from importlib import metadata
 from typing import Any
 
-from fungrad.conventions import enable_x64 as enable_x64
-from fungrad.conventions import failures as failures
-from fungrad.conventions import out_of_bounds as out_of_bounds
-from fungrad.conventions import promotion as promotion
+from fungrad.conventions import enable_x64, failures, out_of_bounds, promotion
 from fungrad.core.config import (
     CONVENTIONS,
     check_convention,
-    compilation,
     process_settings,
     setting,
     settings,
@@ -37,6 +32,29 @@ from fungrad.core.glossary import COMMON
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.device import find_device
+from fungrad.numpy.names import tell_missing
+
+__all__ = [
+    "Config",
+    "checking_leaks",
+    "config",
+    "debug_infs",
+    "debug_key_reuse",
+    "debug_nans",
+    "disable_jit",
+    "enable_x64",
+    "explain_cache_misses",
+    "failures",
+    "inexact_algebra",
+    "log_compiles",
+    "out_of_bounds",
+    "promotion",
+    "strict_conversions",
+    "strict_dependence",
+    "threefry_partitionable",
+]
+__dir__ = __all__.copy
+tell_missing(globals())
 
 _FIELDS = {
     "disable_jit": "jit_disabled",
@@ -71,9 +89,9 @@ class Config:
     Examples
     --------
     >>> import fungrad as fg
-    >>> config.update("debug_nans", True)
-    >>> config.debug_nans
-    True
+    >>> config.update("jax_debug_nans", True)  # as JAX names it
+    >>> config.debug_nans, config.read("debug_nans")
+    (True, True)
     >>> config.update("debug_nans", False)
     """
 
@@ -102,6 +120,16 @@ class Config:
         if settings.get() is not process_settings:  # in a block, of which the rest stays
             settings.get().set(field, value)
 
+    def read(self, name: str) -> Any:
+        """Return a setting.
+
+        Raises
+        ------
+        AttributeError
+            If there is no setting of that name.
+        """
+        return getattr(self, name)
+
     def _plain(self, name: str) -> str:
         return name.removeprefix("jax_").removeprefix("fungrad_")
 
@@ -111,7 +139,9 @@ class Config:
             return _FIELDS[plain]
         if plain in _ADVICE:
             raise AttributeError(f"fungrad.config has no {name!r}: {_ADVICE[plain]}")
-        raise AttributeError(f"fungrad.config has no {name!r}; it has {', '.join(_FIELDS)}")
+        close = difflib.get_close_matches(plain, _FIELDS, 1)
+        hint = f"did you mean {close[0]!r}? It" if close else "it"
+        raise AttributeError(f"fungrad.config has no {name!r}; {hint} has {', '.join(_FIELDS)}")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(settings.get(), self._field(name))
@@ -361,37 +391,3 @@ def checking_leaks() -> Iterator[None]:
             f"somewhere; {first.owner.origin(first.variable)}. Look for a global, an attribute or a list that "
             f"it was stored in, and return the value from the function instead.{more}"
         )
-
-
-def show_config() -> None:
-    """Print the versions of what fungrad stands on, whether kernels are compiled, and where they are kept; for reports of faults.
-
-    Examples
-    --------
-    >>> import fungrad as fg
-    >>> fg.show_config()  # doctest: +ELLIPSIS
-    Python ...
-    """
-    from fungrad.compile.targets.host import missing
-    from fungrad.compile.targets.store import describe
-
-    print(f"Python {platform.python_version()}")
-    for name in (
-        "fungrad",
-        "numpy",
-        "scipy",
-        "optree",
-        "llvmlite",
-        "cupy",
-        "cupy-cuda12x",
-        "cupy-cuda13x",
-    ):
-        try:
-            print(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    reason, when = missing(), compilation.get()
-    if when == "off":
-        reason = "FUNGRAD_COMPILE is off"
-    print(f"kernels: {f'none, as {reason}' if reason else f'compiled, {when}'}")
-    print(f"cache: {'none, as no kernels are compiled' if reason else describe()}")

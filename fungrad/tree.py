@@ -24,26 +24,14 @@ from fungrad.core.glossary import PYTREES
 from fungrad.core.nodes import register_dataclass, register_node, static
 from fungrad.core.paths import flatten_with_path, leaves_with_path
 from fungrad.core.tree import IsLeaf, TreeDef, check_treedef
+from fungrad.numpy.names import tell_missing
 
 __all__ = [
-    "all",
-    "broadcast",
-    "flatten",
-    "flatten_with_path",
-    "leaves",
-    "leaves_with_path",
-    "map",
-    "map_with_path",
-    "reduce",
-    "reduce_associative",
-    "register_dataclass",
-    "register_node",
-    "static",
-    "structure",
-    "transpose",
-    "unflatten",
-]
+    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path", "reduce",
+    "reduce_associative", "register_dataclass", "register_node", "static", "structure", "transpose", "unflatten",
+]  # fmt: skip
 __dir__ = __all__.copy
+tell_missing(globals())
 
 T = TypeVar("T")
 missing: Any = np._NoValue

@@ -28,6 +28,7 @@ from fungrad.core.nodes import (
 from fungrad.core.paths import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey, keystr
 from fungrad.core.tree import IsLeaf, check_treedef
 from fungrad.core.tree import TreeDef as PyTreeDef
+from fungrad.numpy.names import tell_missing
 from fungrad.tree import all as tree_all
 from fungrad.tree import broadcast as tree_broadcast
 from fungrad.tree import flatten as tree_flatten
@@ -81,6 +82,7 @@ __all__ = [
     "treedef_tuple",
 ]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 KeyEntry: TypeAlias = Hashable
 C = TypeVar("C", bound=type)

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from fungrad.core.tracer import Tracer
+from fungrad.numpy.names import tell_missing
 
 __all__ = ["Array", "ArrayLike", "PyTree"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike

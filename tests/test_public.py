@@ -123,3 +123,20 @@ def test_a_summary_has_types_in_place_of_arrays():
         summary("A", x=np.ones(3), y=(np.ones((2, 2)), None))
         == "A(x=float64[3], y=(float64[2,2], None))"
     )
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_modules_say_which_name_may_be_meant(name):
+    module = public_modules()[name]
+    apart = ("fungrad.compat", "fungrad.example_libraries.", "fungrad.extend.", "fungrad.optim.")
+    if name.startswith(apart) or name in (
+        "fungrad.scipy.sparse",
+        "fungrad.programs.rules.policies",
+    ):
+        return  # what libraries ask for, and what says something of its own
+    for public in module.__all__:
+        if len(public) > 6 and public.isidentifier():
+            with pytest.raises(AttributeError) as found:
+                getattr(module, f"{public}_q")
+            assert "; did you mean '" in str(found.value)
+            break

@@ -11,6 +11,7 @@ from fungrad.distributed.world import (
     process_count,
     process_index,
 )
+from fungrad.numpy.names import tell_missing
 
 __all__ = [
     "DistributedError",
@@ -21,3 +22,4 @@ __all__ = [
     "process_index",
 ]
 __dir__ = __all__.copy
+tell_missing(globals())

@@ -8,6 +8,8 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
+    from fungrad.numpy.elsewhere import unknown_name
+
     if name in __all__:
         return importlib.import_module(f"fungrad.example_libraries.{name}")
-    raise AttributeError(f"module 'fungrad.example_libraries' has no attribute {name!r}")
+    raise unknown_name(__name__, name, __all__)

@@ -22,6 +22,7 @@ from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array, type_of
 from fungrad.debug import act, check_format
+from fungrad.numpy.names import tell_missing
 from fungrad.programs.checked import Checked, decoded, encoded
 from fungrad.programs.closing import close, shared
 from fungrad.transforms.call import as_operand, check_callable, name_of
@@ -44,6 +45,7 @@ __all__ = [
     "user_checks",
 ]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 JaxRuntimeError = CheckError
 

@@ -41,6 +41,7 @@ from fungrad.core.errors import MissingRuleError
 from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
+from fungrad.numpy.names import tell_missing
 from fungrad.numpy.ufuncs import ufunc as _public
 from fungrad.primitives.shaping import expand, zeros_like
 from fungrad.primitives.ufunc import elementwise as _elementwise
@@ -57,6 +58,7 @@ __all__ = [
     "zeros_like",
 ]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 
 @dataclasses.dataclass(frozen=True)

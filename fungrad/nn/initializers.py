@@ -21,6 +21,7 @@ from fungrad import random
 from fungrad.core.types import kind_of
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.precision import DOUBLE, computing_dtype, converted
+from fungrad.numpy.names import tell_missing
 from fungrad.typing import Array
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "xavier_uniform", "zeros",
 ]  # fmt: skip
 __dir__ = __all__.copy
+tell_missing(globals())
 
 Axes = int | Sequence[int]
 

@@ -4,9 +4,11 @@ The places of a `Mesh` are divided among the processes that `fungrad.distributed
 has them all and runs them as calls of `vmap`. So a program is written, and tried, in one process; see docs/distributed.md.
 """
 
+from fungrad.numpy.names import tell_missing
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec, make_mesh
 from fungrad.sharding.moving import to_global, to_local
 
 __all__ = ["Mesh", "PartitionSpec", "make_mesh", "shard_map", "to_global", "to_local"]
 __dir__ = __all__.copy
+tell_missing(globals())

@@ -38,6 +38,7 @@ from fungrad.numpy.linalg.decompositions import *
 from fungrad.numpy.linalg.norms import *
 from fungrad.numpy.linalg.products import *
 from fungrad.numpy.linalg.systems import *
+from fungrad.numpy.names import tell_missing
 
 __all__ = [
     "LinAlgError",
@@ -47,3 +48,4 @@ __all__ = [
     *systems.__all__,
 ]
 __dir__ = __all__.copy
+tell_missing(globals())

@@ -21,6 +21,7 @@ from fungrad.core import tree
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy import dot
+from fungrad.numpy.names import tell_missing
 from fungrad.programs.closing import close, transposed
 from fungrad.programs.solvers.layout import Layout
 from fungrad.programs.solvers.linear_solve import check_square, linear_solve
@@ -33,6 +34,7 @@ from fungrad.typing import Array, ArrayLike
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 T = TypeVar("T")
 """An array, or a pytree of arrays."""
