@@ -324,6 +324,11 @@ def hide_internals(error: BaseException) -> BaseException | None:
     compiled code of both ours and interrupts into a SystemError.
     """
     _add_hint(error)
+    plain = isinstance(error, (ValueError, TypeError, IndexError))
+    if plain and not isinstance(error, FungradError) and raised_inside(error):
+        from fungrad.core.sections import point_to_section  # only errors need it
+
+        point_to_section(error)
     cause = _refusal(error)
     if not os.environ.get("FUNGRAD_FULL_TRACEBACKS"):
         seen: BaseException | None = error

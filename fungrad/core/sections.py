@@ -28,7 +28,7 @@ def more(topic: str) -> str:
     return f"\nMore: python -m fungrad explain {topic}"
 
 
-def point_to_section(error: Exception) -> None:
+def point_to_section(error: BaseException) -> None:
     """Let the message of an error, or its last note if the message is computed, end with how to read about it."""
     text = str(error)
     topic = next((topic for part, topic in SECTIONS.items() if part in text), None)

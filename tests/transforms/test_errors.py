@@ -14,9 +14,11 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core import sections
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType
+from fungrad.reporting import explanations
 
 LIBRARY = str(Path(fg.__file__).parent) + os.sep
 
@@ -1110,3 +1112,38 @@ def test_indexing_a_numpy_array_with_a_tracer():
     )
     with pytest.raises(fg.ConcretizationError, match=r"fungrad\.numpy\.take"):
         fg.jit(lambda i: w[i])(np.array([1, 2]))
+
+
+def test_common_errors_end_with_how_to_read_about_them():
+    a, b = np.ones((2, 3)), np.ones((4, 5))
+    for topic, call in {
+        "shapes": lambda: fg.grad(lambda a: fnp.sum(a + b))(a),
+        "axes": lambda: fg.jit(lambda a: a[5])(a),
+        "vmap": lambda: fg.vmap(lambda a, b: a)(a, b),
+        "grad": lambda: fg.jit(fg.grad(lambda a: a))(a),  # once, through two functions
+        "pytrees": lambda: fg.tree.map(lambda a, b: a, {"a": a}, {"b": b}),
+        "arguments": lambda: fg.vmap(lambda a, kind: a)(a, "fast"),
+    }.items():
+        with pytest.raises((ValueError, TypeError, IndexError)) as found:
+            call()
+        assert str(found.value).endswith(f"\nMore: python -m fungrad explain {topic}")
+        assert str(found.value).count("More: ") == 1
+    with pytest.raises(ValueError, match="axis 1 is out of bounds") as found:
+        fg.vmap(lambda a: fnp.sum(a, axis=1))(a)
+    assert found.value.__notes__[-1].endswith("\nMore: python -m fungrad explain axes")
+
+
+def test_every_section_that_is_pointed_to_is_there():
+    headings = [heading.lower() for heading in explanations()]
+    for topic in sections.SECTIONS.values():
+        assert any(topic in heading for heading in headings)
+
+
+def test_errors_of_the_users_own_and_of_plain_arrays_are_left_as_they_are():
+    def own(x):
+        raise ValueError("cannot reshape array of mine")
+
+    for function in (own, lambda x: np.ones(2) + np.ones(3)):
+        with pytest.raises(ValueError, match=r"mine|shapes \(2,\) \(3,\)") as found:
+            fg.grad(function)(1.0)
+        assert "More: " not in str(found.value)
