@@ -24,9 +24,11 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.glossary import Glossary
 from fungrad.nn.precision import array, computing_dtype, converted, floating_dtype
+from fungrad.numpy.names import tell_missing
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 __dir__ = __all__.copy
+tell_missing(globals())
 
 LEAST_SUM = 1000 * float(np.finfo(np.float32).eps)
 """Weights whose sum is not larger are zero: none of the image is near."""

@@ -196,3 +196,25 @@ def test_a_package_lists_what_type_checkers_see(path):
             seen |= {alias.name for alias in statement.names if alias.name == alias.asname}
     assert len(seen) == len(package.__all__)
     assert seen == {*package.__all__}
+
+
+OWN = (
+    "ad_checkpoint", "conventions", "custom_batching", "custom_derivatives", "debug", "distributed", "experimental",
+    "flatten_util", "nn", "ops", "random", "settings", "sharding", "show", "test_util", "training",
+    "tree", "tree_util",
+)  # fmt: skip
+"""Modules whose functions are not documented elsewhere, as NumPy's and SciPy's are."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_public_names_of_modules_have_examples(name):
+    module = importlib.import_module(f"fungrad.{name}")
+    values = [getattr(module, public) for public in module.__all__]
+    without = [
+        value
+        for value in values
+        if callable(value)
+        and str(getattr(value, "__module__", "")).startswith("fungrad")
+        and ">>>" not in (inspect.getdoc(value) or "")
+    ]
+    assert without == []

@@ -41,6 +41,16 @@ def register_node(
         Takes the second result of `flatten_node` and the children; returns an instance.
     with_keys
         Whether `flatten_node` returns the keys of the children as a third result.
+
+    Examples
+    --------
+    >>> class Line:
+    ...     def __init__(self, slope, at_zero):
+    ...         self.slope, self.at_zero = slope, at_zero
+    >>> cls = register_node(Line, lambda x: ((x.slope, x.at_zero), None), lambda _, parts: Line(*parts))
+    >>> import fungrad as fg
+    >>> fg.tree.map(lambda x: 2 * x, Line(1.0, 3.0)).at_zero
+    6.0
     """
     entry = GivenKey if with_keys else optree.FlattenedEntry
     optree.register_pytree_node(

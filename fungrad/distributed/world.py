@@ -39,7 +39,14 @@ _LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 
 
 class DistributedError(FungradError):
-    """Processes did not meet where they should have: one has ended, waits elsewhere, or took too long."""
+    """Processes did not meet where they should have: one has ended, waits elsewhere, or took too long.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> issubclass(fg.distributed.DistributedError, fg.FungradError)
+    True
+    """
 
 
 class Meeting(Protocol):

@@ -40,6 +40,20 @@ class CustomVJPPrimal:
         The leaf.
     perturbed
         False if the function is certainly not differentiated by it.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> @fg.custom_vjp
+    ... def product(x, y):
+    ...     return x * y
+    >>> def forward(x, y):
+    ...     print(x.perturbed, y.perturbed)
+    ...     return x.value * y.value, (x.value, y.value)
+    >>> product.defvjp(forward, lambda kept, ct: (ct * kept[1], ct * kept[0]), symbolic_zeros=True)
+    >>> fg.grad(product)(2.0, 3.0)
+    True False
+    np.float64(3.0)
     """
 
     value: Any
