@@ -1092,7 +1092,6 @@ def test_jitted_methods_hint_at_a_static_self():
     [
         ("scan", r"fungrad\.lax"),
         ("io_callback", r"fungrad\.experimental"),
-        ("image", r"scipy\.ndimage"),
     ],
 )
 def test_what_is_not_there_yet(name, advice):
