@@ -207,3 +207,9 @@ def test_every_name_is_there_or_the_page_says_why_not():
     assert autograd_names.written(page, printed) == page
     rows = [row.split("|") for row in printed.splitlines() if "`autograd" in row]
     assert [row for row in rows if row[5].strip() and ": " not in row[5]] == []
+
+
+def test_names_are_made_once():
+    """A primitive made of a function of NumPy keeps the rules that are defined for it."""
+    program = "import autograd.numpy as np; print([np.full is np.full, np.base_repr is np.base_repr, np.int64 is np.int64])"
+    assert run("-c", program) == "[True, True, True]\n"

@@ -47,12 +47,22 @@ def _of_values(dtype: type) -> type:
 
 
 def names_of(name: str, ours: Any, theirs: Any, absent: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for the module `name`: what `ours` has, else what `theirs` does, as a primitive."""
+    """Return a ``__getattr__`` for the module `name`: what `ours` has, else what `theirs` does, as a primitive.
+
+    Each is made once: a primitive keeps the rules that a program defines for it.
+    """
+    made: dict[str, tuple[Any, Any]] = {}
 
     def __getattr__(attribute: str) -> Any:
         if f"{name}.{attribute}" in absent or not hasattr(theirs, attribute):
             raise AttributeError(lacks(f"{name}.{attribute}", absent), name=attribute)
         own = getattr(theirs, attribute)
+        known = made.get(attribute)
+        if known is None or known[0] is not own:
+            known = made[attribute] = own, standing_for(attribute, own)
+        return known[1]
+
+    def standing_for(attribute: str, own: Any) -> Any:
         if theirs is np and attribute in INTEGERS:
             return _of_values(own)
         try:

@@ -121,7 +121,7 @@ def primitive(f_raw: Callable[..., Any]) -> Any:
     def f_wrapped(*args: Any, called_by_autograd_dispatcher: bool = False, **kwargs: Any) -> Any:
         if Tracer not in map(type, args) and Tracer not in map(type, tree.leaves(args)):
             return f_raw(*args, **kwargs)
-        if any(type(x) is Tracer for x in tree.leaves(kwargs)):
+        if kwargs and any(type(x) is Tracer for x in tree.leaves(kwargs)):
             raise NotImplementedError(
                 f"{rules.name} is differentiated by an argument that is passed by name: pass it by position"
             )
