@@ -1,6 +1,10 @@
 """Run a library's own tests by JAX and by fungrad, and print what passes beside each other.
 
     python tools/ecosystem.py SUITE [what pytest takes: -k PATTERN, -x, ...]
+    python tools/ecosystem.py --install
+
+The second installs the libraries of `make test-ecosystem`, each by itself if they cannot be installed together, and says which are
+left out; their tests are skipped.
 
 SUITE is a file or folder of tests, such as `tests` in a checkout of equinox or optax; the library, JAX and pytest are installed
 in the Python that runs this. Tests that pass by JAX alone are listed, with the last line of their errors.
@@ -10,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -66,7 +71,24 @@ def main(suite, *arguments):
             print(f"{here}: {test}: {why[:200]}")
 
 
+def install(pip=(sys.executable, "-m", "pip", "install", "--quiet")):
+    """Install the libraries; return those that cannot be. Without JAX or autograd there is nothing to compare with: an error."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = project["optional-dependencies"]["ecosystem"]
+    if not subprocess.run([*pip, *wanted], check=False).returncode:
+        return []
+    failed = [x for x in wanted if subprocess.run([*pip, x], check=False).returncode]
+    if {"jax", "jaxlib", "autograd"} & {x.partition(">")[0] for x in failed}:
+        raise SystemExit(
+            f"not installed: {', '.join(failed)}; JAX and autograd are what fungrad is compared with"
+        )
+    print(f"not installed, and left out: {', '.join(failed)}")
+    return failed
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
+    if sys.argv[1] == "--install":
+        raise SystemExit(0 if not install() else 3)
     main(*sys.argv[1:])
