@@ -551,3 +551,16 @@ def test_slopes_of_rules_that_are_nan_are_found(kind, wrap):
     with debug_nans():
         assert fg.grad(lambda x: x * 2 + fg.stop_gradient(f(x)))(2.0) == 2.0
     assert masked(1.0) == 1.0
+
+
+def test_arrays_without_axes_by_the_rules_of_jax():
+    """There is nothing to be out of bounds of; bounds of a Python number may be left out."""
+    one = np.float64(1)
+    for mode in (None, "drop", "clip", "fill", "wrap"):
+        assert fg.at(one)[()].add(2.0, mode=mode) == 3
+        assert fg.jit(lambda x, mode=mode: fg.at(x)[...].set(3.0, mode=mode))(one) == 3
+    with fg.settings.out_of_bounds("jax"):
+        assert fg.grad(lambda x: fg.at(x)[()].multiply(x))(one) == 2
+    with fg.settings.promotion("jax"):
+        assert fnp.clip(1.0, 0, 2) == 1
+        assert fnp.clip(3, None, 2.5) == 2.5

@@ -148,7 +148,7 @@ class Update(NamedTuple):
         x = self.array
         if mode is None and settings.get().clamps:
             mode, values = _bounds().kept(x, index_axes(x, self.key), kind, values)
-        if mode in ("drop", "fill"):
+        if mode in ("drop", "fill") and type_of(x).shape:
             padded, key = _with_spare_elements(x, self.key, 0)
             changed = _write(padded, key, values, kind, unique_indices)
             return changed[tuple(map(slice, type_of(x).shape))]

@@ -116,7 +116,9 @@ def _traced(function: Any, rule: Function, args: Args, kwargs: Options, rules: R
     with Trace(getattr(function, "__name__", "function"), known=True) as trace:
         lifted = [_lifted(trace, x, rules[1]) for x in args]
         options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}
-        if all(type(x) in _NUMBERS for x in lifted):
+        if type(next(iter(lifted), None)) in _NUMBERS and all(
+            x is None or type(x) in _NUMBERS for x in lifted
+        ):
             lifted[0] = trace.lift(lifted[0])
         return _values(rule(*lifted, **options))
 

@@ -471,3 +471,12 @@ def errors_by_kind():
         except (TypeError, ValueError) as error:
             found.append(type(error) in (TypeError, ValueError))
     return found
+
+
+def without_axes():
+    one = jnp.asarray(1.0)
+    return [
+        [jnp.clip(1.0, 0, 2), jnp.clip(3, None, 2.5), jnp.clip(1, 2)],
+        [one.at[()].add(2), one.at[...].set(3), jax.jit(lambda x: x.at[()].multiply(2))(one)],
+        jax.grad(lambda x: one.at[()].set(x * x))(2.0),
+    ]
