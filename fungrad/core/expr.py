@@ -114,8 +114,7 @@ class Expr:
         self, located: Iterable[tuple[Equation, Source | None]], **changes: Any
     ) -> Expr:
         """Return the program with other equations, given with their sources, and other `changes`."""
-        pairs = list(located)
-        equations, sources = tuple([e for e, _ in pairs]), tuple([source for _, source in pairs])
+        equations, sources = tuple(zip(*located, strict=True)) or ((), ())
         return dataclasses.replace(self, equations=equations, sources=sources, **changes)
 
     def check(self) -> Expr:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fungrad.core.errors import Source
-from fungrad.core.expr import Equation, Expr
+from fungrad.core.expr import Equation, Expr, as_equation
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import Broadcast
@@ -35,9 +35,12 @@ class Draft:
 
     def given(self) -> Iterator[Equation]:
         """Iterate over the equations to be rewritten; those that are added meanwhile are at the same line."""
-        for (primitive, inputs, outputs), source in self.expr.located():
+        for equation, source in self.expr.located():
             self._source = source
-            yield Equation(primitive, self.renamed(inputs), outputs)
+            if self.same:
+                primitive, inputs, outputs = equation
+                equation = as_equation((primitive, self.renamed(inputs), outputs))
+            yield equation
         self._source = None
 
     def renamed(self, variables: Iterable[int]) -> tuple[int, ...]:
@@ -51,7 +54,8 @@ class Draft:
 
     def add(self, primitive: Primitive, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Add an equation."""
-        self._located.append((Equation(primitive, tuple(inputs), tuple(outputs)), self._source))
+        equation = as_equation((primitive, tuple(inputs), tuple(outputs)))
+        self._located.append((equation, self._source))
 
     def computed(self, primitive: Primitive, inputs: Sequence[int]) -> int:
         """Return the variable of the only result of a new equation."""
