@@ -25,6 +25,7 @@ import fungrad.numpy as fnp
 from fungrad.core.glossary import Glossary
 from fungrad.nn.precision import array, computing_dtype, converted, floating_dtype
 from fungrad.numpy.names import tell_missing
+from fungrad.typing import Array
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 __dir__ = __all__.copy
@@ -217,12 +218,12 @@ _GLOSSARY = Glossary(
 
 @_GLOSSARY.public
 def resize(
-    image: Any,
+    image: Array,
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = None,
-) -> Any:
+    precision: object = None,
+) -> Array:
     """Return an image in another size.
 
     Returns
@@ -254,15 +255,15 @@ def resize(
 
 @_GLOSSARY.public
 def scale_and_translate(
-    image: Any,
+    image: Array,
     shape: Sequence[int],
     spatial_dims: Sequence[int],
     scale: Any,
     translation: Any,
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = None,
-) -> Any:
+    precision: object = None,
+) -> Array:
     """Return an image, scaled and moved: what was at x along an axis is at ``x * scale + translation``.
 
     The centre of element i is at i + 1/2. Where there is no image, the result is 0. It is differentiable in the image, in

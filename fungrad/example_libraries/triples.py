@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
@@ -33,6 +33,12 @@ __all__ = [
     "pack_optimizer_state",
     "unpack_optimizer_state",
 ]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+"""A pytree of arrays."""
 
 Array: TypeAlias = Any
 """An array of numbers."""
@@ -167,7 +173,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
 
 @public
-def l2_norm(tree: Any) -> Any:
+def l2_norm(tree: Any) -> NDArray[Any]:
     """Return the norm of all arrays as one vector.
 
     Examples
@@ -179,7 +185,7 @@ def l2_norm(tree: Any) -> Any:
 
 
 @public
-def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+def clip_grads(grad_tree: T, max_norm: Any) -> T:
     """Return gradients, shortened by one factor if the norm of all of them is beyond a bound.
 
     Parameters
@@ -197,7 +203,7 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
     norm = l2_norm(grad_tree)
     fine = norm < max_norm
     factor = max_norm / fnp.where(fine, 1, norm)
-    return trees.map(lambda g: fnp.where(fine, g, g * factor), grad_tree)
+    return trees.map(lambda g: fnp.where(fine, g, g * factor), grad_tree)  # type: ignore[no-any-return]
 
 
 @public

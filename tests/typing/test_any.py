@@ -14,7 +14,8 @@ import fungrad as fg
 
 REASONS = {
     "a pytree, of which no type says what it is made of": (
-        "fungrad.eval_shape fungrad.pure_callback "
+        "fungrad.eval_shape fungrad.pure_callback fungrad.experimental.io_callback "
+        "fungrad.example_libraries.optimizers.unpack_optimizer_state "
         "fungrad.tree.broadcast fungrad.tree.map fungrad.tree.map_with_path fungrad.tree.transpose fungrad.tree.unflatten "
         "fungrad.tree_util.tree_broadcast fungrad.tree_util.tree_map fungrad.tree_util.tree_map_with_path "
         "fungrad.tree_util.tree_transpose fungrad.tree_util.tree_unflatten "
@@ -40,6 +41,7 @@ MODULES = [
     "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.special",
     "scipy.stats", "training", "sharding", "distributed", "test_util", "tree", "tree_util", "flatten_util",
     "ops", "debug", "show", "extend", "custom_batching", "custom_derivatives", "ad_checkpoint", "conventions",
+    "image", "experimental", "experimental.checkify", "experimental.jet", "example_libraries.optimizers", "settings", "device",
 ]  # fmt: skip
 
 
