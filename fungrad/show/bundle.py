@@ -223,8 +223,8 @@ class Bundle:
         return taken
 
 
-def _fields(primitive: Primitive) -> set[str]:
-    return {x.name for x in dataclasses.fields(primitive)}  # type: ignore[arg-type]
+def _fields(primitive: Primitive) -> list[str]:
+    return [x.name for x in dataclasses.fields(primitive)]  # type: ignore[arg-type]
 
 
 def _of_self(node: ast.AST) -> Iterator[str]:

@@ -4,6 +4,7 @@ import ast
 import collections
 import itertools
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -246,3 +247,29 @@ def test_a_network_runs_where_there_is_no_fungrad(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     for x, y in zip(json.loads(done.stdout), tree.leaves(f(params, images, labels)), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
+
+
+DETERMINED = """
+import numpy as np
+import fungrad as fg
+import fungrad.numpy as fnp
+
+def f(x, a):
+    return (fnp.sort(fnp.sin(x)) * fnp.polymul(x, x)[:4]).sum() + fnp.linalg.eigh(a)[0].sum()
+
+args = np.arange(4.0) + 1, np.eye(3)
+print(fg.to_source(fg.grad(f, (0, 1)))(*args))
+lowered = fg.jit(fg.grad(f, (0, 1))).lower(*args)
+print(lowered.expr, lowered.simplified, lowered.schedule, lowered.source)
+"""
+
+
+def test_other_processes_write_the_same():
+    """Processes that run together depend on it: the order of their collectives is that of the program."""
+    texts = set()
+    for seed in "123":
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", DETERMINED]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        texts.add(done.stdout)
+    assert len(texts) == 1
