@@ -12,11 +12,11 @@ import numpy as np
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, UpdateSlice
+from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, Update, UpdateSlice
 from fungrad.primitives.scipy_ufunc import SpecialFunction
 from fungrad.primitives.shaping import Iota, ReduceSum
-from fungrad.primitives.slices import index_source
 from fungrad.primitives.ufunc import Function
 from fungrad.show.bundle import Bundle, Unprintable
 
@@ -161,9 +161,9 @@ def _sum(
     return f"np.sum({x}, axis={axes[0] if len(axes) == 1 else axes})"
 
 
-def _update(update: UpdateSlice, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
-    x, updates = xs
-    index = f"np.s_[{index_source(update.region.index)}]"
+def _update(update: Update, types: Sequence[ArrayType], xs: list[str], bundle: Bundle) -> str:
+    x, updates, *starts = xs
+    index = f"np.s_[{update.region.index_text(*starts)}]"
     adds = update.kind == "add"
     return f"{bundle.plain('update_slice')}({x}, {index}, {updates}, adds={adds})"
 
@@ -175,6 +175,7 @@ FORMS: dict[type[Primitive], Form] = {
     Iota: _iota,
     ReduceSum: _sum,
     Scatter: _scatter,
+    DynamicUpdateSlice: _update,
     UpdateSlice: _update,
 }
 """Primitives that NumPy's indexing and methods are written for."""
