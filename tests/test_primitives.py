@@ -17,6 +17,7 @@ import fungrad.primitives
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType, array_type, type_of
 from fungrad.primitives.collectives import Collective
+from fungrad.primitives.ranks import Overlapping
 from fungrad.primitives.ufunc import Elementwise, Function, elementwise
 from tests.backends.fake_cupy import make_module, tells_of_lack
 from tests.check import CHECKS, check_backend, checks_of, linear_groups
@@ -65,14 +66,15 @@ def registered() -> list[type[Primitive] | Primitive]:
     """Return every concrete primitive class, and every entry of the elementwise table.
 
     Collectives are left out: outside of a named axis they compute nothing that could be compared. Their
-    rules are checked in tests/lax/test_collectives.py, which has a table of its own.
+    rules are checked in tests/lax/test_collectives.py and tests/distributed, which have tables of their own.
     """
     found: dict[int, type[Primitive] | Primitive] = {}
     for info in pkgutil.walk_packages(fungrad.primitives.__path__, "fungrad.primitives."):
         for value in vars(importlib.import_module(info.name)).values():
             if isinstance(value, Function) or (is_concrete(value) and value is not Function):
                 found[id(value)] = value
-    return [d for d in found.values() if not (is_concrete(d) and issubclass(d, Collective))]
+    across = (Collective, Overlapping)
+    return [d for d in found.values() if not (is_concrete(d) and issubclass(d, across))]
 
 
 def is_concrete(value: object) -> bool:
