@@ -129,8 +129,7 @@ def divided(program: str) -> tuple[Callable[[Any, Any], Any], Any, Any]:
     if program == "data":
 
         def gradient(params: Any, x: Any) -> Any:
-            flat, unravel = fg.flatten_util.ravel_pytree(fg.grad(data_loss)(params, x))
-            return unravel(lax.pmean(flat, program))
+            return lax.pmean(fg.grad(data_loss)(params, x), program)
 
         mapped = shard_map(gradient, in_specs=(P(), P(program)), **options)
         step = lambda params, x: fg.tree.map(lambda w, g: w - RATE * g, params, mapped(params, x))

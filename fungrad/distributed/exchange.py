@@ -100,7 +100,9 @@ class Along(collectives.Ranks):
 
 
 def _all(meeting: Meeting, *arrays: Array) -> Messages[list[Array]]:
-    """Compute one collective, or the sums of several arrays as one."""
+    """Compute one collective, or the sums of several arrays as one, or compare several."""
+    if isinstance(meeting.collective, ranks.Agreed):
+        return (yield from _agreed(meeting, *arrays))
     if len(arrays) == 1:
         return [(yield from RULES[type(meeting.collective)](meeting, *arrays))]
     together = np.concatenate([x.reshape(-1) for x in arrays])
@@ -155,11 +157,11 @@ def _permuted(meeting: Meeting, x: Array) -> Messages[Array]:
     return found.reshape(x.shape) if source is not None else np.zeros_like(x)
 
 
-def _agreed(meeting: Meeting, x: Array) -> Messages[Array]:
-    mark = _mark(x)
-    if ((yield from meeting.gather(mark)) != mark).any():
+def _agreed(meeting: Meeting, *arrays: Array) -> Messages[list[Array]]:
+    marks = np.concatenate([_mark(x) for x in arrays])
+    if ((yield from meeting.gather(marks)) != marks).any():
         raise ranks.differ(meeting.collective.axis)
-    return x
+    return [*arrays]
 
 
 RULES: dict[type, Callable[..., Messages[Array]]] = {
@@ -172,7 +174,6 @@ RULES: dict[type, Callable[..., Messages[Array]]] = {
     collectives.PPermute: _permuted,
     ranks.Whole: Meeting.gather,
     ranks.Total: lambda meeting, x: _reduced(meeting, x, ReduceSum),
-    ranks.Agreed: _agreed,
     ranks.First: Meeting.first,
 }
 """By collective: what computes it."""

@@ -15,7 +15,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.types import array_type
 from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
 from fungrad.primitives.elementwise import div
-from fungrad.primitives.ranks import Lone, Spread, Start, Total, Wait
+from fungrad.primitives.ranks import Agreed, Lone, Spread, Start, Total, Wait
 
 
 class Mirror(Ranks):
@@ -41,6 +41,7 @@ class Mirror(Ranks):
             Total: lambda: x + x,
             PMax: lambda: x,
             Lone: lambda: x,
+            Agreed: lambda: x,
             Spread: lambda: x,
             AllGather: lambda: np.stack([x, x]),
         }[type(collective)]()
@@ -128,6 +129,11 @@ def test_sums_of_one_axis_and_dtype_are_one_message():
     assert ("start", "p_sum", "p_sum") in found
     assert found.count(("start", "p_sum")) == 2
     assert ("start", "p_max") in found
+
+
+def test_checks_are_one_message():
+    found = names(check(lambda x: [Agreed(AXIS, 2)(fnp.sin(x * k)) for k in range(1, 4)], X))
+    assert [n for n in found if n[0] == "start"] == [("start", *["agreed"] * 3)]
 
 
 def test_messages_are_of_bounded_size(monkeypatch):

@@ -21,7 +21,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
 from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
 from fungrad.primitives.elementwise import div, mul
-from fungrad.primitives.ranks import Lone, Spread, Start, Total, Wait
+from fungrad.primitives.ranks import Agreed, Lone, Spread, Start, Total, Wait
 
 BUCKET = 1 << 22
 """Bytes of arrays whose sum is begun without waiting for more of them."""
@@ -94,7 +94,7 @@ class _Overlapping:
         self.readers: dict[int, list[int]] = {}  # by what they wait for
         self.missing = [0] * len(expr.equations)
         self.ready: list[tuple[bool, int]] = []  # messages first
-        # Sums that may be begun as one have a key in common: their axis, dtype, and how many messages come before them.
+        # What may be begun as one has a key in common: sums of one dtype, or checks, along an axis, with as many messages before them.
         self.keys: dict[int, Hashable] = {}
         self.together: dict[Hashable, list[int]] = {}
         self.size: Counter[Hashable] = Counter()
@@ -142,9 +142,11 @@ class _Overlapping:
                 self._push(n)
 
     def _key(self, n: int, before: int) -> None:
-        primitive, (v,), _ = self.expr.equations[n]
-        dtype = self.types[v].dtype
-        if isinstance(primitive, (PSum, Total)) and dtype.kind in "fc":
+        primitive, inputs, _ = self.expr.equations[n]
+        dtype = self.types[inputs[0]].dtype
+        if isinstance(primitive, Agreed):
+            self.keys[n] = (primitive.axis, None, before)
+        elif isinstance(primitive, (PSum, Total)) and dtype.kind in "fc":
             self.keys[n] = (primitive.axis, dtype, before)
 
     def _push(self, n: int) -> None:
