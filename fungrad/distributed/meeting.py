@@ -140,13 +140,14 @@ class Meeting:
             self._go_on()
 
     def results(self) -> Any:
-        """Wait for the results; raise, or warn, as computing them has."""
+        """Wait for the results and hand them over; raise, or warn, as computing them has."""
         self.wait()
         if self._error is not None:
             raise self._error
         for kind in self._warned:
             np.add.reduce(WARN[kind])  # as the user has it now, at the user's line
-        return self._found
+        found, self._found = self._found, None  # the next one in its turn is far off
+        return found
 
     def _where(self) -> str:
         return f"{self._text}, {self._at}"

@@ -9,7 +9,6 @@ S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Tr
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
@@ -74,13 +73,12 @@ def _shortened(expr: Expr) -> Expr:
     def read(variables: Sequence[int]) -> tuple[int, ...]:
         return tuple([same.get(v, v) for v in variables])
 
-    kept = [(e, s) for e, s in expr.located() if same.keys().isdisjoint(e.outputs)]
-    return dataclasses.replace(
-        expr,
-        equations=tuple([Equation(p, read(inputs), outputs) for (p, inputs, outputs), _ in kept]),
-        sources=tuple([source for _, source in kept]),
-        outputs=read(expr.outputs),
-    )
+    kept = [
+        (Equation(primitive, read(inputs), outputs), source)
+        for (primitive, inputs, outputs), source in expr.located()
+        if same.keys().isdisjoint(outputs)
+    ]
+    return expr.with_equations(kept, outputs=read(expr.outputs))
 
 
 class _Overlapping:
@@ -90,6 +88,7 @@ class _Overlapping:
         self.expr = expr
         self.sources = [source for _, source in expr.located()]
         self.types = list(expr.types)
+        self.messages = {n for n, e in enumerate(expr.equations) if _is_message(e.primitive)}
         self.order: list[tuple[Equation, int]] = []  # with the equation that it is, or is part of
         self.readers: dict[int, list[int]] = {}  # by what they wait for
         self.missing = [0] * len(expr.equations)
@@ -112,13 +111,8 @@ class _Overlapping:
                     self._begin(group)
             else:
                 self._wait(*self.begun.popleft())
-        order = self._joined()
-        return dataclasses.replace(
-            self.expr,
-            equations=tuple([e for e, _ in order]),
-            sources=tuple([self.sources[n] for _, n in order]),
-            types=self.types,
-        )
+        located = [(e, self.sources[n]) for e, n in self._joined()]
+        return self.expr.with_equations(located, types=self.types)
 
     def _find_readers(self) -> None:
         made = {v: n for n, e in enumerate(self.expr.equations) for v in e.outputs}
@@ -126,8 +120,8 @@ class _Overlapping:
         last = None  # what has effects stays in order
         for n, (primitive, inputs, outputs) in enumerate(self.expr.equations):
             before = max([depth.get(v, 0) for v in inputs], default=0)
-            depth.update(dict.fromkeys(outputs, before + _is_message(primitive)))
-            if _is_message(primitive):
+            depth.update(dict.fromkeys(outputs, before + (n in self.messages)))
+            if n in self.messages:
                 self._key(n, before)
             needed = {v for v in inputs if v in made}
             if primitive.effect:
@@ -150,7 +144,7 @@ class _Overlapping:
             self.keys[n] = (primitive.axis, dtype, before)
 
     def _push(self, n: int) -> None:
-        heapq.heappush(self.ready, (not _is_message(self.expr.equations[n].primitive), n))
+        heapq.heappush(self.ready, (n not in self.messages, n))
 
     def _take(self, n: int) -> None:
         equation = self.expr.equations[n]
@@ -163,7 +157,7 @@ class _Overlapping:
             if not self.to_come[key] or self.size[key] >= BUCKET:
                 del self.size[key]
                 self._begin(self.together.pop(key))
-        elif _is_message(equation.primitive):
+        elif n in self.messages:
             self._begin([n])
         else:
             self.order.append((equation, n))
