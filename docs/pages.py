@@ -167,6 +167,11 @@ def _entries(name: str, module: ModuleType, names: list[str]) -> Iterator[str]:
 
 # The gallery
 
+_END = [
+    "..",
+    "",
+]  # of a directive: an indented text after it, such as a command, is no content of its
+
 
 def gallery() -> Pages:
     """Return a page of pictures, and for each example one with its text and its code."""
@@ -188,6 +193,7 @@ def gallery() -> Pages:
             f"   :alt: {first}",
             "   :class: drawn",
             "",
+            *_END,
         ]
         run = [f"``python examples/{path.name} --picture {picture.name}`` runs it.", ""]
         made[f"examples/{path.stem}.rst"] = "\n".join([*page, rest, "", *run, *code, ""])

@@ -1,7 +1,9 @@
 """Two networks trained by several processes: the transformer that makes up names, and the one that reads digits.
 
-    python examples/parallel.py               # one process has all places of a mesh
-    mpiexec -n 4 python examples/parallel.py  # four have one each
+One process has all places of their mesh, or several share them::
+
+    python examples/parallel.py
+    mpiexec -n 4 python examples/parallel.py
 
 The mesh is two by two. Along "data" its places have rows of each batch. Along "model" they have heads of the attention, and columns
 of a matrix and rows of the next (M. Shoeybi et al., "Megatron-LM", 2019). The state of the optimizer is divided over all of them: a
