@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from benchmarks.workload import Call
 from fungrad.compile.background import BACKGROUND
 from fungrad.compile.tiers import CALLS
+from fungrad.transforms.gradient import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def settle(calls: Mapping[str, Call]) -> None:
     """Have fungrad's programs compiled, which it does in the background after some calls: how many a sample has is decided after that."""
     for name, call in calls.items():
         if name.startswith("fungrad"):
-            for _ in range(CALLS):
+            for _ in range(CALLS + PATIENCE):
                 call()
     BACKGROUND.wait()
 

@@ -98,7 +98,7 @@ class Program(Keeper):
             for x in arguments:
                 if type(x) is Tracer:
                     with at_users_lines():
-                        return apart(evaluate(self.expr, arguments), arguments)
+                        return apart(evaluate(self.needed, arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
         chosen = settings.get()
@@ -116,7 +116,7 @@ class Program(Keeper):
                 function = self._compiled_for(xp)
             else:
                 self._ran = True
-                function = evaluator(without_dead_code(self.given))  # which may warn, or fail
+                function = evaluator(self.needed)  # which may warn, or fail
         return function
 
     @cached_property
@@ -129,6 +129,12 @@ class Program(Keeper):
         """The program, simplified."""
         with no_collection():
             return simplify(self.given)
+
+    @cached_property
+    def needed(self) -> Expr:
+        """The program without dead code: what is recorded, or run once. A trace's own program is simplified as a whole."""
+        with no_collection():
+            return without_dead_code(self.given)
 
     @cached_property
     def effect(self) -> bool:

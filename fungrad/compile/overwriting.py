@@ -61,7 +61,8 @@ class Overwriting:
                     self.like[v] = IN_C
                     continue
                 self.given[v] = given
-                if len(likes) == 1 and _follows(primitive) and (operands or v not in self.turned):
+                turns = v in self.turned and self.turned.isdisjoint(operands)  # as `astype` does
+                if len(likes) == 1 and _follows(primitive) and not turns:
                     (self.like[v],) = likes
 
     def in_order(self, out: int, operands: Iterable[int]) -> tuple[int, ...] | None:

@@ -16,6 +16,7 @@ from fungrad.numpy.joining import joined
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_tracer, cast, standin
 from fungrad.numpy.shape import reshaped
+from fungrad.numpy.views import diagonal_of
 from fungrad.primitives import shaping
 from fungrad.primitives.shaping import ReduceSum, permuted
 from fungrad.primitives.slices import Pad, Slice
@@ -104,7 +105,7 @@ def diagflat(v: Any, k: Any = 0) -> Any:
 
 @implements(np.diagonal, view=True, writable=False)
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
-    x = as_tracer(a)
+    given = x = as_tracer(a)
     if x.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     first = normalize_axis_index(axis1, x.ndim, "axis1")
@@ -122,7 +123,8 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     stop = low + (length - 1) * (n + 1) + 1 if length else 0
     flat = reshaped(x, (*batch, m * n))
     zeros = (0,) * len(batch)
-    return Slice((*zeros, low), (*batch, stop), (*(1 for _ in batch), n + 1))(flat)
+    found = Slice((*zeros, low), (*batch, stop), (*(1 for _ in batch), n + 1))(flat)
+    return diagonal_of(given, found, offset, first, second)
 
 
 @implements(np.trace)

@@ -131,6 +131,16 @@ def flat_of(x: Tracer, result: Tracer) -> Tracer:
     return result
 
 
+def diagonal_of(x: Tracer, result: Tracer, offset: int, axis1: int, axis2: int) -> Tracer:
+    """Return `result`, a diagonal of `x`, which NumPy never copies: where the steps to it would, its layout is not theirs."""
+    result = view_of(x, result, writable=False)
+    memory, layout = result.memory, layout_of(x)
+    if type(memory) is View and memory.layout is None and layout is not None:
+        found = np.diagonal(fake(x.type.shape, layout), offset, axis1, axis2)
+        result.memory = memory._replace(layout=_layout(found))
+    return result
+
+
 def seen(x: Tracer, step: Step) -> Layout:
     """Return the layout of what a step shows of `x`."""
     return shown_by(x.type.shape, layout_of(x), (form(step),)).layout
@@ -311,8 +321,12 @@ def shown_by(
     if layout is None:
         return Shown(None, None, True, repeated)
     view, found = _laid_out(fake(shape, layout), steps, order)
-    layout = "C" if found.flags.c_contiguous else found.strides
-    return Shown(view, layout, by_layout, repeated)
+    return Shown(view, _layout(found), by_layout, repeated)
+
+
+def _layout(array: Any) -> Layout:
+    """Return how the elements of an array lie."""
+    return "C" if array.flags.c_contiguous else array.strides
 
 
 def _laid_out(array: Any, steps: Steps, order: Literal["C", "F"] | None) -> tuple[bool, Any]:

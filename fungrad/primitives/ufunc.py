@@ -75,8 +75,9 @@ class Elementwise(Primitive):
         dtype = type_of(out).dtype
         if not self.holomorphic and dtype.kind == "c":
             return None
-        if any(m and type_of(x).dtype != dtype for x, m in zip(operands, flags, strict=True)):
-            return None
+        for x, moves in zip(operands, flags, strict=True):
+            if moves and type_of(x).dtype != dtype:
+                return None
         none = (None,) * len(flags)
         found: list[Any] = [*none]
         for i in range(len(flags) - 1, -1, -1):  # in the order in which a sum is transposed
@@ -183,7 +184,9 @@ class Function(Elementwise):
     def pull(
         self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]
     ) -> Sequence[Any] | None:
-        rules = [r for r, moves in zip(self.transposes or (), flags, strict=False) if moves]
+        if self.transposes is None:
+            return super().pull(ct, flags, out, operands)
+        rules = [rule for rule, moves in zip(self.transposes, flags, strict=True) if moves]
         if not rules or None in rules:
             return super().pull(ct, flags, out, operands)
         found: list[Any] = [None] * len(flags)

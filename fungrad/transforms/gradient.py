@@ -32,12 +32,16 @@ from fungrad.transforms.call import at_places, recorded, rewritten, run_on_value
 MEMORY = 1 << 25
 """Bytes of values up to which a gradient is computed at once: then all are kept, where a program keeps what it needs."""
 
+LONG, PATIENCE = 64, 2
+"""Of programs of more than so many equations the gradient is computed at once that often, before one is compiled."""
+
 
 class Gradient:
     """How the gradient is computed of functions that record the same program.
 
     Many of those record it only once, as Python may take another way in each call. Of them no program is made:
-    cotangents are pulled back as soon as the values are computed, which takes a fraction of the time.
+    cotangents are pulled back as soon as the values are computed, which takes a fraction of the time. Compiling a long program
+    takes as long as some tens of that, so of one of more than `LONG` equations it is done `PATIENCE` times.
 
     Parameters
     ----------
@@ -52,18 +56,18 @@ class Gradient:
 
     def __init__(self, skip: int) -> None:
         self.skip = skip
-        self.met = False
+        self.met = 0
         self.program: Program | None = None
 
     def first(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
         """Return what the program gives for the values in `trace`, as long as there is none."""
-        if not self.met:
+        if not self.met or (self.met < PATIENCE and len(trace.equations) > LONG):
             start = time.perf_counter()
             computed = self._at_once(trace, outputs)
             if computed is not None:
                 if observers:
                     tell("call", f"{trace.label} at once", start)
-                self.met = True
+                self.met += 1
                 return computed
         self.program = program = rewritten(trace, outputs, self._program)
         return run_on_values(trace, program)
@@ -76,7 +80,7 @@ class Gradient:
         program = grad_expr(expr, wrt, done, self.skip, more)
         if failing:
             program = _with_unused(program, [*map(len, failing)])
-        return Program(program, at_once=self.met)
+        return Program(program, at_once=self.met > 0)
 
     def _at_once(self, trace: Trace, outputs: Sequence[int]) -> list[Any] | None:
         """Return the results without a program; None if it takes one."""

@@ -303,6 +303,11 @@ FOLLOWING = {
     "a conversion of what is repeated": lambda x: (
         fnp.broadcast_to(x[:, :1], (2, len(x), 1)).astype("f4") + x * 0.5
     ),
+    "a conversion to complex numbers": lambda x: fnp.real(fnp.exp(1j * x)) * x,
+    "a conversion beside what is repeated": lambda x: fnp.hypot(
+        fnp.broadcast_to(x, (2, *x.shape)).astype("f2"),
+        fnp.log(abs(fnp.broadcast_to(x, (2, *x.shape))) + 0.3),
+    ),
     "a product of rows": fg.vmap(
         fg.grad(lambda x: fnp.sum(fnp.einsum("...i,...i->...", x, x) * 2))
     ),

@@ -127,6 +127,23 @@ def test_a_program_that_falls_back_has_its_donated_arguments(mode, made):
     assert made[-1].failures
 
 
+@pytest.mark.parametrize("mode", ["off", "eager"], indirect=True)
+def test_a_program_that_fails_warns_of_what_comes_before(mode, made):
+    """Kernels stand where their results are read, so what fails may come before them."""
+    rule = fg.custom_vjp(lambda u: fnp.sin(u) * (u / (1.5 + u * u)))
+    rule.defvjp(lambda u: (rule(u), u), lambda u, ct: (u * ct,))
+    g = fg.jit(lambda x: fg.jvp(rule, (x,), (x,)))
+    x = np.linspace(0.0, 1.0, 200)
+    x[3] = np.inf
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with pytest.raises(TypeError, match="a rule for reverse mode alone"):
+                g(x)
+        kinds = [str(w.message).rpartition(" ")[2] for w in caught]
+        assert kinds == ["sin", "divide"]
+
+
 # Failures to compile
 
 

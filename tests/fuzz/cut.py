@@ -92,13 +92,15 @@ def where(frame: FrameType) -> str:
 def asked_by_numpy(frame: FrameType) -> bool:
     """Whether NumPy asks a tracer for its class, whether it is an integer, or stores or fills with one as a number.
 
-    It drops whatever exception that raises; one about the class may be noticed later, as a SystemError.
+    Or for the text of the error of `__array__`, in which it looks for the name of a parameter. It drops whatever exception that raises; one about the class may be noticed later, as a SystemError.
     """
     here: FrameType | None = frame
     while here is not None:
         function = here.f_locals.get("function") if here.f_code.co_name == "wrapper" else None
         asked = getattr(function, "__name__", here.f_code.co_name)
         if asked in ("__class__", "__index__"):
+            return True
+        if asked == "__str__" and here.f_back is not None and not is_internal(here.f_back):
             return True
         if asked in ("__array__", "__complex__", "__float__"):
             user = here.f_back

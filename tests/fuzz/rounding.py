@@ -23,7 +23,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.cumulative import CumSum
+from fungrad.primitives.cumulative import CumSum, LinearRecurrence
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
@@ -327,6 +327,8 @@ def _summands(primitive: Primitive, arrays: list[Any]) -> float | None:
             return float(np.prod([np.shape(arrays[0])[a] for a in primitive.axes]))
         case CumSum():
             return float(np.shape(arrays[0])[primitive.axis])
+        case LinearRecurrence():  # of products, of which the library makes others than kernels do
+            return 2.0 * np.shape(arrays[0])[primitive.axis]
         case DotGeneral():
             return float(np.prod([np.shape(arrays[0])[a] for a in primitive.contracting[0]]))
         case Scatter() | UpdateSlice() | DynamicUpdateSlice():

@@ -272,6 +272,27 @@ def test_the_imaginary_part_of_real_numbers_lies_as_numpys_does():
     np.testing.assert_array_equal(fg.jit(f)(x), f(x))
 
 
+@pytest.mark.parametrize("make", [fnp.transpose, fnp.asfortranarray, lambda x: x[:, ::2]])
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (4, 4), (1, 3)])
+def test_a_diagonal_of_what_lies_otherwise_is_a_view(make, shape):
+    """NumPy copies one that has gaps, as of all matrices but those with one row or one column, and shows any other."""
+
+    def f(x):
+        v = fnp.ascontiguousarray(fnp.diagonal(make(x.copy())))
+        v[:1] = 7.0
+        return v
+
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    try:
+        expected = f(x)
+    except ValueError:
+        with pytest.raises(ValueError, match="read-only"):
+            fg.jit(f)(x)
+    else:
+        np.testing.assert_array_equal(fg.jit(f)(x), expected)
+        np.testing.assert_array_equal(fg.vjp(f, x)[0], expected)
+
+
 LOOPS = {
     "scan, its last carry": lambda v: lax.scan(lambda c, r: (c + 1, r), v, v)[0],
     "scan, a carry handed on": lambda v: lax.scan(lambda c, r: (c, r), v, v)[0],

@@ -71,6 +71,17 @@ def test_every_call_of_another_structure_is_without_program():
     assert made() == [False] * 5
 
 
+def test_a_long_program_is_made_where_its_structure_comes_back_again():
+    long = fg.value_and_grad(chain("sm" * gradient.LONG))
+    x = np.array([0.3, 0.5, 0.9])
+    value, g = long(x)
+    for n in range(1, gradient.PATIENCE + 2):
+        assert made() == [n > gradient.PATIENCE]
+        again, g_again = long(x)
+        np.testing.assert_allclose(value, again, 1e-12)
+        np.testing.assert_allclose(g, g_again, 1e-12)
+
+
 def test_values_that_python_asked_for_are_not_computed_again():
     calls = []
 

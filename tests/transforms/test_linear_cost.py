@@ -85,6 +85,12 @@ def instructions(function):
     return count
 
 
+@pytest.fixture(autouse=True)
+def compiled_at_the_second_call(monkeypatch):
+    """Long programs of gradients otherwise are at a later one."""
+    monkeypatch.setattr(gradient, "PATIENCE", 1)
+
+
 def check_linear(transform):
     """Check that the second doubling of a size adds twice the work that the first one adds."""
     counts = []

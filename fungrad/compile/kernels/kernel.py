@@ -111,12 +111,12 @@ class Kernel:
 
     @property
     def told_apart(self) -> frozenset[int]:
-        """The arrays that it is given and converts, as `Function` says; all if some are computed with in parts or wider, or put together."""
+        """The arrays that it is given and converts, as `Function` says; all if some are computed with in parts or wider, put together, or made complex."""
         # A conversion to booleans is `ne`. What ufuncs compute lies in C order, however elements are repeated.
         converted = {
             v for node in self.nodes if node.operation in ("convert", "ne") for v in node.operands
         }
-        if any(node.operation == "inside" for node in self.nodes):
+        if any(node.operation in ("inside", "complex") for node in self.nodes):
             return frozenset(range(len(self.operand_types)))
         if converted and any(computed_in(x.type.dtype) != x.type.dtype for x in self.operands):
             return frozenset(range(len(self.operand_types)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,9 @@ class _Sharing:
             equations.append(Equation(primitive, inputs, outputs))
             sources.append(source)
             places.append(number)
-        order = sorted(range(len(places)), key=places.__getitem__)
+        order: Sequence[int] = range(len(places))
+        if self.places:
+            order = sorted(order, key=places.__getitem__)
         return dataclasses.replace(
             self.expr,
             equations=tuple([equations[i] for i in order]),
@@ -77,7 +80,7 @@ class _Sharing:
         self, primitive: Primitive, inputs: tuple[int, ...], out: int
     ) -> tuple[Primitive, tuple[int, ...]] | None:
         """Return what computes `out`; None if it is now known to equal another variable."""
-        if inputs and all(v in self.uniform for v in inputs):
+        if inputs and inputs[0] in self.uniform and all(v in self.uniform for v in inputs):
             value = self._fold(primitive, inputs)
             if value is not None:
                 if not self.types[out].shape:
