@@ -2,8 +2,9 @@
 
 A collective takes time of its own, for each message that waits for another, and for each byte that a process sends. How many those are follows from how
 `fungrad/distributed/exchange.py` computes it (R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication
-operations in MPICH", 2005). A step takes time of its own, and for its share of the work. Where processes share a core, all of it takes as many times longer, and
-a message waits until the core is given to who sends it; that is fitted too, and no part of what is predicted for a core each.
+operations in MPICH", 2005). What a process computes of a step is measured for shares of the work, by one process and by two at a time, who
+share the memory; what lies between is interpolated. Messages and computing are added, though some are sent meanwhile. Where processes share a core, all of it takes as many times
+longer, and a message waits until the core is given to who sends it; that is fitted too, and no part of what is predicted for a core each.
 """
 
 from __future__ import annotations
@@ -63,10 +64,6 @@ class Model:
             [self.crowded(terms("p_sum", size, count), count) for count, size, _ in sums],
             [seconds for *_, seconds in sums],
         )
-        self.of_steps = {
-            name: least_relative_squares([[1.0, 1.0 / int(k)] for k in shares], [*shares.values()])
-            for name, shares in found["shares"].items()
-        }
 
     def crowd(self, count: int) -> float:
         """Return how many processes share a core, where it was measured."""
@@ -88,11 +85,17 @@ class Model:
         self, program: str, count: int, *, share: float | None = None, here: bool = False
     ) -> float:
         """Return the seconds of a step, of which each process has the share `1 / count`, or another."""
-        own, work = self.of_steps[program]
         met = self.runs[2][program]["meetings"]  # those of any number of processes
-        computing = own + work * (1.0 / count if share is None else share)
+        computing = self.computing(program, count, 1.0 / count if share is None else share)
         waiting = sum(self.collective(kind, size, count, here=here) for kind, size in met)
         return (self.crowd(count) if here else 1.0) * computing + waiting
+
+    def computing(self, program: str, count: int, share: float) -> float:
+        """Return the seconds that a process takes for its share of a step: alone, or beside others."""
+        measured = self.runs[min(count, 2)]["shares"][program]
+        known = sorted((1.0 / int(k), seconds) for k, seconds in measured.items())
+        shares, seconds = np.log(np.array(known)).T
+        return float(np.exp(np.interp(math.log(share), shares, seconds)))
 
 
 def milliseconds(seconds: float) -> str:
@@ -117,7 +120,7 @@ def tables(found: dict[str, Any], markdown: Callable[..., str]) -> str:
         f"{sums}\n",
         markdown(["bytes", *heads], cells, left=0),
     ]
-    parts += [_shares(found, model, markdown), _predictions(model, markdown)]
+    parts += [_shares(model, markdown), _predictions(model, markdown)]
     return "\n".join(parts)
 
 
@@ -156,17 +159,16 @@ def _steps(model: Model, markdown: Callable[..., str]) -> str:
     )
 
 
-def _shares(found: dict[str, Any], model: Model, markdown: Callable[..., str]) -> str:
-    rows: list[list[str]] = []
-    for k in found["shares"]["data"]:
-        row = [f"1/{k}"]
-        for program in PROGRAMS:
-            own, work = model.of_steps[program]
-            row += map(milliseconds, (found["shares"][program][k], own + work / int(k)))
-        rows.append(row)
-    heads = ["share", *(f"{said}, {t}" for said in PROGRAMS.values() for t in ("ms", "predicted"))]
-    return "What one process takes for its share of a step, without messages:\n\n" + markdown(
-        heads, rows
+def _shares(model: Model, markdown: Callable[..., str]) -> str:
+    measured = [model.runs[count]["shares"] for count in (1, 2)]
+    rows = [
+        [f"1/{k}", *(milliseconds(shares[p][k]) for p in PROGRAMS for shares in measured)]
+        for k in measured[0]["data"]
+    ]
+    heads = [f"{said}, {how}" for said in PROGRAMS.values() for how in ("one, ms", "two, ms")]
+    return (
+        "What a process takes for its share of a step without messages, one alone and two at a time:\n\n"
+        + markdown(["share", *heads], rows)
     )
 
 
@@ -183,7 +185,7 @@ def _predictions(model: Model, markdown: Callable[..., str]) -> str:
     for said in PROGRAMS.values():
         heads += [f"{said}, ms", "efficiency", "as much work each"]
     return (
-        f"Predicted for up to {LARGEST:,} processes with a core each, and messages as fast as between two here; efficiency with the same work divided, and with as "
+        f"Predicted for up to {LARGEST:,} processes with a core each, memory and messages as fast as for two here; efficiency with the same work divided, and with as "
         "much work for each as one has here:\n\n" + markdown(heads, rows)
     )
 

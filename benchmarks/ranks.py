@@ -4,7 +4,7 @@
 
 Needs mpi4py and mpiexec; takes some minutes. Each process is held to a core, with one thread. Two programs are measured: data parallel,
 in which each has rows of the data, and tensor parallel, in which each has columns of one matrix and rows of the next. The model
-(`rank_model.py`) is fitted to sums over 2 and 4 processes of 8 bytes to 16 MB, and to the shares of a step that one process would have of up to
+(`rank_model.py`) is fitted to sums over 2 and 4 processes of 8 bytes to 16 MB, and has the times of the shares of a step that a process would have of up to
 1,024. `python -m benchmarks.tables` writes what is kept into docs/distributed_results.md.
 """
 
@@ -176,7 +176,7 @@ def measured(program: str) -> dict[str, Any]:
 
 
 def shares() -> dict[str, dict[int, float]]:
-    """Return what one process takes for its share of a step, by one over the share."""
+    """Return what each process takes for its share of a step, by one over the share, where all compute at a time."""
     import fungrad as fg
 
     found: dict[str, dict[int, float]] = {}
@@ -216,7 +216,7 @@ def work() -> None:
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[index % len(cores)]})
     run = {"count": count, "sums": sums(), **{p: measured(p) for p in rank_model.PROGRAMS}}
-    if count == 1:
+    if count < 3:
         run["shares"] = shares()
     if index == 0:
         print(json.dumps(run))
@@ -247,11 +247,7 @@ def main() -> None:
         work()
         return
     runs = [launched(count) for count in COUNTS]
-    found = {
-        "environment": environment(Setting("numpy")),
-        "shares": runs[0].pop("shares"),
-        "runs": runs,
-    }
+    found = {"environment": environment(Setting("numpy")), "runs": runs}
     text = json.dumps(found, indent=1)
     if options.json:
         options.json.write_text(f"{text}\n", "utf-8")

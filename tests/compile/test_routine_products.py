@@ -8,7 +8,8 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.products import TERMS
-from fungrad.compile.kernels.products import LARGEST, MOST, SHORTEST, TURNED
+from fungrad.compile.kernels import products
+from fungrad.compile.kernels.products import LARGEST, MEDIUM, MOST, SHORTEST, parts_of
 from fungrad.core.config import compilation
 from tests.compile.compiling import in_mode, needs_compiler, routines
 
@@ -156,7 +157,8 @@ def test_views_that_are_read_elsewhere_stay():
         ((SHORTEST - 1, 500, 500), "f8"),
         ((500, SHORTEST - 1, 500), "f8"),
         ((500, 500, SHORTEST - 1), "f8"),
-        ((MOST // 10_000 + 1, 100, 100), "f8"),
+        ((MOST // 10_000 + 1, 100, 100), "f4"),
+        ((MEDIUM // 10_000 + 20, 100, 100), "f8"),
         ((100, 100, 100), "i8"),
         ((100, 100, 100), "c16"),
     ],
@@ -164,7 +166,7 @@ def test_views_that_are_read_elsewhere_stay():
 def test_other_products_are_blas(shape, dtype):
     m, k, n = shape
     assert m * k * n > LARGEST
-    assert not routines(WAYS["a b"], (np.ones((m, k), dtype), np.ones((k, n), dtype)))
+    assert not routines(WAYS["a b"], (np.zeros((m, k), dtype), np.zeros((k, n), dtype)))
 
 
 @in_mode("eager")
@@ -187,12 +189,27 @@ def test_axes_are_joined(mode, made):
     np.testing.assert_allclose(fg.jit(crossed)(x, y), crossed(x, y), rtol=1e-11, atol=1e-11)
 
 
-def test_large_matrices_are_not_copied():
-    n = TURNED // 8 // 100 + 1
-    a, b = np.ones((20, 100)), np.ones((n, 100))
-    assert not routines(WAYS["a b'"], (a, b))
-    assert routines(WAYS["a b'"], (a, b[:-1]))
-    assert routines(WAYS["a b"], (a, b.T))
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+@in_mode("eager")
+def test_parts_of_columns_and_of_rows(way, wide, mode, monkeypatch):
+    """On processors with many wide registers, and on others; with parts of one length that are no multiples of a tile."""
+    monkeypatch.setattr(products, "has_wide_registers", lambda: wide)
+    shift = 2 * wide  # what has been compiled for the other tile is not to be found
+    for shape in ((520 + shift, 260, 256), (256, 262 + shift, 512), (518 + shift, 300, 301)):
+        a, b = factors(way, *shape, "f4")
+        assert routines(WAYS[way], (a, b))
+        check_product(way, a, b)
+
+
+def test_what_is_copied_for_each_part_is_small():
+    assert parts_of(1024, 1024, 1024, 64, False) == (16, True)
+    assert parts_of(2048, 64, 4096, 64, False) == (32, False)
+    assert parts_of(2048, 512, 512, 64, True) == (32, False)
+    assert parts_of(512, 2048, 512, 64, True) == (32, True)
+    assert parts_of(1009, 1013, 1000, 64, False) == (1, True)
+    assert parts_of(777, 777, 777, 64, False) == (7, False)
+    assert parts_of(100, 100, 100, 64, False) == (1, True)
 
 
 @in_mode("eager")

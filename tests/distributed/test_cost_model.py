@@ -27,6 +27,10 @@ def made_up(cores=2):
         found = {
             "count": count,
             "sums": {str(n): total(n, count) for n in ranks.SIZES if count > 1},
+            "shares": {
+                p: {str(2**k): own + work / 2**k for k in range(11)}
+                for p, (own, work) in STEP.items()
+            },
         }
         for program, (own, work) in STEP.items():
             step = max(1, count / cores) * (own + work / count) + (count > 1) * total(
@@ -40,9 +44,6 @@ def made_up(cores=2):
     environment = {"date": "2026-01-31", "cores": cores, "cpu": "CPU", "python": "CPython"}
     return {
         "environment": {**environment, "versions": {"fungrad": "0", "numpy": "2"}},
-        "shares": {
-            p: {str(2**k): own + work / 2**k for k in range(11)} for p, (own, work) in STEP.items()
-        },
         "runs": [run(count) for count in ranks.COUNTS],
     }
 
@@ -50,8 +51,7 @@ def made_up(cores=2):
 def test_coefficients_are_found():
     model = rank_model.Model(made_up())
     np.testing.assert_allclose(model.of_sums, [OWN, MESSAGE, BYTE, SWITCH], rtol=1e-6)
-    for program, of in STEP.items():
-        np.testing.assert_allclose(model.of_steps[program], of, rtol=1e-6)
+    for program in STEP:
         for count in ranks.COUNTS:
             measured = model.runs[count][program]["step"]
             np.testing.assert_allclose(model.step(program, count, here=True), measured)
@@ -66,6 +66,17 @@ def test_predictions():
     np.testing.assert_allclose(model.step("data", count), own + work / count + total)
     np.testing.assert_allclose(model.step("data", count, share=1.0), own + work + total)
     assert model.step("tensor", 1) == pytest.approx(sum(STEP["tensor"]))
+
+
+def test_what_processes_take_beside_others_is_measured():
+    found = made_up()
+    for share in found["runs"][1]["shares"].values():
+        share.update({k: 1.5 * seconds for k, seconds in share.items()})
+    model = rank_model.Model(found)
+    assert model.computing("data", 1, 1 / 2) == pytest.approx(2e-4 + 0.05)
+    assert model.computing("data", 1024, 1 / 2) == pytest.approx(1.5 * (2e-4 + 0.05))
+    between = model.computing("data", 1, 0.7)
+    assert model.computing("data", 1, 1 / 2) < between < model.computing("data", 1, 1.0)
 
 
 def test_tables_have_prediction_beside_measurement():

@@ -36,8 +36,6 @@ _INTRINSICS = {
 }  # fmt: skip
 
 NEAREST = "round.tonearest"
-VECTOR_BYTES = 64
-"""Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
 UNROLLED = 8
 """How many vectors are moved one after the other, without a loop."""

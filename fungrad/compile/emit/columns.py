@@ -10,12 +10,12 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.reading import Index, Piece
 from fungrad.compile.emit.types import identity, scalar_type, splat
 from fungrad.compile.emit.writer import Writer
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
 from fungrad.compile.kernels.spaces import cone_of, merged, nodes_needed
+from fungrad.compile.processor import VECTOR_BYTES
 
 TILE = 1 << 11
 """Bytes of a tile in each array, about."""

@@ -11,11 +11,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported, Variable
 from fungrad.compile.emit.types import splat
 from fungrad.compile.kernels.operations import DType, Node
+from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.core.types import ArrayType
 from fungrad.primitives.convolution import Convolution
 

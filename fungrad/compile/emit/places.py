@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES, Assembly
+from fungrad.compile.emit.assembly import Assembly
 from fungrad.compile.emit.types import literal, scalar_type, splat, vector_type
 from fungrad.compile.kernels.access import in_order
 from fungrad.compile.kernels.operations import DType, NotScalar, computed_in
 from fungrad.compile.kernels.scalar import Scalar, Scalars
 from fungrad.compile.kernels.stored import Stored
+from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.core.types import ArrayType, Shape
 
 STACK = 1 << 15

@@ -9,42 +9,23 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
+from fungrad.compile.emit.blocked import Blocked
 from fungrad.compile.emit.function import Function, Targets
-from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.places import Place, Unsupported, Variable
+from fungrad.compile.emit.tiles import Matrix, Tiles
 from fungrad.compile.emit.types import literal, splat
 from fungrad.compile.kernels.access import in_order
-from fungrad.compile.kernels.operations import DType, Node
+from fungrad.compile.kernels.operations import Node
 from fungrad.compile.kernels.products import is_medium, is_small
+from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.primitives.contraction import DotGeneral
 
-PARTS = 8
-"""Into how many parts the rows of larger ones are cut, at most."""
 ROWS, VECTORS = 4, 2
 """How many elements of the first operand meet how many vectors of the second one at once: their sums stay in registers."""
-UNROLLED = 4
-"""Terms of sums that are written without a loop."""
 TERMS = 512
 """Terms of sums that are added up by themselves: what they are of stays in a cache, and rounding grows no further."""
-
-
-class Matrix(NamedTuple):
-    """Numbers in rows and columns: where the first is, and how many elements neighbours are apart."""
-
-    place: Place
-    rows: int
-    columns: int
-    down: int
-    along: int
-
-    @property
-    def transposed(self) -> Matrix:
-        """The matrix with rows in place of columns."""
-        return Matrix(self.place, self.columns, self.rows, self.along, self.down)
 
 
 def dot_general(
@@ -72,11 +53,10 @@ def dot_general(
         a = Matrix(x, rows, terms, *x.strides)
         b = Matrix(y, terms, columns, *y.strides)
         out = Matrix(target, rows, columns, columns, 1)
-        product = _Product(to, dtype, bool(pairs[0]))
         if is_medium(primitive, operands[0].type, operands[1].type):
-            product.write_in_parts(a, b, out)
+            Blocked(to, dtype).write(a, b, out)
         else:
-            product.write(a, b, out)
+            _Product(to, dtype, bool(pairs[0])).write(a, b, out)
     if found != targets[0]:
         to.move(targets[0], found)
     return targets[0]
@@ -101,13 +81,8 @@ def _in_groups(to: Function, x: Place, batch: int, count: int) -> Place:
     return to.part(x, "0", (*x.type.shape[:batch], *shape), (*x.strides[:batch], *strides))
 
 
-class _Product:
-    """Writes one product of matrices; without terms to be added, of a column and a row, it is one of numbers."""
-
-    def __init__(self, to: Function, dtype: DType, sums: bool) -> None:
-        self.to = to
-        self.dtype = dtype
-        self.sums = sums
+class _Product(Tiles):
+    """Writes a small product."""
 
     def write(self, a: Matrix, b: Matrix, out: Matrix) -> None:
         if b.columns == 1 and a.down == 1:
@@ -122,45 +97,11 @@ class _Product:
             b = self._ordered(b.transposed).transposed
         self._by_terms(a, b, out)
 
-    def write_in_parts(self, a: Matrix, b: Matrix, out: Matrix) -> None:
-        """Write it for some of the rows after others."""
-        if b.along != 1:
-            b = self._ordered(b)
-        most = max(min(PARTS, out.rows * out.columns * a.columns // (2 * PART)), 1)
-        parts = next(n for n in range(most, 0, -1) if a.rows % n == 0)
-        rows = a.rows // parts
-        with self.to.in_parts(parts) as k:
-            here = [
-                x._replace(place=self.to.part(x.place, offset, x.place.type.shape, ()), rows=rows)
-                for x in (a, out)
-                for offset in [self.to.offset([(k, rows * x.down)])]
-            ]
-            self._by_columns(here[0], b, here[1])
-
     def _ordered(self, x: Matrix) -> Matrix:
         """Return a copy whose rows lie one after the other."""
         shape = (x.rows, x.columns)
         copy = self.to.copy(self.to.part(x.place, "0", shape, (x.down, x.along)))
         return Matrix(copy, *shape, *in_order(shape))
-
-    def _at(self, x: Matrix, row: str, column: str, lanes: int = 1) -> str:
-        offset = self.to.offset([(row, x.down), (column, x.along)])
-        return self.to.read(x.place.pointer, offset, self.dtype, lanes)
-
-    def _added(self, x: str, y: str, sum_: str, lanes: int) -> str:
-        """Return x y + sum."""
-        to, dtype = self.to, self.dtype
-        if self.sums and dtype.kind == "f":
-            return to.compute("fma", dtype, x, y, sum_, lanes=lanes)
-        product = to.compute("mul", dtype, x, y, lanes=lanes)
-        return to.compute("add", dtype, sum_, product, lanes=lanes) if self.sums else product
-
-    def _terms(self, count: int) -> Iterator[str]:
-        if count <= UNROLLED:
-            yield from map(str, range(count))
-        else:
-            with self.to.loop(count) as k:
-                yield k
 
     # Vectors along the columns
 
@@ -175,49 +116,20 @@ class _Product:
             for j, count in to.along(out.columns, lanes):
                 offset = to.offset([(i, out.down), (j, 1)])
                 to.write(splat(0, dtype, count), dtype, out.place.pointer, offset, count)
-        for k, count in self.to.blocks(a.columns, TERMS):
-            here, there = [
-                x._replace(place=to.part(x.place, to.offset([(k, step)]), x.place.type.shape, ()))
-                for x, step in ((a, a.along), (b, b.down))
-            ]
-            self._by_tiles(here._replace(columns=count), there, out, lanes, add=True)
+        for k, count in to.blocks(a.columns, TERMS):
+            here = self.part(a, "0", a.rows, k, count)
+            there = self.part(b, k, count, "0", b.columns)
+            self._by_tiles(here, there, out, lanes, add=True)
 
     def _by_tiles(self, a: Matrix, b: Matrix, out: Matrix, lanes: int, add: bool = False) -> None:
         for done, vectors, each in self.to.runs(b.columns, lanes):
             for start, count in self.to.blocks(vectors, VECTORS * ROWS // min(a.rows, ROWS)):
                 first = self.to.offset([(str(done), 1), (start, each)])
+                columns = self.part(b, "0", b.rows, first, count * each)
                 for row, rows in self.to.blocks(a.rows, ROWS):
-                    self._tile(a, b, out, row, rows, first, count, each, add)
-
-    def _tile(
-        self,
-        a: Matrix,
-        b: Matrix,
-        out: Matrix,
-        row: str,
-        rows: int,
-        first: str,
-        vectors: int,
-        lanes: int,
-        add: bool,
-    ) -> None:
-        to, dtype = self.to, self.dtype
-        keys = itertools.product(range(rows), range(vectors))
-        sums = {key: Variable(to, dtype, lanes) for key in keys}
-        columns = [self.to.plus(first, j * lanes) for j in range(vectors)]
-        for k in self._terms(a.columns):
-            right = [self._at(b, k, column, lanes) for column in columns]
-            for i in range(rows):
-                left = to.spread(self._at(a, self.to.plus(row, i), k), dtype, lanes)
-                for j in range(vectors):
-                    sums[i, j].set(self._added(left, right[j], sums[i, j].get(), lanes))
-        for (i, j), sum_ in sums.items():
-            value = sum_.get()
-            offset = to.offset([(self.to.plus(row, i), out.down), (columns[j], 1)])
-            if add:
-                before = to.read(out.place.pointer, offset, dtype, lanes)
-                value = to.compute("add", dtype, before, value, lanes=lanes)
-            to.write(value, dtype, out.place.pointer, offset, lanes)
+                    here = self.part(a, row, rows, "0", a.columns)
+                    there = self.part(out, row, rows, first, columns.columns)
+                    self.tile(here, columns, there, each, add)
 
     # Vectors along the terms of sums
 
@@ -236,12 +148,12 @@ class _Product:
         totals = [literal(0, dtype)] * len(rows)
         for done, count, lanes in to.runs(a.columns, VECTOR_BYTES // dtype.itemsize):
             sums = [Variable(to, dtype, lanes) for _ in rows]
-            for k in self._terms(count):
+            for k in self.terms(count):
                 start = to.offset([(str(done), 1), (k, lanes)])
-                right = self._at(b, start, column, lanes)
+                right = self.at(b, start, column, lanes)
                 for row, sum_ in zip(rows, sums, strict=True):
-                    left = self._at(a, row, start, lanes)
-                    sum_.set(self._added(left, right, sum_.get(), lanes))
+                    left = self.at(a, row, start, lanes)
+                    sum_.set(self.added(left, right, sum_.get(), lanes))
             for i, sum_ in enumerate(sums):
                 part = to.across(Node("reduce_sum", dtype), sum_.get(), lanes)
                 whole = done or count * lanes < a.columns

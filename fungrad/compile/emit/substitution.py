@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.function import Function
 from fungrad.compile.emit.places import Place, Variable
 from fungrad.compile.emit.types import literal
 from fungrad.compile.kernels.operations import Node
+from fungrad.compile.processor import VECTOR_BYTES
 
 FEW = 2
 """Right-hand sides up to which vectors lie along the equations."""

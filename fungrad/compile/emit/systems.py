@@ -13,7 +13,6 @@ import numpy as np
 
 from fungrad.compile import lapack
 from fungrad.compile.emit import factors
-from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.factors import fail_if_lost, reducing
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
@@ -23,6 +22,7 @@ from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.meaning import Namespace
 from fungrad.compile.kernels.operations import BOOL, DTYPES, DType
 from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.decompositions import Cholesky

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator, Set
 from typing import NamedTuple
 
-from fungrad.compile.emit.assembly import VECTOR_BYTES
 from fungrad.compile.emit.reading import Index, Reading
 from fungrad.compile.emit.types import vector_type
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
 from fungrad.compile.kernels.operations import BOOL, PARTS
 from fungrad.compile.kernels.spaces import Axis, nodes_needed, strides
+from fungrad.compile.processor import VECTOR_BYTES
 
 INLINED = 2000
 """Lines of a kernel up to which it is put into the function that runs it, if that is LLVM's own."""

@@ -3,19 +3,65 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from fungrad.compile.kernels.operations import DTYPES
+from fungrad.compile.processor import VECTOR_BYTES, has_wide_registers
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 
 LARGEST = 1 << 18
 """Products of numbers up to which matrices are multiplied beside other things."""
-MOST = 1 << 27
-"""Products of numbers up to which two matrices are multiplied by themselves; what takes longer than some milliseconds is BLAS's."""
-TURNED = 1 << 20
-"""Bytes of the second matrix up to which it is copied, if its rows do not lie one after the other."""
+MEDIUM = 1 << 27
+"""Products of numbers up to which two matrices are multiplied by themselves."""
+MOST = 1 << 31
+"""The same for those that can be cut into parts for threads; what takes longer than some tens of milliseconds is BLAS's."""
 SHORTEST = 16
 """Rows, columns and terms of those, at least."""
+PARTS = 32
+"""Into how many parts they are cut, at most."""
+FEWEST = 64
+"""How many rows a part has, at least: it copies columns for these alone."""
+ENOUGH = 8
+"""How many parts of the columns are as good as more parts of the rows."""
+WORTH = 4
+"""Into how many parts those are cut that are more than medium, at least."""
+PART = 1 << 24
+"""Products of numbers that are worth a part, at least."""
+
+
+class Tile(NamedTuple):
+    """How many rows of the first matrix meet how many vectors of the second one at once: their sums stay in registers."""
+
+    rows: int
+    vectors: int
+
+
+def tile() -> Tile:
+    """Return the tile of products that are not small: its sums, a row of vectors and one more fill the registers."""
+    return Tile(6, 4) if has_wide_registers() else Tile(6, 1)
+
+
+class Parts(NamedTuple):
+    """Into how many parts a product is cut, and whether along the columns."""
+
+    number: int
+    by_columns: bool
+
+
+def parts_of(rows: int, columns: int, terms: int, width: int, turned: bool) -> Parts:
+    """Return the parts of a product, along columns by multiples of a `width`.
+
+    Of the second matrix each part copies its columns; of the first one its rows, if it is `turned`: if columns lie side by side there.
+    """
+    most = max(min(PARTS, rows * columns * terms // PART), 1)
+    by_columns = next(n for n in range(most, 0, -1) if columns % (n * width) == 0 or n == 1)
+    by_rows = next(
+        n for n in range(most, 0, -1) if (rows % n == 0 and rows // n >= FEWEST) or n == 1
+    )
+    if (turned and rows >= columns) or by_columns < min(by_rows, ENOUGH):
+        return Parts(by_rows, False)
+    return Parts(by_columns, True)
 
 
 def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
@@ -32,12 +78,16 @@ def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
     if x.dtype.char not in "fd" or x.dtype != y.dtype or primitive.batch_axes[0] or not count:
         return False
     leading = tuple(range(count))
-    if of_x not in (leading, tuple(range(x.ndim - count, x.ndim))):
-        return False
-    if of_y != leading and (of_y != tuple(range(y.ndim - count, y.ndim)) or y.nbytes > TURNED):
-        return False
+    for of, ndim in ((of_x, x.ndim), (of_y, y.ndim)):
+        if of not in (leading, tuple(range(ndim - count, ndim))):
+            return False
     terms = math.prod([x.shape[a] for a in of_x])
     if not terms:
         return False
     rows, columns = x.size // terms, y.size // terms
-    return LARGEST < rows * columns * terms <= MOST and min(rows, columns, terms) >= SHORTEST
+    work = rows * columns * terms
+    if min(rows, columns, terms) < SHORTEST or not LARGEST < work <= MOST:
+        return False
+    width = tile().vectors * VECTOR_BYTES // x.dtype.itemsize
+    cut = parts_of(rows, columns, terms, width, turned=of_x == leading)
+    return work <= MEDIUM or cut.number >= WORTH

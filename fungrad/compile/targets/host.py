@@ -29,6 +29,7 @@ from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
+from fungrad.compile.processor import features, has_halves, is_x86
 from fungrad.compile.targets import recycling, store
 from fungrad.compile.tiers import Rerun
 
@@ -89,7 +90,7 @@ def missing() -> str:
         return "llvmlite is not installed: pip install 'fungrad[cpu]'"
     if binding.llvm_version_info < (20,):
         return "llvmlite is older than 0.46: pip install -U llvmlite"
-    if _is_x86() and not binding.get_host_cpu_features().get("fma"):
+    if is_x86() and not features().get("fma"):
         return "the processor cannot multiply and add at once"
     return ""
 
@@ -120,18 +121,6 @@ def _machine() -> Any:
         features=binding.get_host_cpu_features().flatten(),
         **MACHINE,
     )
-
-
-def _is_x86() -> bool:
-    return platform.machine().lower() in ("x86_64", "amd64")
-
-
-@functools.cache
-def has_halves() -> bool:
-    """Whether the processor converts between float16 and float32: else LLVM calls functions that are not here."""
-    import llvmlite.binding as binding
-
-    return not _is_x86() or bool(binding.get_host_cpu_features().get("f16c"))
 
 
 def can_run(kernels: Sequence[Function]) -> bool:
@@ -192,7 +181,7 @@ def threads() -> int:
 
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
-    table, layout, x86, most = llvm_prelude.Table(), _layout(), _is_x86(), threads()
+    table, layout, x86, most = llvm_prelude.Table(), _layout(), is_x86(), threads()
     written, workspace = _written(kernel, "kernel")
     shares = 1 if workspace else llvm_threads.SHARES  # copies are made for each
     run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, shares)
