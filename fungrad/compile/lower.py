@@ -43,6 +43,7 @@ from fungrad.core.float_warnings import (
 )
 from fungrad.core.observing import Span, run_observed
 from fungrad.core.primitive import Primitive
+from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE = 1 << 24
@@ -98,7 +99,7 @@ class Program(Keeper):
             for x in arguments:
                 if type(x) is Tracer:
                     with at_users_lines():
-                        return apart(evaluate(self.needed, arguments), arguments)
+                        return apart(evaluate(self._recorded(x.owner), arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
         chosen = settings.get()
@@ -107,6 +108,12 @@ class Program(Keeper):
         if chosen.profiled:
             return run_observed(self, xp, arguments)
         return self.function(xp)(*arguments)
+
+    def _recorded(self, trace: Recorder) -> Expr:
+        """Return what is recorded in a trace: for functions that may record something else next time, less is done to it."""
+        while trace.outer is not None:
+            trace = trace.outer
+        return self.expr if trace.values is None else self.needed
 
     def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
         """Return what runs it on arrays of the library `xp` now."""
@@ -132,7 +139,7 @@ class Program(Keeper):
 
     @cached_property
     def needed(self) -> Expr:
-        """The program without dead code: what is recorded, or run once. A trace's own program is simplified as a whole."""
+        """The program without dead code, which is what simplifying takes away the most of in the least time."""
         with no_collection():
             return without_dead_code(self.given)
 
