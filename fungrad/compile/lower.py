@@ -41,9 +41,9 @@ from fungrad.core.float_warnings import (
     registry_of,
     usual_modes,
 )
+from fungrad.core.nesting import is_of_values
 from fungrad.core.observing import Span, run_observed
 from fungrad.core.primitive import Primitive
-from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE = 1 << 24
@@ -92,14 +92,14 @@ class Program(Keeper):
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np
         if _COMMON.issuperset(map(type, arguments)):
-            function = self._compiled.get(xp)
-            if function is not None and not settings.get().observed:
+            if (function := self._compiled.get(xp)) and not settings.get().observed:
                 return function(*arguments)
         else:
             for x in arguments:
                 if type(x) is Tracer:
                     with at_users_lines():
-                        return apart(evaluate(self._recorded(x.owner), arguments), arguments)
+                        expr = self.needed if is_of_values(x.owner) else self.expr
+                        return apart(evaluate(expr, arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
         chosen = settings.get()
@@ -108,12 +108,6 @@ class Program(Keeper):
         if chosen.profiled:
             return run_observed(self, xp, arguments)
         return self.function(xp)(*arguments)
-
-    def _recorded(self, trace: Recorder) -> Expr:
-        """Return what is recorded in a trace: for functions that may record something else next time, less is done to it."""
-        while trace.outer is not None:
-            trace = trace.outer
-        return self.expr if trace.values is None else self.needed
 
     def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
         """Return what runs it on arrays of the library `xp` now."""
@@ -139,7 +133,7 @@ class Program(Keeper):
 
     @cached_property
     def needed(self) -> Expr:
-        """The program without dead code, which is what simplifying takes away the most of in the least time."""
+        """The program without dead code: what is recorded of a function that may record something else next time."""
         with no_collection():
             return without_dead_code(self.given)
 

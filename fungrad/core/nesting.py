@@ -96,3 +96,10 @@ def leaked(trace: Recorder, operands: Sequence[Any]) -> LeakedTracerError:
         "a global, an attribute or a list. Return the value from the function instead (with "
         "has_aux=True if it is not the result)."
     )
+
+
+def is_of_values(trace: Recorder) -> bool:
+    """Whether the outermost of the traces around one, or it itself, is of a function whose values are computed as it runs."""
+    while trace.outer is not None:
+        trace = trace.outer
+    return trace.values is not None
