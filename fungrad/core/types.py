@@ -215,6 +215,10 @@ PYTHON_SCALARS: dict[type, ArrayType] = {
     complex: array_type((), np.dtype(np.complex128), True),
 }
 
+_SCALARS: dict[type, ArrayType] = PYTHON_SCALARS | {
+    np.dtype(c).type: array_type((), np.dtype(c)) for c in np.typecodes["AllInteger"] + "?efdgFDG"
+}
+
 
 def type_of(value: Any) -> ArrayType:
     """Return the type of an array, a NumPy scalar, a Python scalar, a tracer or a type itself.
@@ -227,7 +231,7 @@ def type_of(value: Any) -> ArrayType:
     cls = type(value)
     if cls is np.ndarray:
         return array_type(value.shape, value.dtype)
-    known = PYTHON_SCALARS.get(cls)
+    known = _SCALARS.get(cls)
     if known is not None:
         return known
     if cls is ArrayType:
