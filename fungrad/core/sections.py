@@ -16,6 +16,7 @@ SECTIONS = {
     "in_axes has": "vmap",
     "needs a function that returns": "grad",
     "have a derivative. Pass a float": "grad",
+    "belongs to a value of type": "tangents",
     "does not have the structure of the first": "pytrees",
     "must have the same structure": "pytrees",
     "is not an array or a number": "arguments",

@@ -1120,6 +1120,7 @@ def test_common_errors_end_with_how_to_read_about_them():
         "axes": lambda: fg.jit(lambda a: a[5])(a),
         "vmap": lambda: fg.vmap(lambda a, b: a)(a, b),
         "grad": lambda: fg.jit(fg.grad(lambda a: a))(a),  # once, through two functions
+        "tangents": lambda: fg.jvp(fnp.sin, (a,), (b,)),
         "pytrees": lambda: fg.tree.map(lambda a, b: a, {"a": a}, {"b": b}),
         "arguments": lambda: fg.vmap(lambda a, kind: a)(a, "fast"),
     }.items():
