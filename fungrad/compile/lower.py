@@ -117,7 +117,7 @@ class Program(Keeper):
                 function = self._compiled_for(xp)
             else:
                 self._ran = True
-                function = evaluator(self.needed)  # which may warn, or fail
+                function = evaluator(without_dead_code(self.given))  # which may warn, or fail
         return function
 
     @cached_property

@@ -175,9 +175,9 @@ def resolve_source(source: Source | None) -> Source | None:
         return known[source] if source < len(known) else None
     if isinstance(source, InDerivative):
         found = resolve_source(source.source)
-        if found is source.source or isinstance(found, InDerivative):
-            return source if found is source.source else found
-        return InDerivative(found, source.backward)
+        if isinstance(found, InDerivative):
+            return found
+        return source if found is source.source else InDerivative(found, source.backward)
     return source
 
 
