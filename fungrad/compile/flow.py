@@ -14,6 +14,7 @@ import numpy as np
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.steps import Rows
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 
 
 class Choice(NamedTuple):
@@ -46,6 +47,13 @@ class Until(NamedTuple):
 
 
 ControlFlow: TypeAlias = Choice | Repeat | Until
+
+
+def runs_python(primitive: Primitive) -> bool:
+    """Whether Python runs what it does, which may be the user's: it may raise anything, and what warns before it has to come before."""
+    if primitive.effect or not primitive.remembered:
+        return True
+    return primitive.holds_programs and primitive.uncut.control_flow is None
 
 
 def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:

@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -33,13 +34,13 @@ class Stopped(Exception):
 
 @contextlib.contextmanager
 def alarm(seconds):
-    """Raise `Stopped` in a while, as Ctrl-C would raise KeyboardInterrupt."""
+    """Raise `Stopped` in a while, as Ctrl-C would raise KeyboardInterrupt; again after ten seconds, lest a test that fails never ends."""
 
     def stop(number, frame):
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 10)
     try:
         yield
     finally:
@@ -88,8 +89,10 @@ def test_interrupts_of_endless_loops(mode, made, name):
 @in_mode("eager")
 def test_interrupts_of_many_steps(mode):
     g = fg.jit(lambda x: lax.scan(lambda c, _: (c[::-1] * 0.5 + 1, None), x, length=2**40))
+    before = time.perf_counter()
     with alarm(0.1), pytest.raises(Stopped):
         g(X)
+    assert time.perf_counter() - before < 9
 
 
 @needs_timers

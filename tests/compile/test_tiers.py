@@ -144,6 +144,38 @@ def test_a_program_that_fails_warns_of_what_comes_before(mode, made):
         assert kinds == ["sin", "divide"]
 
 
+@pytest.mark.parametrize("mode", ["off", "eager"], indirect=True)
+def test_errors_of_callbacks_are_raised(mode, made):
+    """They come once, after warnings of what is before them, and kernels stay."""
+    calls = []
+
+    def callback(x):
+        calls.append(x)
+        if failing:
+            raise ConnectionError
+        return x
+
+    g = fg.jit(
+        lambda x: (fnp.log(x * 2) * x, fnp.sin(fg.pure_callback(callback, x, fnp.exp(x) * 2)) * x)
+    )
+    failing = False
+    x = np.linspace(0.5, 1, 50)
+    expected = g(x)
+    failing = True
+    for _ in range(20):
+        calls.clear()
+        with pytest.raises(ConnectionError):
+            g(x)
+        assert len(calls) == 1
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        with pytest.raises(ConnectionError):
+            g(-x)
+    failing = False
+    for a, b in zip(g(x), expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert mode == "off" or made[-1].native is not None
+
+
 # Failures to compile
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.flow import runs_python
 from fungrad.compile.joins import to_be_placed
 from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
@@ -79,6 +80,7 @@ class _Fuser:
         self.given = list(expr.located())
         self.kernels: list[Fused] = []
         self.group: dict[int, _Group] = {}  # by variable
+        self.opened: list[_Group] = []  # since all were closed, in order
         self.spread: dict[int, int] = {}  # by variable: the number of the view, or count, it is
         self.placed: set[int] = set()  # equations that are in the program now
         self.early: set[int] = set()  # those that have joined a group before their turn
@@ -104,6 +106,8 @@ class _Fuser:
             elif self._reduced_axes(equation):
                 self._join(number, self._group_of_rows(equation), 1)
             else:
+                if runs_python(equation.primitive):
+                    self._close_all()
                 for v in equation.inputs:
                     self._place_variable(v)
                 self._place(number)
@@ -156,6 +160,10 @@ class _Fuser:
         if group.operations * (len(group.cuts) + 1) >= LARGEST:
             self._close(group)
 
+    def _opened(self, space: Shape) -> _Group:
+        self.opened.append(_Group(space))
+        return self.opened[-1]
+
     def _group_for(self, equation: Equation) -> _Group:
         """Return the group of an equation of elements; others that it reads are closed."""
         shape = self.types[equation.outputs[0]].shape
@@ -180,7 +188,7 @@ class _Fuser:
             else:
                 self._close(group)
             cuts |= group.cuts if group is joined else frozenset()
-        found = _Group(shape) if joined is None or not joined.open else joined
+        found = self._opened(shape) if joined is None or not joined.open else joined
         found.cuts |= cuts
         return found
 
@@ -248,7 +256,7 @@ class _Fuser:
                 group.axes = axes
                 return group
             self._close(group)
-        group = _Group(self.types[v].shape)
+        group = self._opened(self.types[v].shape)
         group.axes = axes
         return group
 
@@ -294,6 +302,12 @@ class _Fuser:
         if number not in self.placed:
             self.placed.add(number)
             self.order.append(self.given[number])
+
+    def _close_all(self) -> None:
+        opened, self.opened = self.opened, []
+        for group in opened:
+            if group.open:
+                self._close(group)
 
     def _close(self, group: _Group) -> None:
         """Put a group into the program: as a kernel, or the equations as they were."""

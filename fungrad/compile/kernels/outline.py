@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until
+from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, runs_python
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import DTYPES
@@ -97,7 +97,7 @@ class _Outliner:
                 if self.operations >= LARGEST:
                     self._close()
             else:
-                if not self.made.isdisjoint(equation.inputs):
+                if runs_python(equation.primitive) or not self.made.isdisjoint(equation.inputs):
                     self._close()
                 product = self._product(number)
                 if not (product and self._place_routine(product, alone=True)):
