@@ -141,7 +141,7 @@ class Tier:
                 if self.failures:
                     self.failures -= 1
                 return results
-            except (Rerun, np.linalg.LinAlgError):  # NumPy's functions fail in turn, and warn before
+            except (Rerun, np.linalg.LinAlgError):  # NumPy's functions fail in turn
                 self._failed()
             finally:
                 float_modes.set(before)

@@ -6,8 +6,10 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.emit import llvm_threads
 from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.products import TERMS
+from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.kernels import products
 from fungrad.compile.kernels.products import LARGEST, MEDIUM, MOST, SHORTEST, parts_of
 from fungrad.core.config import compilation
@@ -83,6 +85,33 @@ def test_the_number_of_threads_changes_nothing(m, way, mode, made, monkeypatch):
     assert not any(tier.failures for tier in made)
     for x in found:
         np.testing.assert_array_equal(x, found[0])
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("read", [lambda a: a, lambda a: a[:, ::-1], lambda a: a[::-1]])
+@pytest.mark.parametrize("way", WAYS)
+def test_many_parts_on_several_threads(way, read, mode, made, monkeypatch):
+    monkeypatch.setattr(products, "PART", 1 << 17)
+    monkeypatch.setattr(llvm_threads, "PART", 1 << 17)
+    monkeypatch.setenv("FUNGRAD_NUM_THREADS", "3")
+    assert parts_of(131, 256, 90, 16, turned=True).number >= 8
+    a, b = factors(way, 131, 90, 256, "f4")
+    f = WAYS[way]
+    found = fg.jit(lambda a, b: f(read(a), b))(a, b)
+    a = read(a).astype(float)
+    np.testing.assert_allclose(found, f(a, b.astype(float)), rtol=0, atol=2e-4)
+    assert not made[-1].failures
+
+
+def test_room_for_copies_is_for_each_thread_and_not_for_each_part(monkeypatch):
+    monkeypatch.setenv("FUNGRAD_NUM_THREADS", "2")
+    a, b = np.ones((64, 1024)), np.ones((1024, 1024))
+    repeated = lambda a, b: fnp.broadcast_to(a[:, None], (64, 32, 1024)).reshape(2048, 1024) @ b
+    (routine,) = fg.jit(repeated).lower(a, b).kernels
+    share = lambda parts, copies: llvm_threads.share_of(routine, parts, 2, copies)
+    written, room = routine_assembly(routine.steps, "product", share)
+    assert written.parts >= 16
+    assert room < 2 * 2048 * 1024 * 8 + (1 << 16)  # the first matrix, and a strip of the second
 
 
 @in_mode("eager")

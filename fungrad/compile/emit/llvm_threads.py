@@ -23,6 +23,12 @@ def threads_for(kernel: Function, parts: int, most: int) -> int:
     return max(min(most, parts, kernel.work // PART), 1)
 
 
+def share_of(kernel: Function, parts: int, most: int, copies: bool) -> int:
+    """Return how many parts a share is of; where `copies` are made for each, there is one for each thread."""
+    threads = threads_for(kernel, parts, most)
+    return parts if threads == 1 else -(-parts // (threads if copies else SHARES * threads))
+
+
 def run_assembly(
     kernel: Function,
     text: KernelText,
@@ -30,9 +36,9 @@ def run_assembly(
     threads: int,
     table: Table,
     x86: bool,
-    shares: int = SHARES,
+    share: int,
 ) -> str:
-    """Return the function ``@run<name>`` of operands and outputs; it returns 0 if all is well."""
+    """Return the function ``@run<name>`` of operands and outputs, in which threads take a `share` of the parts; it returns 0 if all is well."""
     checked = _checked(name, table, x86)
     if text.finishes:
         checked += _checked(name, table, x86, "finish")
@@ -46,7 +52,7 @@ define internal i32 @run{name}(ptr %operands, ptr %outputs) {{
 {_end(name, text.finishes)}
 """
         )
-    each = _shares(name, text.parts, -(-text.parts // (shares * threads)))
+    each = _shares(name, text.parts, share)
     return "\n".join([checked, each, _on_threads(name, threads, table, text.finishes)])
 
 

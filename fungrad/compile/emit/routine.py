@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from fungrad.compile.emit.carries import Handed
@@ -50,20 +50,23 @@ CHECKED = 1 << 20
 Registers = dict[int, Place]
 
 
-def routine_assembly(steps: Schedule, name: str) -> tuple[KernelText, int]:
+def routine_assembly(
+    steps: Schedule, name: str, share: Callable[[int, bool], int] = lambda parts, copies: parts
+) -> tuple[KernelText, int]:
     """Return a schedule as LLVM's assembly, as `kernel_assembly` does, and how much memory it is to be given.
 
-    Its outputs are followed by the addresses of what `INTERRUPTED` needs, and of that memory.
+    Its outputs are followed by the addresses of what `INTERRUPTED` needs, and of that memory. `share` says how many of its parts are
+    run by one call, by their number and whether they need memory.
 
     Raises
     ------
     Unsupported
         If a step has no form there.
     """
-    writer = _Writer(steps, name)
+    writer = _Writer(steps, name, share)
     text = writer.function()
     found = KernelText(text, writer.declarations, writer.parts, calls=writer.lapacks)
-    return found, writer.workspace * writer.parts
+    return found, writer.workspace * -(-writer.parts // writer.share)
 
 
 def can_be_written(routine: Routine) -> bool:
@@ -76,12 +79,18 @@ def can_be_written(routine: Routine) -> bool:
 
 
 class _Writer(Function):
-    def __init__(self, steps: Schedule, name: str) -> None:
+    def __init__(self, steps: Schedule, name: str, share: Callable[[int, bool], int]) -> None:
         super().__init__(name)
         self.steps = steps
+        self._share = share
         self.labels = 0
         self.parts = 1
         self.room = ALL_SPILLED  # on the stack, for what kernels keep
+
+    @property
+    def share(self) -> int:
+        """How many parts one call runs."""
+        return self._share(self.parts, self.workspace > 0)
 
     def function(self) -> str:
         steps = self.steps
@@ -114,7 +123,8 @@ class _Writer(Function):
             *[f"  {x}" for x in room],
             "  %context = load ptr, ptr %context.place",
             "  %workspaces = load ptr, ptr %workspace.place",
-            f"  %own = mul i64 %first, {self.workspace}",
+            f"  %call = udiv i64 %first, {self.share}",
+            f"  %own = mul i64 %call, {self.workspace}",
             "  %workspace = getelementptr i8, ptr %workspaces, i64 %own",
             *self.allocations,
             "  br label %start",

@@ -59,7 +59,8 @@ def parts_of(rows: int, columns: int, terms: int, width: int, turned: bool) -> P
     by_rows = next(
         n for n in range(most, 0, -1) if (rows % n == 0 and rows // n >= FEWEST) or n == 1
     )
-    if (turned and rows >= columns) or by_columns < min(by_rows, ENOUGH):
+    fewer_copies = turned and rows >= columns and by_rows >= min(by_columns, ENOUGH)
+    if fewer_copies or by_columns < min(by_rows, ENOUGH):
         return Parts(by_rows, False)
     return Parts(by_columns, True)
 

@@ -182,9 +182,10 @@ def threads() -> int:
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
     table, layout, x86, most = llvm_prelude.Table(), _layout(), is_x86(), threads()
-    written, workspace = _written(kernel, "kernel")
-    shares = 1 if workspace else llvm_threads.SHARES  # copies are made for each
-    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, shares)
+    share = lambda parts, copies: llvm_threads.share_of(kernel, parts, most, copies)
+    written, workspace = _written(kernel, "kernel", share)
+    each = share(written.parts, workspace > 0)
+    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, each)
     least = LEAST if recycling.recycles() else None
     call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout, least)
     flags = llvm_threads.reading_flags(table, x86)
@@ -197,14 +198,16 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     return "\n".join([declared, head, *sums, written.text, run, call]), table
 
 
-def _written(kernel: Function, name: str) -> tuple[KernelText, int]:
+def _written(
+    kernel: Function, name: str, share: Callable[[int, bool], int]
+) -> tuple[KernelText, int]:
     """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
     if isinstance(kernel, Kernel):
         if (partial := in_parts(kernel)) is not None:
             return partial_assembly(kernel, partial, name)
         return llvm.kernel_assembly(kernel, name), 0
     if isinstance(kernel, Routine):
-        return routine_assembly(kernel.steps, name)
+        return routine_assembly(kernel.steps, name, share)
     raise TypeError(f"{kernel!r} is neither a kernel nor a routine")
 
 
