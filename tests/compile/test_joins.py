@@ -203,7 +203,7 @@ def test_schedules_mean_what_programs_do(name):
         (two, X, 2),
         (consumed, X, 2),
         (lambda x: fnp.stack([fnp.sin(x), x * 2, fnp.exp(x) - x]), ROWS, 3),
-        (lambda x: fnp.concatenate([x @ x, x * 2 - 1]), RNG.normal(size=(520, 520)), 2),
+        (lambda x: fnp.concatenate([x @ x, x * 2 - 1]), RNG.normal(size=(1300, 1300)), 2),
         (lambda x: fnp.concatenate([fnp.sort(x), fnp.sin(x) * 2]), X, 3),
     ],
 )

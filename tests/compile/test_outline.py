@@ -43,7 +43,7 @@ def test_one_call_is_none():
 
 
 def test_large_arrays_are_left_to_kernels_and_blas():
-    a = np.ones((600, 600))
+    a = np.ones((1300, 1300))
     assert names(mixed, a) == ["dot_general", "Kernel", "dot_general"]
 
 
