@@ -47,6 +47,9 @@ from fungrad.primitives.slices import Pad
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
 
+IN_REGISTERS = 1 << 6
+"""Bytes of a result up to which it is computed on the stack, and given at the end: LLVM keeps it in registers, through the steps of a loop, say."""
+
 Registers = dict[int, Place]
 
 
@@ -100,7 +103,11 @@ class _Writer(Function):
             self._given("%outputs", k, steps.types[result.register])
             for k, result in enumerate(steps.results)
         ]
-        wanted = {r.register: x for r, x in zip(steps.results, outputs, strict=True)}
+        wanted = {
+            r.register: x
+            for r, x in zip(steps.results, outputs, strict=True)
+            if x.type.nbytes > IN_REGISTERS
+        }
         results = self._run(steps, inputs, wanted)
         for target, found in zip(outputs, results, strict=True):
             if found != target:
