@@ -8,12 +8,12 @@ computed (an index out of range, a matrix that is singular) the function ends, a
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from fungrad.compile.emit.carries import Handed
 from fungrad.compile.emit.forms import computed, updated
+from fungrad.compile.emit.frame import Frame, Registers
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.llvm import ALL_SPILLED, kernel_assembly
 from fungrad.compile.emit.llvm_prelude import INTERRUPTED
@@ -38,7 +38,6 @@ from fungrad.compile.steps import (
     Schedule,
     Step,
     While,
-    read_by,
 )
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -49,8 +48,6 @@ CHECKED = 1 << 20
 
 IN_REGISTERS = 1 << 6
 """Bytes of a result up to which it is computed on the stack, and given at the end: LLVM keeps it in registers, through the steps of a loop, say."""
-
-Registers = dict[int, Place]
 
 
 def routine_assembly(
@@ -196,14 +193,14 @@ class _Writer(Function):
         self, steps: Schedule, inputs: Sequence[Place], wanted: Mapping[int, Place]
     ) -> list[Place]:
         """Run a schedule; what registers hold that are `wanted` somewhere is best computed there."""
-        frame = _Frame(steps, dict(zip(steps.inputs, inputs, strict=True)), dict(wanted))
+        frame = Frame(steps, dict(zip(steps.inputs, inputs, strict=True)), dict(wanted))
         for v, value in steps.constants.items():
             frame.registers[v] = self.constant(value)
         for step in steps.steps:
             self._step(step, frame)
         return [frame.registers[result.register] for result in steps.results]
 
-    def _step(self, step: Step, frame: _Frame) -> None:
+    def _step(self, step: Step, frame: Frame) -> None:
         registers = frame.registers
         match step:
             case Free():
@@ -228,7 +225,7 @@ class _Writer(Function):
             case Call() | Into() | Assign():
                 self._operation(step, frame)
 
-    def _operation(self, step: Operation, frame: _Frame) -> None:
+    def _operation(self, step: Operation, frame: Frame) -> None:
         registers = frame.registers
         operands = [self._operand(x, registers) for x in step.operands]
         match step:
@@ -260,7 +257,7 @@ class _Writer(Function):
                     found = [self.copy(x) for x in found]
                 registers |= dict(zip(step.results, found, strict=True))
 
-    def _wanted(self, v: int, frame: _Frame) -> Place | None:
+    def _wanted(self, v: int, frame: Frame) -> Place | None:
         """Return where what a register will hold is wanted: what is to be padded, amid the padding, which is there then."""
         pad = frame.padding.get(v)
         if pad is None or v in frame.wanted or pad.operands[1].register not in frame.registers:
@@ -324,7 +321,7 @@ class _Writer(Function):
 
     # What runs schedules
 
-    def _branch(self, step: Branch, frame: _Frame) -> None:
+    def _branch(self, step: Branch, frame: Frame) -> None:
         registers = frame.registers
         results = [self.new(frame.types[v]) for v in step.results]
         operands = [registers[v] for v in step.operands]
@@ -392,24 +389,3 @@ class _Writer(Function):
         test(body)
         self.label(end)
         registers |= dict(zip(step.carries, handed.last(), strict=True))
-
-
-class _Frame:
-    """What the steps of a schedule have so far."""
-
-    def __init__(self, steps: Schedule, registers: Registers, wanted: Registers) -> None:
-        self.types = steps.types
-        self.registers = registers
-        self.wanted = wanted
-        self.surrounded: dict[int, tuple[Place, Place]] = {}  # results of pads that are made
-        read = Counter(
-            v for step in steps.steps if not isinstance(step, Free) for v in read_by(step)
-        )
-        read.update(result.register for result in steps.results)
-        self.padding = {
-            step.operands[0].register: step
-            for step in steps.steps
-            if isinstance(step, Call)
-            and isinstance(step.primitive, Pad)
-            and read[step.operands[0].register] == 1
-        }

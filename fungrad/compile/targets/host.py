@@ -182,7 +182,10 @@ def threads() -> int:
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
     table, layout, x86, most = llvm_prelude.Table(), _layout(), is_x86(), threads()
-    share = lambda parts, copies: llvm_threads.share_of(kernel, parts, most, copies)
+
+    def share(parts: int, copies: bool) -> int:
+        return llvm_threads.share_of(kernel, parts, most, copies)
+
     written, workspace = _written(kernel, "kernel", share)
     each = share(written.parts, workspace > 0)
     run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, each)
