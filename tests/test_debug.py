@@ -9,7 +9,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import debug
-from fungrad.compile.cache import CacheInfo
+from fungrad.core.cache import CacheInfo
 from fungrad.lax.control import cond, scan, while_loop
 from fungrad.transforms.call import programs
 

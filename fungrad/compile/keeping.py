@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from fungrad.compile.cache import LRUCache
+from fungrad.core.cache import LRUCache
 from fungrad.core.cached import cached_property
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType

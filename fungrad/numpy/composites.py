@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from fungrad.compile.cache import LRUCache
+from fungrad.core.cache import LRUCache
 from fungrad.core.nesting import trace_of
 from fungrad.core.types import type_of
 from fungrad.numpy.memory import all_in_order

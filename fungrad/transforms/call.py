@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.cache import Hashed, LRUCache
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.cache import Hashed, LRUCache
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.cache import LRUCache
 from fungrad.compile.evaluated import unshared
 from fungrad.compile.lower import Program, run_source
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import target_of
+from fungrad.core.cache import LRUCache
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import MissingRuleError, Source

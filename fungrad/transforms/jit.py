@@ -10,10 +10,10 @@ from typing import Any, Unpack, cast, overload
 
 import numpy as np
 
-from fungrad.compile.cache import CacheInfo, LRUCache
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import on_host
+from fungrad.core.cache import CacheInfo, LRUCache
 from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import put_in_order

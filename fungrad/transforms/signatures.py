@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
-from fungrad.compile.cache import CacheInfo
+from fungrad.core.cache import CacheInfo
 from fungrad.transforms.lowered import Lowered
 
 A = TypeVar("A", bound=Any)

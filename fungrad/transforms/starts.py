@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.compile.cache import LRUCache
+from fungrad.core.cache import LRUCache
 from fungrad.core.primitive import Primitive
 from fungrad.core.recorder import Recorder
 from fungrad.core.trace import Trace

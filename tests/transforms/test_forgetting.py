@@ -13,7 +13,7 @@ import fungrad.numpy as fnp
 from fungrad import debug, lax
 from fungrad.ad_checkpoint import checkpoint, checkpoint_name
 from fungrad.compile import keeping
-from fungrad.compile.cache import LRUCache
+from fungrad.core.cache import LRUCache
 from fungrad.custom_batching import custom_vmap
 from fungrad.experimental import io_callback
 from fungrad.scipy import integrate, optimize

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.cache import LRUCache
 from fungrad.core import tree
+from fungrad.core.cache import LRUCache
 from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, type_of

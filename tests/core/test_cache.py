@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fungrad.compile.cache import Hashed, LRUCache
+from fungrad.core.cache import Hashed, LRUCache
 
 
 def fill(cache, keys):
