@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fungrad.core.backend import NUMPY, Target
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import ExprError
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -15,7 +17,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory:
     """What the variables of a program are in memory.
 
@@ -39,6 +41,54 @@ class Memory:
     repeated: frozenset[int]
     copied: frozenset[int]
     needed: tuple[int, ...]
+
+    def check(self) -> Memory:
+        """Return self if well formed.
+
+        Raises
+        ------
+        ExprError
+            If a variable shows the memory of what shows that of another, or of what is needed for less long; or if what may
+            be overwritten, or is copied, is a view of something else.
+        """
+        root = self.root
+        if len(self.needed) != len(root):
+            raise ExprError("memory: variables differ in number from when they are needed")
+        for v, r in enumerate(root):
+            if not 0 <= r < len(root) or root[r] != r:
+                raise ExprError(f"memory: v{v} shows that of v{r}, which has none of its own")
+            if self.needed[r] < self.needed[v]:
+                raise ExprError(f"memory: v{r} is needed for less long than v{v}, a view of it")
+        for name in ("owned", "copied"):
+            if views := [v for v in sorted(getattr(self, name)) if root[v] != v]:
+                raise ExprError(f"memory: {_listed(views)} is {name}, and a view")
+        if wrong := [v for v in sorted(self.repeated) if root[v] == v]:
+            raise ExprError(f"memory: {_listed(wrong)} repeats elements, and is no view")
+        return self
+
+    def __str__(self) -> str:
+        """Show the variables that have memory, one a line: whether it may be overwritten, what shows it, until which equation it is needed."""
+        lines = ["{ memory ."]
+        for v, r in enumerate(self.root):
+            if v != r:
+                continue
+            views = [w for w in range(len(self.root)) if self.root[w] == v and w != v]
+            facts = [
+                "owned" if v in self.owned else "",
+                "copied" if v in self.copied else "",
+                f"shown by {_listed(views)}" if views else "",
+                f"needed until {self.needed[v]}" if self.needed[v] >= 0 else "never read",
+            ]
+            lines.append(f"  v{v}: {', '.join(filter(None, facts))}")
+        if self.repeated:
+            lines.append(f"  repeated: {_listed(sorted(self.repeated))}")
+        return "\n".join([*lines, "}"])
+
+    __repr__ = __str__
+
+
+def _listed(variables: Iterable[int]) -> str:
+    return ", ".join([f"v{v}" for v in variables])
 
 
 def memory_of(expr: Expr, donated: Sequence[int] = (), target: Target = NUMPY) -> Memory:
@@ -66,13 +116,10 @@ def memory_of(expr: Expr, donated: Sequence[int] = (), target: Target = NUMPY) -
     needed = list(last)
     for v, r in enumerate(root):
         needed[r] = max(needed[r], last[v])
-    return Memory(
-        tuple(root),
-        frozenset(owned),
-        frozenset(repeated),
-        frozenset(copied),
-        tuple(needed),
+    memory = Memory(
+        tuple(root), frozenset(owned), frozenset(repeated), frozenset(copied), tuple(needed)
     )
+    return memory.check() if check_exprs.get() else memory
 
 
 def is_view(equation: Equation, types: Sequence[ArrayType], scalars: bool) -> bool:

@@ -11,7 +11,7 @@ from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
-from fungrad.compile.overwriting import Overwriting, has_into, rounds_in_place
+from fungrad.compile.overwriting import Overwriting, has_into, overwriting_of, rounds_in_place
 from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import (
     Assign,
@@ -100,7 +100,7 @@ class _Scheduler:
 
     @cached_property
     def _overwriting(self) -> Overwriting:
-        return Overwriting(self.expr)
+        return overwriting_of(self.expr)
 
     def _in_order(self, out: int, operands: Sequence[int]) -> tuple[int, ...] | None:
         return self._overwriting.in_order(out, operands) if self.seen else ()

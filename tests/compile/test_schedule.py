@@ -10,6 +10,7 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.interpret import interpret
 from fungrad.compile.memory import memory_of
+from fungrad.compile.overwriting import overwriting_of
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
     Assign,
@@ -168,6 +169,56 @@ def test_memory_is_that_of_the_root():
     assert memory.needed[expr.inputs[0]] == len(expr.equations)
     assert expr.outputs[1] in memory.owned
     assert view not in memory.owned
+
+
+def test_memory_is_printed_a_line_for_each_variable_that_has_some():
+    f = lambda x: (x.reshape(2, 2).T[0], fnp.broadcast_to(fnp.sin(x), (3, 4)))
+    assert str(memory_of(fg.make_expr(f)(X)).check()) == (
+        "{ memory .\n"
+        "  v0: shown by v1, v2, v3, needed until 5\n"
+        "  v4: owned, shown by v5, needed until 5\n"
+        "  repeated: v5\n"
+        "}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"root": (0, 0, 1, 3)}, "v2 shows that of v1, which has none of its own"),
+        ({"root": (0, 0, 7, 3)}, "v2 shows that of v7, which has none of its own"),
+        ({"needed": (0, 3, 3, 3)}, "v0 is needed for less long than v1, a view of it"),
+        ({"needed": (3,)}, "variables differ in number from when they are needed"),
+        ({"owned": {1, 3}}, "v1 is owned, and a view"),
+        ({"copied": {2}}, "v2 is copied, and a view"),
+        ({"repeated": {3}}, "v3 repeats elements, and is no view"),
+    ],
+)
+def test_memory_that_is_not_well_formed(changes, message):
+    memory = memory_of(fg.make_expr(lambda x: (x.reshape(2, 2).T, fnp.sin(x)))(X))
+    assert (memory.root, memory.needed, memory.owned) == ((0, 0, 0, 3), (3, 1, 3, 3), {3})
+    with pytest.raises(ExprError, match=message):
+        dataclasses.replace(memory, **changes).check()
+
+
+def test_what_lies_in_which_order_is_a_value_too():
+    x, y = np.ones((2, 3)), np.ones((3, 2))
+    f = lambda x, y: (fnp.sin(x) * 2.0, fnp.cos(y.T), fnp.sin(y.sum(axis=0)))
+    expr = fg.make_expr(f)(x, y)
+    order = overwriting_of(expr).check()
+    sines, turned, _ = expr.outputs
+    assert order.like[sines] == expr.inputs[0]
+    assert order.given[turned] == {expr.inputs[1]}
+    assert turned in order.turned
+    assert f"  v{sines}: like v0, by v0, shown\n" in str(order)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        order.like = ()
+    for changes, message in [
+        ({"like": (*order.like[:-1], 99)}, "lies like v99, which has no order of its own"),
+        ({"given": (frozenset([sines]), *order.given[1:])}, "decided by what is no input"),
+    ]:
+        with pytest.raises(ExprError, match=message):
+            dataclasses.replace(order, **changes).check()
 
 
 @pytest.mark.parametrize(
