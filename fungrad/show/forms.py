@@ -13,7 +13,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.dynamic import DynamicUpdateSlice
-from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.elementwise import Cast, neg
 from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, Update, UpdateSlice
 from fungrad.primitives.scipy_ufunc import SpecialFunction
 from fungrad.primitives.shaping import Iota, ReduceSum
@@ -34,21 +34,12 @@ class Text(NamedTuple):
         return self.text if self.strength >= strength else f"({self.text})"
 
 
-OPERATORS = {
-    "add": ("+", SUM),
-    "subtract": ("-", SUM),
-    "multiply": ("*", PRODUCT),
-    "divide": ("/", PRODUCT),
-    "floor_divide": ("//", PRODUCT),
-    "remainder": ("%", PRODUCT),
-    "equal": ("==", COMPARISON),
-    "not_equal": ("!=", COMPARISON),
-    "less": ("<", COMPARISON),
-    "less_equal": ("<=", COMPARISON),
-    "greater": (">", COMPARISON),
-    "greater_equal": (">=", COMPARISON),
+STRENGTHS = {
+    **dict.fromkeys(["+", "-"], SUM),
+    **dict.fromkeys(["*", "/", "//", "%"], PRODUCT),
+    **dict.fromkeys(["==", "!=", "<", "<=", ">", ">="], COMPARISON),
 }
-"""Of elementwise functions: the operator, and how strongly it binds."""
+"""How strongly the operators of Python bind."""
 
 _SIGMOID = "np.where({0} < 0, np.{1}(-abs({0})), 1) / (1 + np.{1}(-abs({0})))"
 _SLOPE = "np.{1}(-abs({0})) / ((1 + np.{1}(-abs({0}))) * (1 + np.{1}(-abs({0}))))"
@@ -82,12 +73,12 @@ Form = Callable[[Any, Sequence[ArrayType], list[str], Bundle], "str | None"]
 
 def elementwise(function: Function, operands: Sequence[Text], bundle: Bundle) -> Text:
     """Return the text of an elementwise function of texts."""
-    if function.name in OPERATORS and len(operands) == 2:
-        symbol, strength = OPERATORS[function.name]
+    if function.infix is not None:
+        strength = STRENGTHS[function.infix]
         x, y = operands
         left = x.within(strength + (strength == COMPARISON))
-        return Text(f"{left} {symbol} {y.within(strength + 1)}", strength)
-    if function.name == "negative":
+        return Text(f"{left} {function.infix} {y.within(strength + 1)}", strength)
+    if function is neg:
         return Text(f"-{operands[0].within(ATOM)}", PRODUCT + 1)
     texts = [x.text for x in operands]
     rule = function.function

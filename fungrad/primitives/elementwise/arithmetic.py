@@ -229,9 +229,9 @@ div: Function = elementwise(
     on_scalars="{} / {}",
 )
 reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
-floor_divide = elementwise("floor_divide", divides=True)
+floor_divide = elementwise("floor_divide", divides=True, infix="//")
 remainder = elementwise(
-    "remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)), divides=True
+    "remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)), divides=True, infix="%"
 )
 fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))), divides=True)
 ldexp: Function = elementwise(
