@@ -18,6 +18,7 @@ import numpy as np
 
 from fungrad.compile.emit.python import PythonSource
 from fungrad.compile.lower import Program
+from fungrad.core.backend import target_of
 from fungrad.core.observing import Span, tell
 from fungrad.core.primitive import Primitive
 
@@ -27,7 +28,7 @@ _twins: weakref.WeakKeyDictionary[Program, Timed] = weakref.WeakKeyDictionary()
 def run_timed(program: Program, xp: ModuleType, arguments: Sequence[Any]) -> list[Any]:
     """Run a program, and tell observers of it."""
     function = program.function(xp)
-    if xp is np and program.is_compiled and not program.axis_names:
+    if target_of(xp).on_host and program.is_compiled and not program.axis_names:
         twin = _twins.get(program)
         if twin is None:
             twin = _twins.setdefault(program, Timed(program))

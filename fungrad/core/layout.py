@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fungrad.core.backend import namespace
+from fungrad.core.backend import on_host
 from fungrad.core.tracer import ARGUMENT, Tracer
 from fungrad.core.types import Shape
 
@@ -35,7 +35,7 @@ def layout_of(array: Any) -> Layout:
         if memory is ARGUMENT:
             return array.owner.layouts.get(array.variable, "C")
         return memory.layout  # type: ignore[no-any-return]
-    if not isinstance(array, np.ndarray) and namespace((array,)) is np:
+    if not isinstance(array, np.ndarray) and on_host((array,)):
         return "C"
     if array.ndim < 2 or array.flags.c_contiguous or is_ordinary(array.shape, array.strides):
         return "C"

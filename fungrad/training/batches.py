@@ -12,7 +12,7 @@ import numpy as np
 
 from fungrad import random
 from fungrad.core import tree
-from fungrad.core.backend import namespace, to_host
+from fungrad.core.backend import namespace, target_of, to_host
 from fungrad.core.tracer import Tracer
 from fungrad.training.ahead import Ahead
 from fungrad.training.glossary import public
@@ -80,7 +80,7 @@ def _rows(leaves: list[tuple[str, Any]]) -> int:
 def _taken(x: Any, rows: Any) -> Any:
     """Return rows of an array, as an array of their own."""
     xp = namespace((x,))
-    with contextlib.nullcontext() if xp is np else x.device:
+    with contextlib.nullcontext() if target_of(xp).on_host else x.device:
         if type(rows) is slice:
             return xp.array(x[rows])
         return xp.take(xp.asarray(x), xp.asarray(rows), axis=0)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.backend import target_of
 from fungrad.core.errors import Source, api_boundary
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.types import ArrayType, float0
@@ -61,7 +62,7 @@ class Linear:
 
     def on_device(self, x: Any) -> Any:
         """Return `x` as an array of the library of the arguments; a constant may be NumPy's."""
-        if self.xp is np or not isinstance(x, (np.ndarray, np.generic)):
+        if target_of(self.xp).on_host or not isinstance(x, (np.ndarray, np.generic)):
             return x
         return self.xp.asarray(x)
 
