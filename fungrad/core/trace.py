@@ -53,7 +53,7 @@ class Trace(Capturing):
     ----------
     label
         What is running, for error messages: ``jit(loss)``.
-    known
+    with_values
         Whether the inputs have values, so that values can be asked for.
     bake
         Whether captured arrays become constants of the program instead of inputs to it.
@@ -94,7 +94,7 @@ class Trace(Capturing):
         self,
         label: str,
         *,
-        known: bool = False,
+        with_values: bool = False,
         bake: bool = False,
         rewriting: bool = False,
         ambient: bool = True,
@@ -108,7 +108,7 @@ class Trace(Capturing):
         self.inputs = []
         self.captures = {}
         self.constants = {} if bake else NOTHING
-        self.values = {} if known else None
+        self.values = {} if with_values else None
         self.known = []
         self.still = NO_VARIABLES
         self.holder = {}

@@ -113,7 +113,7 @@ def _by(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules
 
 
 def _traced(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules) -> Any:
-    with Trace(getattr(function, "__name__", "function"), known=True) as trace:
+    with Trace(getattr(function, "__name__", "function"), with_values=True) as trace:
         lifted = [_lifted(trace, x, rules[1]) for x in args]
         options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}
         if type(next(iter(lifted), None)) in _NUMBERS and all(

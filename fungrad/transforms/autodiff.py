@@ -10,7 +10,6 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
-from fungrad.core.backend import namespace
 from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import Source, api_boundary
@@ -48,11 +47,11 @@ class Traced:
         leaves, structure = tree.flatten(tuple(args))
         self.types = argument_types(leaves, args, {}, label)
         self.structure = structure
-        self.xp = namespace(leaves)
         self.moving = [i for i, t in enumerate(self.types) if t.inexact]
         tracers = [
             trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
         ]
+        self.xp = trace.xp  # the library of the arguments
         result = fun(*tree.unflatten(structure, tracers))
         value, aux = split_aux(result, label) if has_aux else (result, None)
         out_leaves, self.out_structure = tree.flatten(value)
@@ -154,7 +153,7 @@ def jvp(
         if not isinstance(x, (tuple, list)):
             raise TypeError(f"{label}: {what} must be a tuple or list, not {type(x).__name__}")
     t_leaves, t_structure = tree.flatten(tuple(tangents))
-    with Trace(label, known=True) as trace:
+    with Trace(label, with_values=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         if t_structure != traced.structure:
             raise TypeError(
@@ -230,7 +229,7 @@ def vjp(
     if reduce_axes:
         raise no_reduce_axes("vjp")
     label = f"vjp({name_of(fun)})"
-    with Trace(label, known=True) as trace:
+    with Trace(label, with_values=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 
@@ -297,7 +296,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     check_callable(fun, "linearize")
     label = f"linearize({name_of(fun)})"
-    with Trace(label, known=True) as trace:
+    with Trace(label, with_values=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 

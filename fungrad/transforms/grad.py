@@ -198,7 +198,7 @@ def _transformed(
         if not all_moving:
             moving = differentiable(types, chosen, positions, label, holomorphic, allow_int)
         in_force = settings.get()
-        with Trace(label, known=True, runs_all=True) as trace:
+        with Trace(label, with_values=True, runs_all=True) as trace:
             traced = list(leaves)
             for i, x in enumerate(leaves):
                 if all_moving or moving[i]:

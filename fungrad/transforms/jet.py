@@ -86,7 +86,7 @@ def jet(
             f"{label}: the series have order {order}, and factorials beyond that of {HIGHEST_ORDER} overflow; pass "
             "Taylor coefficients, with factorial_scaled=False"
         )
-    with Trace(label, known=True, order=order) as trace:
+    with Trace(label, with_values=True, order=order) as trace:
         traced = Traced(trace, label, fun, primals, False)
         by_order = []
         for k, terms in enumerate(zip(*parts, strict=True), 1):

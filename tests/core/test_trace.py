@@ -247,7 +247,7 @@ def test_gradients_in_many_threads():
 
 def test_small_captured_arrays_are_copied():
     array = np.ones(3)
-    with Trace("f", known=True) as trace:
+    with Trace("f", with_values=True) as trace:
         x = trace.new_input(type_of(array), array * 2)
         y = add(x, array)
         assert array.flags.writeable
@@ -263,7 +263,7 @@ def test_small_captured_arrays_are_copied():
 def test_large_captured_arrays_are_copied_once_until_they_change():
     array = np.ones(LARGE)
     older = array[:]
-    with Trace("f", known=True) as trace:
+    with Trace("f", with_values=True) as trace:
         x = trace.new_input(type_of(array), array)
         results = [add(x, array), add(x, array), add(x, older)]
         assert len(trace.captures) == 1
@@ -374,7 +374,7 @@ def test_python_scalars_are_captured_by_value_and_type():
 
 def test_objects_whose_id_is_reused():
     """Captures are known by id; the objects must live as long as that is remembered."""
-    with Trace("f", known=True) as trace:
+    with Trace("f", with_values=True) as trace:
         x = trace.new_input(type_of(X), X)
         results = [add(x, np.full(4, float(i))) for i in range(50)]
         trace.evaluate()

@@ -67,7 +67,9 @@ def node_of(x: Tracer) -> VJPNode:
 
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
     """Return a box for `value` that no transform opens or closes: `backward_pass` takes what was computed of it."""
-    box = Trace(OUTSIDE, known=True, ambient=False).new_input(type_of(value), as_operand(value))
+    box = Trace(OUTSIDE, with_values=True, ambient=False).new_input(
+        type_of(value), as_operand(value)
+    )
     node.box = box
     return box
 

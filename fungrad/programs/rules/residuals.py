@@ -45,7 +45,7 @@ def _residuals(
     label = f"print_saved_residuals({name_of(fun)})"
     leaves, structure = tree.flatten((tuple(args), kwargs))
     types = argument_types(leaves, args, kwargs, label)
-    with Trace(label, known=True) as trace:
+    with Trace(label, with_values=True) as trace:
         inputs = [trace.new_input(t, as_operand(x)) for t, x in zip(types, leaves, strict=True)]
         called, by_name = tree.unflatten(structure, inputs)
         outputs = output_variables(trace, tree.leaves(fun(*called, **by_name)), label)
