@@ -13,9 +13,10 @@ import numpy as np
 from fungrad.core.annotations import annotated
 from fungrad.core.axes import home
 from fungrad.core.backend import as_result, namespace
-from fungrad.core.errors import MissingRuleError, Source, describe_source, here
+from fungrad.core.errors import MissingRuleError, Source, describe_source
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
+from fungrad.core.location import place_of_use
 from fungrad.core.nesting import GivenUp, tentative
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, current_trace
@@ -27,13 +28,6 @@ primitive = interned_dataclass
 
 family = interned_family
 """Declare the parameters that several primitives have in common; the class is none itself."""
-
-
-def place_of_use() -> str:
-    """Describe the user's line of the equation that a rule is running for."""
-    trace = current_trace.get()
-    source = trace.source if trace else None  # of the equation that is being rewritten
-    return here() if source is None else describe_source(source)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -311,6 +305,10 @@ class Primitive(InternedValue):
     def as_sequence(self, results: Any) -> Sequence[Any]:
         """Return what a rule has given, a tuple or with one result that alone, as a sequence."""
         return results if self.multiple_results else (results,)
+
+    def from_sequence(self, results: Sequence[Any]) -> Any:
+        """Return a sequence as rules take and give results: a tuple, or with one result that alone."""
+        return tuple(results) if self.multiple_results else results[0]
 
     def __repr__(self) -> str:
         """Show as `name[field=value, ...]`; what is as by default is left out."""

@@ -13,7 +13,7 @@ import scipy.special
 
 from fungrad.core.backend import Target, target_of
 from fungrad.core.errors import MissingRuleError
-from fungrad.core.primitive import place_of_use
+from fungrad.core.location import place_of_use
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.shaping import full
 from fungrad.primitives.ufunc import Function, OfOneDtype, Rule, elementwise, ufunc_dtype

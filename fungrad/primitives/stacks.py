@@ -88,8 +88,7 @@ class OfMatrices(Primitive):
             found = self.as_sequence(function(*[x[i] for x in hosted]))
             for out, value in zip(outs, found, strict=True):
                 out[i] = value
-        results = tuple([xp.asarray(out) for out in outs])
-        return results if self.multiple_results else results[0]
+        return self.from_sequence([xp.asarray(out) for out in outs])
 
 
 def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,8 +112,7 @@ def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
                 found = self.failed(*matrices)
             for out, value in zip(outs, () if found is None else self.as_sequence(found)):
                 out[i] = value
-        outs = list(map(self.spoilt, outs))
-        return tuple(outs) if self.multiple_results else outs[0]
+        return self.from_sequence(list(map(self.spoilt, outs)))
 
     return computed
 

@@ -9,7 +9,7 @@ from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import place_of_use
+from fungrad.core.location import place_of_use
 from fungrad.programs.closing import OfPrograms, memoized
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from fungrad.core.axes import name_in_batch
 from fungrad.core.errors import MissingRuleError, describe_source
 from fungrad.core.expr import Expr
+from fungrad.core.location import locate
 from fungrad.core.state import holding
 from fungrad.core.trace import rebind, record_expr
-from fungrad.core.tracer import current_trace
 from fungrad.primitives.collectives import Collective
 from fungrad.primitives.shaping import expand, move_axis
 from fungrad.primitives.slices import index_axis
@@ -41,10 +41,8 @@ def _push_batch(
         values[v] = constant
     for v, x, b in zip(expr.inputs, arguments, batched, strict=True):
         values[v], has_batch[v] = x, b
-    trace = current_trace.get()
     for (primitive, inputs, outputs), source in expr.located():
-        if trace is not None:
-            trace.source = source
+        locate(source)
         ins = [values[v] for v in inputs]
         flags = tuple([has_batch[v] for v in inputs])
         mapped = any(flags)

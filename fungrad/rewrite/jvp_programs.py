@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from fungrad.core.errors import Source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
+from fungrad.core.location import locate
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.rewrite.linearize import tangents_of
 
@@ -48,9 +48,7 @@ def record_rule(
     positions: list[int] = []
 
     def derivative(*arguments: Any) -> list[Any]:
-        trace = current_trace.get()
-        if trace is not None:
-            trace.source = source
+        locate(source)
         outs, operands = arguments[middle:end], arguments[end:]
         given = iter(arguments[:middle])
         tangents = [next(given) if m else None for m in moving]

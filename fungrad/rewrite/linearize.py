@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
+from fungrad.core.location import locate
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace, rebind, record_expr
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full, zeros_like
 
@@ -48,7 +49,6 @@ def push_forward(
         values[v] = constant
     for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
         values[v], moving[v] = x, t
-    traces = [t for t in (current_trace.get(), tangent_trace) if t is not None]
     value_of, tangent_of = values.__getitem__, moving.__getitem__
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         ins, ts = list(map(value_of, inputs)), list(map(tangent_of, inputs))
@@ -58,9 +58,7 @@ def push_forward(
                 moves = primitive.differentiable
                 break
         results = known.get(number) if known else None
-        place = in_derivative(source) if moves else source
-        for trace in traces:
-            trace.source = place
+        locate(in_derivative(source) if moves else source, tangent_trace)
         if moves and primitive.pushes:
             results, t_out = primitive.push(tuple(ts), tuple(ins), results, tangent_trace is None)
         elif results is None:
@@ -88,7 +86,7 @@ def tangents_of(
         for i in primitive.linear or range(len(operands)):
             if tangents[i] is None:
                 tangents[i] = zeros_like(operands[i])
-    out = tuple(results) if primitive.multiple_results else results[0]
+    out = primitive.from_sequence(results)
     return primitive.as_sequence(primitive.jvp(tuple(tangents), out, *operands))
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.location import locate
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, new_tracer
@@ -55,7 +56,7 @@ def grad_expr(
         cts: list[Any] = [None] * len(types)
         if first in moving:
             cts[first] = full(tangent_type(types[first]), 1)
-        _backward(trace, values, steps, moving, cts)
+        _backward(values, steps, moving, cts)
         gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
         results = [values[v] for v in expr.outputs[skip:]] + gradient + [values[v] for v in more]
         program = trace.expr([trace.lift(x).variable for x in results])
@@ -99,7 +100,7 @@ def _forward(
             flags = [v in moving for v in inputs]
             derivative = None
             if primitive.pushes:
-                trace.source = in_derivative(source)
+                locate(in_derivative(source))
                 operands = [values[v] for v in inputs]
                 results, derivative = _linearized(primitive, source, flags, operands, results)
                 moving.update([outputs[i] for i in derivative.moving])
@@ -120,7 +121,6 @@ def _forward(
 
 
 def _backward(
-    trace: Trace,
     values: Sequence[Tracer],
     steps: Sequence[Step],
     moving: set[int],
@@ -136,7 +136,7 @@ def _backward(
             cts[v] = None
         if source is not last:
             place, last = in_derivative(source, backward=True), source
-        trace.source = place
+        locate(place)
         flags = [v in moving for v in inputs]
         operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
         in_cts = pulled(primitive, source, given, flags, results, operands, derivative)
@@ -212,7 +212,7 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
                 cts[v] = ct if v in moving else None
         origins: list[Source | None] = []
         for step in reversed(steps):
-            _backward(trace, values, [step], moving, cts)
+            _backward(values, [step], moving, cts)
             origins += [step.source] * (len(trace.equations) - count - len(origins))
         found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
         results = [*[values[v] for v in expr.outputs], *[x for x in found if x is not None]]

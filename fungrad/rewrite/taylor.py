@@ -31,12 +31,11 @@ import numpy as np
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.location import locate
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import rebind, record_expr
-from fungrad.core.tracer import current_trace
 from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.elementwise import add, div, mul, neg, sub
-from fungrad.primitives.shaping import zeros_like
 from fungrad.rewrite.jvp_programs import Rule, record_rule
 from fungrad.rewrite.linearize import known_results, or_zeros, results_to_know
 
@@ -208,15 +207,13 @@ def _quotient(application: Application, k: int) -> list[Any]:
 def _image(application: Application, rule: Rule, k: int) -> list[Any]:
     """Return the coefficient of the results of a rule that is a fixed linear map."""
     heads = application.heads()
-    moved = [
-        (x.at(k), head)
-        for x, head, m in zip(application.operands, heads, rule.moving, strict=True)
-        if m
-    ]
+    moved = list(itertools.compress(application.operands, rule.moving))
+    given = [x.at(k) for x in moved]
     n = len(application.results)
-    if all(t is None for t, _ in moved):
+    if all(t is None for t in given):
         return [None] * n
-    tangents = [zeros_like(head) if t is None else t for t, head in moved]
+    types = [tangent_type(type_of(x.at(0))) for x in moved]
+    tangents = list(map(or_zeros, given, types))
     outs = [result.at(0) for result in application.results]
     return rule.spread(evaluate(rule.expr, [*tangents, *outs, *heads]), n)
 
@@ -254,9 +251,7 @@ class Arithmetic:
     def locate(self, source: Source | None) -> None:
         """Say which line it is that is being worked on."""
         self.source = source
-        trace = current_trace.get()
-        if trace is not None:
-            trace.source = source
+        locate(source)
 
     def enter(self, expr: Expr, inputs: Sequence[Series]) -> tuple[list[Application], list[Series]]:
         """Return the equations of `expr` as applications, and its outputs; nothing is computed."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.location import locate
 from fungrad.core.primitive import Linear, bind
 from fungrad.core.trace import rebind, record_expr
-from fungrad.core.tracer import current_trace
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.rewrite.linearize import or_zeros
@@ -39,7 +39,6 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
         values[v] = constant
     for v, x in zip(expr.inputs, arguments, strict=True):
         values[v], linear[v] = x, x is None
-    trace = current_trace.get()
     is_linear = linear.__getitem__
     backward = []
     for equation, source in expr.located():
@@ -69,25 +68,21 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
     accumulate(expr.outputs, cotangents)
     place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
     for (primitive, inputs, outputs), source in reversed(backward):
-        if primitive.multiple_results:
-            ct: Any = tuple([cts[v] for v in outputs])
-            known = any(c is not None for c in ct)
-        else:
-            ct = cts[outputs[0]]
-            known = ct is not None
+        given = [cts[v] for v in outputs]
+        if all(ct is None for ct in given):  # an array is compared element by element
+            continue
         for v in outputs:
             cts[v] = None
-        if not known:
-            continue
         if source is not last:
             place, last = in_derivative(source, backward=True), source
-        if trace is not None:
-            trace.source = place
+        locate(place)
         if primitive.multilinear and sum(map(is_linear, inputs)) > 1:
             raise primitive.missing(
                 "transpose"
             )  # linear in each operand, but not in several at once
-        accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
+        accumulate(
+            inputs, primitive.transpose(primitive.from_sequence(given), *map(value_of, inputs))
+        )
     return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
 
 

@@ -52,7 +52,7 @@ class FullGraphNode(Node):
 def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
     """Return the result of `fun` at `x`, and its node; each step makes one of the class of `start_node`."""
     leaves, structure = tree.flatten(argument(x))
-    with Trace(GRAPH, known=True) as recorded:
+    with Trace(GRAPH, with_values=True) as recorded:
         boxes = [recorded.new_input(type_of(v), as_operand(v)) for v in leaves]
         result = fun(tree.unflatten(structure, boxes))
         if type(result) is not Tracer or result.owner is not recorded:
@@ -73,7 +73,7 @@ def _nodes(recorded: Trace, start_node: Any) -> dict[int, Any]:
             continue
         parents = tuple([nodes[inputs[i]] for i in argnums])
         given, results = tuple([values[v] for v in inputs]), tuple([values[v] for v in outputs])
-        ans = results if primitive.multiple_results else results[0]
+        ans = primitive.from_sequence(results)
         node = make(ans, _function(primitive), given, {}, argnums, parents)
         for i, v in enumerate(outputs):
             taken = primitive.multiple_results

@@ -91,12 +91,10 @@ class Fused(Primitive):
         return len(self.kernel.output_types) != 1
 
     def abstract_eval(self, *types: ArrayType) -> Any:
-        found = tuple(self.kernel.output_types)
-        return found if self.multiple_results else found[0]
+        return self.from_sequence(self.kernel.output_types)
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        found = self.kernel.interpret(*operands)
-        return tuple(found) if self.multiple_results else found[0]
+        return self.from_sequence(self.kernel.interpret(*operands))
 
     def __repr__(self) -> str:
         """Show what it goes over and how much it computes there."""

@@ -12,8 +12,9 @@ from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import settings
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.glossary import COMMON
+from fungrad.core.location import place_of_use
 from fungrad.core.nesting import without_values
-from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.tree import TreeDef

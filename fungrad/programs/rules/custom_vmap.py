@@ -9,8 +9,9 @@ from typing import Any
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.glossary import COMMON
+from fungrad.core.location import place_of_use
 from fungrad.core.moving import may_move
-from fungrad.core.primitive import place_of_use, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.primitives.shaping import expand

@@ -20,8 +20,8 @@ import numpy as np
 from fungrad.core.axes import open_axes
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ConcretizationError, LeakedTracerError, here
+from fungrad.core.location import place_of_use
 from fungrad.core.moving import may_move
-from fungrad.core.primitive import place_of_use
 from fungrad.core.recorder import Recorder
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
