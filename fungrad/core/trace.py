@@ -122,9 +122,8 @@ class Trace(Capturing):
         self.ambient = ambient
         self.order = order
         self.bake = bake
-        self.opener = int(
-            runs_all
-        )  # the `id` of the frame that opens this; 0 if nothing is put off
+        # The `id` of the frame that opens this; 0 if nothing is put off.
+        self.opener = int(runs_all)
         self.late = NO_VARIABLES
         self.failed = None
         self.level = new_level()
@@ -142,9 +141,7 @@ class Trace(Capturing):
         self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
         self.reshaped = False  # whether something was made that is a view, or a copy, as the layout of an array decides
         self.assigned = False  # whether elements were assigned to
-        self.sizes: Mapping[int, int] = (
-            NOTHING  # how many variables enclosing traces had at the start
-        )
+        self.sizes: Mapping[int, int] = NOTHING  # how many variables enclosing traces had then
 
     def __enter__(self) -> Trace:
         self.started = time.perf_counter() if observers else 0.0
@@ -231,10 +228,7 @@ class Trace(Capturing):
     def record(
         self, primitive: Primitive, operands: Sequence[Any], source: Source | None = None
     ) -> Any:
-        """Append the equation that applies `primitive` and return the tracers of its results.
-
-        Operands that are not of this trace are captured.
-        """
+        """Append the equation that applies `primitive`, capture operands of elsewhere, and return the tracers of its results."""
         if self.into is not None:
             if not self.open:
                 self.raise_leaked(operands)
@@ -359,6 +353,10 @@ class Trace(Capturing):
         v = self.capture(value)
         return new_tracer(self, v, self.types[v])
 
+    def expr_of(self, results: Iterable[Any]) -> Expr:
+        """Return what was recorded as the program of `results`, tracers of this trace or what it captures."""
+        return self.expr([self.lift(x).variable for x in results])
+
     def evaluate(self) -> None:
         """Run the equations that are pending; values must be known."""
         with evaluating(self), at_users_lines():
@@ -395,5 +393,5 @@ def record_expr(
     """
     with Trace(label, bake=True, rewriting=True) as trace:
         outputs = function(*[trace.new_input(t) for t in types])
-        expr = trace.expr([trace.lift(x).variable for x in outputs])
+        expr = trace.expr_of(outputs)
     return expr.check() if check_exprs.get() else expr

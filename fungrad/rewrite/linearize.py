@@ -168,7 +168,7 @@ def split(
             tangents[i] = trace.new_input(tangent_type(expr.input_types[i]))
         outs, t_outs = push_forward(expr, primals, tangents, known, trace)
         moving = tuple(i for i, t in enumerate(t_outs) if t is not None)
-        linear = trace.expr([trace.lift(t_outs[i]).variable for i in moving])
+        linear = trace.expr_of([t_outs[i] for i in moving])
     residuals = [*trace.captures.values()]
     return outs, residuals, linear, moving
 

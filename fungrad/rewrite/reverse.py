@@ -59,7 +59,7 @@ def grad_expr(
         _backward(values, steps, moving, cts)
         gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
         results = [values[v] for v in expr.outputs[skip:]] + gradient + [values[v] for v in more]
-        program = trace.expr([trace.lift(x).variable for x in results])
+        program = trace.expr_of(results)
     return program.check() if check_exprs.get() else program
 
 
@@ -216,7 +216,7 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
             origins += [step.source] * (len(trace.equations) - count - len(origins))
         found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
         results = [*[values[v] for v in expr.outputs], *[x for x in found if x is not None]]
-        program = trace.expr([trace.lift(x).variable for x in results])
+        program = trace.expr_of(results)
     if check_exprs.get():
         program.check()
     reached = [x is not None for x in found]

@@ -12,7 +12,7 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence
-from fungrad.core.errors import Source, api_boundary
+from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
 from fungrad.core.types import float0, tangent_type
@@ -30,7 +30,7 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
-from fungrad.transforms.linear import Derivative, Linear, Pullback, check_directions
+from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
 
 R = TypeVar("R")
 """What the function returns."""
@@ -67,25 +67,6 @@ class Traced:
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
         return [expr.captured + i for i in self.moving]
-
-    def linear(
-        self,
-        label: str,
-        program: Program,
-        moving: tuple[int, ...],
-        sources: Sequence[Source | None],
-    ) -> Linear:
-        """Return how a linear program, made of the trace, is applied."""
-        return Linear(
-            label,
-            program,
-            moving,
-            (self.structure, tuple(self.types)),
-            (self.out_structure, tuple(self.out_types)),
-            self.order,
-            self.xp,
-            sources,
-        )
 
     def finish(self, computed: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Split the results of a program into outputs, aux and the rest."""
@@ -228,23 +209,38 @@ def vjp(
     check_callable(fun, "vjp")
     if reduce_axes:
         raise no_reduce_axes("vjp")
-    label = f"vjp({name_of(fun)})"
+    transposed = lambda linear: transpose_expr(linear, linear.captured)
+    return _linearized("vjp", fun, primals, has_aux, transposed, Pullback)
+
+
+def _linearized(
+    transform: str,
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    has_aux: bool,
+    made_of: Callable[[Expr], Expr],
+    kept: type[Kept],
+) -> tuple[Any, ...]:
+    """Evaluate `fun`; return that and, as a function that keeps the residuals, what is `made_of` its derivative."""
+    label = f"{transform}({name_of(fun)})"
     with Trace(label, with_values=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 
         def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
-            forward, backward, moving = _ignoring_aux(
-                linearize_expr(expr, traced.wrt(expr), done), n
-            )
-            transposed = transpose_expr(backward, backward.captured)
-            return Program(forward), Program(transposed), moving
+            parts = _ignoring_aux(linearize_expr(expr, traced.wrt(expr), done), n)
+            return Program(parts.forward), Program(made_of(parts.linear)), parts.moving
 
-        forward, backward, moving = rewrite(trace, traced.variables, ("vjp", n), build)
+        forward, linear, moving = rewrite(trace, traced.variables, (transform, n), build)
     computed = run_on_values(trace, forward)
     outputs, aux, residuals = traced.finish(computed)
-    pullback = Pullback(residuals, traced.linear(label, backward, moving, trace.sources))
-    return (outputs, pullback, aux) if has_aux else (outputs, pullback)
+    between = (
+        (traced.structure, tuple(traced.types)),
+        (traced.out_structure, tuple(traced.out_types)),
+    )
+    how = Linear(label, linear, moving, *between, traced.order, traced.xp, trace.sources)
+    function = kept(residuals, how)
+    return (outputs, function, aux) if has_aux else (outputs, function)
 
 
 def _ignoring_aux(parts: Linearized, n: int) -> Linearized:
@@ -295,20 +291,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     8.0 12.0 6.0
     """
     check_callable(fun, "linearize")
-    label = f"linearize({name_of(fun)})"
-    with Trace(label, with_values=True) as trace:
-        traced = Traced(trace, label, fun, primals, has_aux)
-        n = len(traced.outputs)
-
-        def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
-            parts = _ignoring_aux(linearize_expr(expr, traced.wrt(expr), done), n)
-            return Program(parts.forward), Program(parts.linear), parts.moving
-
-        forward, linear, moving = rewrite(trace, traced.variables, ("linearize", n), build)
-    computed = run_on_values(trace, forward)
-    outputs, aux, residuals = traced.finish(computed)
-    derivative = Derivative(residuals, traced.linear(label, linear, moving, trace.sources))
-    return (outputs, derivative, aux) if has_aux else (outputs, derivative)
+    return _linearized("linearize", fun, primals, has_aux, lambda linear: linear, Derivative)
 
 
 @api_boundary

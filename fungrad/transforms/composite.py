@@ -83,8 +83,7 @@ def composite(
     """Return a function of arrays of such types as a primitive; None if it is no new array that it returns."""
     with Trace(name, bake=True) as trace:
         inputs = [trace.new_input(t) for t in types]
-        out = trace.lift(function(*inputs)).variable
-        expr = trace.expr([out])
-    if not expr.equations or not expr.types[out].inexact:
+        expr = trace.expr_of([function(*inputs)])
+    if not expr.equations or not expr.output_types[0].inexact:
         return None
     return Composite(name, Program(_unplaced(inline(expr))))

@@ -143,7 +143,7 @@ class ClosedJaxpr(Expr):
         with Trace("ClosedJaxpr", bake=True) as trace:
             inputs = [trace.new_input(v.aval.type) for v in jaxpr.invars]
             results = eval_jaxpr(jaxpr, consts, *inputs)
-            expr = trace.expr([trace.lift(x).variable for x in results])
+            expr = trace.expr_of(results)
         self._become(expr, [*trace.captures.values()])
         vars(self).update(jaxpr=jaxpr, consts=list(consts))
 
