@@ -19,8 +19,8 @@ from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.sharding.dividing import Dividing
 from fungrad.sharding.mesh import Axis, Mesh, PartitionSpec
+from fungrad.transforms.argument_errors import argument_place
 from fungrad.transforms.call import (
-    argument_place,
     argument_types,
     as_operand,
     check_callable,
@@ -113,7 +113,7 @@ def shard_map(
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
     label = f"shard_map({name_of(f)})"
     made = _Mapped(f, label, in_specs, out_specs, mesh, check_vma, local_arrays)
-    return transformed(_again, f, tuple(options.items()))(made.call)
+    return transformed(_loaded, f, tuple(options.items()))(made.call)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _Mapped:
         return tree.unflatten(out_structure, run_on_values(trace, program, *wholes))
 
 
-def _again(f: Callable[..., Any], options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+def _loaded(f: Callable[..., Any], options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
     """Return `shard_map` of a function: what one that was pickled is made by."""
     return shard_map(f, **dict(options))
 

@@ -18,14 +18,13 @@ from fungrad.core.trace import Trace
 from fungrad.core.types import float0, tangent_type
 from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
 from fungrad.rewrite.transpose import transpose_expr
+from fungrad.transforms.argument_errors import argument_place, no_reduce_axes
 from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
-    argument_place,
     argument_types,
     as_operand,
     check_callable,
     name_of,
-    no_reduce_axes,
     output_variables,
     rewrite,
     run_on_values,

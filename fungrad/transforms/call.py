@@ -17,20 +17,17 @@ import numpy as np
 
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
-from fungrad.core import tree
 from fungrad.core.cache import Hashed, LRUCache
-from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
-from fungrad.core.errors import Source, here, places
+from fungrad.core.errors import Source, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
-from fungrad.core.primitive import primitive
-from fungrad.core.registering import how_to_register
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, float0, is_array, type_of
+from fungrad.transforms.argument_errors import no_result, no_type
 from fungrad.transforms.starts import make_operands
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
@@ -43,50 +40,10 @@ BYTES_PER_EQUATION = 512
 """What constants weigh that a program holds on to through the jitted functions it calls."""
 
 
-@primitive
-class Call(Calling):
-    """A call of a jitted function. The transforms put the equations of `program` in its place."""
-
-    name: str
-    program: Program = dataclasses.field(repr=False)
-
-    multiple_results = True
-    interned = False  # a call is as good as its program, and goes when that goes
-
-    @property
-    def callee(self) -> Expr:
-        return self.program.expr
-
-    # Whether it is so of an equation of the program.
-    effect = cached_property(lambda self: self.program.effect)
-    meets = cached_property(lambda self: self.program.meets)
-    can_fail = cached_property(lambda self: self.program.can_fail)
-
-    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
-        return self.abstract_eval(*types)
-
-    def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
-        return self.program.expr.output_types
-
-    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        return tuple(self.program(*operands))
-
-    def __repr__(self) -> str:
-        """Show what is called."""
-        return f"call[{self.name}]"
-
-
 def check_callable(fun: Any, transform: str) -> None:
     """Raise a TypeError if `fun` is no function."""
     if not callable(fun):
         raise TypeError(f"{transform} takes a function, not {fun!r} of type {type(fun).__name__}")
-
-
-def no_reduce_axes(transform: str) -> NotImplementedError:
-    """Return the error for an argument that JAX had once."""
-    return NotImplementedError(
-        f"{transform}: reduce_axes must be empty, as in JAX; sum with fungrad.lax.psum in the function"
-    )
 
 
 def name_of(function: Any) -> str:
@@ -213,17 +170,7 @@ def argument_types(
         ]
         return narrowed_types(found, leaves) if settings.get().narrow else found
     except TypeError:
-        pass
-    places = range(len(args)) if positions is None else positions
-    named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *kwargs.items()]
-    for name, argument in named:
-        for path, x in tree.leaves_with_paths(argument):
-            try:
-                type_of(x)
-            except TypeError as error:
-                static = _static_advice(name, path) if label[:3] == "jit" else ""
-                raise TypeError(f"{label}: argument {name!r}{path}: {error}{static}") from None
-    raise TypeError(f"{label}: an argument has no type")
+        raise no_type(args, kwargs, label, positions) from None
 
 
 def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[ArrayType]:
@@ -234,28 +181,6 @@ def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[Ar
     return [t if type(x) is Tracer else narrow_type(t) for t, x in pairs]
 
 
-def argument_place(
-    leaf: int,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None = None,
-    positions: Sequence[int] | None = None,
-) -> str:
-    """Return how to speak of a leaf of the arguments, counted from the first: ``argument 0['w']``."""
-    places = range(len(args)) if positions is None else positions
-    named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *(kwargs or {}).items()]
-    paths = [(name, path) for name, x in named for path, _ in tree.leaves_with_paths(x)]
-    return "argument {!r}{}".format(*paths[leaf])
-
-
-def _static_advice(name: int | str, path: str) -> str:
-    if name == 0 and not path:
-        return (
-            " Name it in static_argnames if it is a setting; if it is the `self` of a method, give jit "
-            "static_argnums=0."
-        )
-    return " Name it in static_argnames if it is a setting."
-
-
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:
     """Return the variables of the results of a traced function."""
     variables = []
@@ -264,16 +189,7 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             variables.append(x.variable)
             continue
         if type(x) is not Tracer and not is_array(x):
-            advice = how_to_register(x)
-            if not dataclasses.is_dataclass(x):
-                advice = (
-                    (f"{advice} Or: return" if advice else "Return")
-                    + " it outside of the transformed function, or with has_aux=True where the transform has it."
-                )
-            raise TypeError(
-                f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
-                f"results is {x!r} of type {type(x).__name__}. {advice}"
-            )
+            raise no_result(x, label)
         variables.append(trace.lift(as_operand(x) if settings.get().narrow else x).variable)
     return variables
 

@@ -20,7 +20,7 @@ from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
 from fungrad.rewrite.reverse import cut_expr
-from fungrad.transforms.call import Call
+from fungrad.transforms.called import Call
 
 
 @primitive

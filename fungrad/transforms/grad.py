@@ -17,16 +17,15 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, kind_of
+from fungrad.transforms.argument_errors import argument_place, no_reduce_axes
 from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
     Argnums,
-    argument_place,
     argument_type,
     argument_types,
     as_operand,
     check_callable,
     name_of,
-    no_reduce_axes,
     output_variables,
     remembered,
     run_on_values,

@@ -17,7 +17,8 @@ from fungrad.core.expr import Expr, format_value, variable_names
 from fungrad.core.trace import Trace
 from fungrad.primitives.ufunc import Function
 from fungrad.transforms.avals import aval_of
-from fungrad.transforms.call import Call, as_operand
+from fungrad.transforms.call import as_operand
+from fungrad.transforms.called import Call
 from fungrad.transforms.foreign import Foreign, Primitive
 from fungrad.transforms.jaxpr import DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 

@@ -22,8 +22,8 @@ from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.rewrite.batch import batch_expr
+from fungrad.transforms.argument_errors import argument_place
 from fungrad.transforms.call import (
-    argument_place,
     argument_types,
     as_operand,
     check_callable,
