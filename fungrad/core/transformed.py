@@ -20,7 +20,7 @@ class Portable:
     """Base of callables made of a user's function. They are pickled as what they are made of, and made again.
 
     One that is found by its own name, as a decorated function is, hides the function that it was made of: that cannot be
-    pickled. What is pickled then is a plain function, `_again`, which is found by name too. The pickle of the
+    pickled. What is pickled then is a plain function, `_remade`, which is found by name too. The pickle of the
     standard library stores its name. cloudpickle stores the function itself, with all that it closes over, where it
     does so with functions: in ``__main__``, say, which is another one in another process.
     """
@@ -30,19 +30,19 @@ class Portable:
         raise NotImplementedError
 
     @cached_property
-    def _again(self) -> Callable[[], Any]:
+    def _remade(self) -> Callable[[], Any]:
         make, parts = self.recipe()
 
-        def again() -> Any:
+        def remake() -> Any:
             return make(*parts)
 
-        again.__module__ = self.__module__
-        again.__qualname__ = f"{getattr(self, '__qualname__', '')}._again"
-        return again
+        remake.__module__ = self.__module__
+        remake.__qualname__ = f"{getattr(self, '__qualname__', '')}._remade"
+        return remake
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         if _by_name(self.__module__, getattr(self, "__qualname__", None)) is self:
-            return _found_or_made, (self._again,)
+            return _found_or_made, (self._remade,)
         return self.recipe()
 
     def __copy__(self) -> Any:
@@ -52,25 +52,25 @@ class Portable:
         return self
 
 
-def _found_or_made(again: Any) -> Any:
-    owner = _by_name(again.__module__, again.__qualname__.removesuffix("._again"))
-    if isinstance(owner, Portable) and vars(owner).get("_again") is again:
+def _found_or_made(remake: Any) -> Any:
+    owner = _by_name(remake.__module__, remake.__qualname__.removesuffix("._remade"))
+    if isinstance(owner, Portable) and vars(owner).get("_remade") is remake:
         return owner
-    if not hasattr(again, "made"):  # as a function may refer to itself, it may come up twice
-        again.made = _Loaded(again)
-    return again.made
+    if not hasattr(remake, "made"):  # as a function may refer to itself, it may come up twice
+        remake.made = _Loaded(remake)
+    return remake.made
 
 
 class _Loaded(Portable):
     """Becomes what was loaded when it is first used: before, not all that this is made of may be there."""
 
-    def __init__(self, again: Callable[[], Any]) -> None:
-        self.made_by = again
+    def __init__(self, remake: Callable[[], Any]) -> None:
+        self.made_by = remake
 
     def _become(self) -> Any:
-        again = vars(self).get("made_by")
-        if again is not None:  # else another thread has been here meanwhile
-            made = again()
+        remake = vars(self).get("made_by")
+        if remake is not None:  # else another thread has been here meanwhile
+            made = remake()
             vars(self).update(vars(made))
             self.__class__ = type(made)
             vars(self).pop("made_by", None)

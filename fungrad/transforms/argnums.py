@@ -81,7 +81,7 @@ def chosen_arguments(
     return (*positions, *by_position), names | by_keyword
 
 
-def held_weakly(value: Any) -> Any:
+def weakly(value: Any) -> Any:
     """Return a weak reference to an object that is equal to itself alone, such as a function; else the value.
 
     A program for such an argument is of no use when that is gone, and must not keep it, and what it closes over.

@@ -27,8 +27,8 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.transforms.argnums import (
     chosen_arguments,
     exactly,
-    held_weakly,
     parameters_of,
+    weakly,
     with_static,
 )
 from fungrad.transforms.call import (
@@ -231,7 +231,7 @@ class Jitted(Portable):
                 ) from None
         dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
         # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
-        keyed = tuple([(where, exactly(value), held_weakly(value)) for where, value in static])
+        keyed = tuple([(where, exactly(value), weakly(value)) for where, value in static])
         return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
 
     def _trace(

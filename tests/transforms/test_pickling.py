@@ -125,7 +125,7 @@ MAIN = """
         expected = [run(pair) for pair in calls()]
         if how == "load":
             found = [run(pair) for pair in cloudpickle.load(open(file, "rb"))]
-            assert all("_again" not in vars(x).get("__qualname__", "") for x, _ in calls())
+            assert all("_remade" not in vars(x).get("__qualname__", "") for x, _ in calls())
         elif how == "dump":
             cloudpickle.dump(calls(), open(file, "wb"))
             found = expected

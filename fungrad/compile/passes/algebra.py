@@ -66,7 +66,7 @@ def _joined(m: Match) -> Computed:
     return Computed(m.made.then(m.primitive), m.given)
 
 
-def _permuted_again(m: Match) -> Computed | int:
+def _two_permutations(m: Match) -> Computed | int:
     axes = tuple([m.made.axes[a] for a in m.primitive.axes])
     return m.given[0] if axes == (*range(len(axes)),) else Computed(Permute(axes), m.given)
 
@@ -89,10 +89,10 @@ def _of_transpose(side: int) -> Rewrite:
     return rewrite
 
 
-def _set_again(m: Match) -> int | None:
+def _two_sets(m: Match) -> int | None:
     """As of ``x[1:] += y``: what is added to is put back where it was."""
-    again = m.made is m.primitive and m.primitive.kind == "set" and m.given[1] == m.inputs[1]
-    return m.inputs[0] if again else None
+    same = m.made is m.primitive and m.primitive.kind == "set" and m.given[1] == m.inputs[1]
+    return m.inputs[0] if same else None
 
 
 def _element(m: Match) -> Computed | None:
@@ -117,10 +117,10 @@ ROWS = (
     Row("1 * x = x", mul, 0, ONE, lambda m: m.inputs[1]),
     Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
     Row("broadcast of a broadcast", Broadcast, 0, Broadcast, _joined),
-    Row("transpose of a transpose", Permute, 0, Permute, _permuted_again),
+    Row("transpose of a transpose", Permute, 0, Permute, _two_permutations),
     Row("x.T @ y", DotGeneral, 0, Permute, _of_transpose(0)),
     Row("x @ y.T", DotGeneral, 1, Permute, _of_transpose(1)),
-    Row("x[i] = y twice", UpdateSlice, 0, UpdateSlice, _set_again),
+    Row("x[i] = y twice", UpdateSlice, 0, UpdateSlice, _two_sets),
     Row("reshape of a reshape", Reshape, 0, Reshape, lambda m: Computed(m.primitive, m.given)),
     Row("reshape to the same shape", Reshape, 0, None, lambda m: m.inputs[0]),
     Row("reshape of a slice", Reshape, 0, SLICES, _element),

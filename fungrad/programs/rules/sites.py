@@ -128,7 +128,7 @@ class CustomFunction(Portable, Keeper, abc.ABC):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        vars(self).pop("_again", None)  # it was made of what has changed now
+        vars(self).pop("_remade", None)  # it was made of what has changed now
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.origin is not None:

@@ -28,7 +28,7 @@ def double(x: Any) -> Any:
     return x.astype(np.float64, copy=False)
 
 
-def held(x: Any) -> Any:
+def as_constant(x: Any) -> Any:
     """Return `x` as a constant: of a count there is no derivative."""
     return stop_gradient(x) if type(x) is Tracer else x
 
@@ -106,7 +106,7 @@ def interior(low: Any, high: Any) -> Any:
         if math.isinf(low):
             return high - 1.0 if math.isfinite(high) else 0.5
         return low + 1.0 if math.isinf(high) else (low + high) / 2
-    low, high = held(low), held(high)
+    low, high = as_constant(low), as_constant(high)
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 1.0) - 2.0)
     return (low + np.where(np.isfinite(high), high, low + 2.0)) / 2
 
@@ -114,4 +114,4 @@ def interior(low: Any, high: Any) -> Any:
 def at_bound(bound: Any, scale: Any, loc: Any) -> Any:
     """Return a bound of the support, which may be infinite, moved and scaled."""
     finite = np.isfinite(bound)
-    return choose(finite, choose(finite, bound, 0.0) * scale + loc, held(bound))
+    return choose(finite, choose(finite, bound, 0.0) * scale + loc, as_constant(bound))

@@ -9,11 +9,11 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer
 from fungrad.scipy.stats.choices import (
+    as_constant,
     at_bound,
     both,
     choose,
     either,
-    held,
     interior,
     is_finite,
     is_number,
@@ -112,7 +112,7 @@ class Continuous(Distribution):
         point = self._inside(outside, y, low, high)
         if method == "pdf" and self.shapes and "pdf" not in self.formulas:
             # Where the density is 0 inside of the support, or too small, that of exp(logpdf) would be 0 times infinity.
-            vanishes = formula(held(point), *[held(s) for s in shapes]) == 0
+            vanishes = formula(as_constant(point), *[as_constant(s) for s in shapes]) == 0
             outside = [*outside, (vanishes, 0.0)]
             point = self._inside(outside, y, low, high)
         value = formula(point, *shapes)

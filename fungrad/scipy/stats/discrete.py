@@ -9,10 +9,10 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer
 from fungrad.scipy.stats.choices import (
+    as_constant,
     both,
     choose,
     either,
-    held,
     is_number,
     log_or_minus_infinity,
     nowhere,
@@ -57,9 +57,9 @@ class Discrete(Distribution):
             inside = tuple([nowhere(p) for p, _ in self._places(method, given, *self.support)])
         return Facts(self._valid(shapes), inside)
 
-    def _held(self, arguments: list[Any]) -> list[Any]:
-        x, *shapes, loc = super()._held(arguments)
-        return [held(x), *shapes, held(loc)]
+    def _without_derivatives(self, arguments: list[Any]) -> list[Any]:
+        x, *shapes, loc = super()._without_derivatives(arguments)
+        return [as_constant(x), *shapes, as_constant(loc)]
 
     def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
         x, *shapes, loc = arguments

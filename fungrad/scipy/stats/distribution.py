@@ -20,7 +20,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
 from fungrad.numpy.promotion import has_tracer
-from fungrad.scipy.stats.choices import all_positive, both, certain, choose, double, held
+from fungrad.scipy.stats.choices import all_positive, as_constant, both, certain, choose, double
 from fungrad.typing import Array
 
 Formula = Callable[..., Any]
@@ -153,7 +153,7 @@ class Distribution(Mirror):
                 f"{self.name}.{method} has no rule for traced arrays; {self._summary()} Keep the call outside of "
                 "the transformed function."
             )
-        arguments = self._held(self._bind(method, args, kwargs))
+        arguments = self._without_derivatives(self._bind(method, args, kwargs))
         shapes = arguments[1 : 1 + len(self.shapes)]
         facts = self._facts(method, arguments)
         if self.asks and any(type(s) not in (float, Tracer) for s in shapes):
@@ -175,12 +175,12 @@ class Distribution(Mirror):
         operands = [x for x, a in zip(arguments, fixed, strict=True) if a is None]
         return as_one(f"{self.name}.{method}", what, function, operands)
 
-    def _held(self, arguments: list[Any]) -> list[Any]:
+    def _without_derivatives(self, arguments: list[Any]) -> list[Any]:
         """Return arguments with those as constants by which there is no derivative."""
         if not self.counts:
             return arguments
         return [
-            held(a) if name in self.counts else a
+            as_constant(a) if name in self.counts else a
             for name, a in itertools.zip_longest((None, *self.shapes), arguments)
         ]
 

@@ -12,7 +12,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
-from fungrad.scipy.stats.choices import certain, choose, double, held
+from fungrad.scipy.stats.choices import as_constant, certain, choose, double
 from fungrad.scipy.stats.distribution import Mirror, traced_method
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]
@@ -112,7 +112,7 @@ def _singular(deviation: Any, cov: Any) -> Any:
     eps = 1e6 * np.finfo(np.float64).eps * np.abs(values).max()  # SciPy's threshold
     kept = values > eps
     white = deviation @ (vectors[:, kept] / np.sqrt(values[kept]))
-    residual = held(deviation) @ vectors[:, ~kept]
+    residual = as_constant(deviation) @ vectors[:, ~kept]
     inside = np.sum(residual * residual, axis=-1) < (1e3 * eps) ** 2
     logdet = np.sum(np.log(values[kept]))
     log = -0.5 * (kept.sum() * math.log(2 * math.pi) + logdet + np.sum(white * white, axis=-1))
@@ -171,7 +171,7 @@ class Multinomial(Multivariate):
     logpmf = traced_method("logpmf", "Return the logarithm of the probability of the counts x.")
 
     def _log_density(self, x: Any, n: Any, p: Any) -> Any:
-        operands = held(double(x)), held(double(n)), double(p)
+        operands = as_constant(double(x)), as_constant(double(n)), double(p)
         return as_one("multinomial.logpmf", (), self._of_counts, operands)
 
     def _of_counts(self, given: Any, n: Any, p: Any) -> Any:
