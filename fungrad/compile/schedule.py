@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
-
-import numpy as np
+from typing import NamedTuple
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
 from fungrad.compile.overwriting import Overwriting, has_into, overwriting_of, rounds_in_place
+from fungrad.compile.registers import Registers
 from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import (
     Assign,
@@ -26,17 +25,14 @@ from fungrad.compile.steps import (
     Result,
     Run,
     Schedule,
-    Step,
     While,
 )
 from fungrad.core.backend import NUMPY, Target
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast
-from fungrad.primitives.ufunc import broadcasts
 
 REUSE_FROM = 0
 """Bytes from which a free array is reused for a result. NumPy runs `np.add(a, b, a)` faster than
@@ -58,38 +54,51 @@ def schedule(
     program, and those of loops and branches, before that. Kernels write results of `over` bytes and more over what is not
     needed any more; none, if that is None.
     """
-    return _Scheduler(expr, donated, borrowed, target, {}, prepare, over).schedule()
+    return _Scheduler(expr, donated, borrowed, _Options(target, prepare, over, {})).schedule()
 
 
-_Bodies: TypeAlias = dict[tuple[int, int, int], tuple[Expr, Schedule]]
-"""By the identity of a program, and where its donated inputs begin and end; with the program, so that it stays."""
+class _Options(NamedTuple):
+    """What is the same for a program and for those that its loops and branches run.
+
+    Attributes
+    ----------
+    target, prepare, over
+        As of `schedule`.
+    bodies
+        What has been scheduled of the latter, by the identity of a program, and where its donated inputs begin and end; with
+        the program, so that it stays.
+    """
+
+    target: Target
+    prepare: Callable[[Expr], Expr]
+    over: int | None
+    bodies: dict[tuple[int, int, int], tuple[Expr, Schedule]]
 
 
 class _Scheduler:
+    """The schedule of one program, as far as it has come.
+
+    `seen` says whether somebody sees in which order results lie.
+    """
+
     def __init__(
         self,
         expr: Expr,
         donated: Sequence[int],
         borrowed: Sequence[int],
-        target: Target,
-        bodies: _Bodies,
-        prepare: Callable[[Expr], Expr],
-        over: int | None,
+        options: _Options,
+        seen: bool = True,
     ) -> None:
+        target, prepare, over, _ = self.options = options
         expr = self.expr = prepare(spelled(expr))
-        self.prepare, self.over = prepare, over
-        self.types = list(expr.types)
-        self.target = target
-        self.bodies = bodies  # what loops and branches run is scheduled once
         self.memory = memory_of(expr, donated, target)
         # Routines, which write over what is large alone, copy: their arrays are small.
         self.places = places_of(expr, self.memory) if not over and target.on_host else {}
         self.wholes: set[int] = set()  # arrays of which parts have been computed
         self.borrowed = frozenset(borrowed)
-        self.seen = True  # whether somebody sees in which order results lie
-        self.steps: list[Step] = []
-        self.register = {v: v for v in (*expr.inputs, *expr.constants)}
-        self.lazy: dict[int, tuple[int, Broadcast]] = {}  # broadcasts not computed so far
+        self.seen = seen
+        self.registers = Registers(expr)
+        self.types, self.steps = self.registers.types, self.registers.steps
         given = [v for i, v in enumerate(expr.inputs) if i not in frozenset(donated)]
         self.kept = {*given, *expr.constants}  # registers that are not ours to free
         self.returned: set[int] = set()  # roots of the results so far
@@ -110,12 +119,9 @@ class _Scheduler:
         for number, (equation, source) in enumerate(expr.located()):
             primitive, inputs, outputs = equation
             if isinstance(primitive, Broadcast):
-                self.lazy[outputs[0]] = (inputs[0], primitive)
+                self.registers.put_off(outputs[0], inputs[0], primitive)
             elif is_same(equation, self.types):
-                if inputs[0] in self.lazy:
-                    self.lazy[outputs[0]] = self.lazy[inputs[0]]
-                else:
-                    self.register[outputs[0]] = self.register[inputs[0]]
+                self.registers.share(outputs[0], inputs[0])
             else:
                 flow = primitive.control_flow if primitive.holds_programs else None
                 if flow is not None:
@@ -127,88 +133,50 @@ class _Scheduler:
                 self._free(number, outputs)
         results = tuple([self._result(i, v) for i, v in enumerate(expr.outputs)])
         steps = tuple(self.steps)
-        return Schedule(expr.inputs, expr.constants, steps, results, self.types, self.target)
+        target = self.options.target
+        return Schedule(expr.inputs, expr.constants, steps, results, self.types, target)
 
     def _free(self, number: int, outputs: tuple[int, ...]) -> None:
         """Free the registers that no later equation reads."""
         ending = self.dying.get(number)
         if ending is None:
             return
-        memory, register = self.memory, self.register
-        ending = [v for v in ending if v in register and v not in self.lazy]
+        memory, register = self.memory, self.registers
+        ending = [v for v in ending if v in register]
         needed = {register.get(v) for v in outputs if memory.needed[memory.root[v]] > number}
         dead = dict.fromkeys([r for v in ending if (r := register[v]) not in needed])
         if registers := tuple([r for r in dead if r not in self.kept]):
             self.steps.append(Free(registers))
 
-    def _operands(self, equation: Equation, source: Source | None) -> tuple[Operand, ...]:
-        """Return the operands; broadcasts are left to NumPy where it does them itself."""
-        primitive, inputs, outputs = equation
-        lazy = [v for v in dict.fromkeys(inputs) if v in self.lazy]
-        if lazy and broadcasts(primitive):
-            shapes = [self._shape_at_hand(v) for v in inputs]
-            if np.broadcast_shapes(*shapes) == self.types[outputs[0]].shape:
-                return tuple([self._at_hand(v) for v in inputs])
-        for v in lazy:
-            self._materialize(v, source)
-        return tuple([Operand(self.register[v]) for v in inputs])
-
-    def _shape_at_hand(self, v: int) -> Shape:
-        """Return the shape of what stands for variable `v` in a call that broadcasts."""
-        if v not in self.lazy:
-            return self.types[v].shape
-        operand, broadcast = self.lazy[v]
-        return self.types[operand].shape if broadcast.leading else broadcast.with_unit_axes()
-
-    def _at_hand(self, v: int) -> Operand:
-        """Return what stands for variable `v` in a call that broadcasts."""
-        if v not in self.lazy:
-            return Operand(self.register[v])
-        operand, broadcast = self.lazy[v]
-        self._materialize(operand, None)
-        shape = None if broadcast.leading else broadcast.with_unit_axes()
-        return Operand(self.register[operand], shape)
-
-    def _materialize(self, v: int, source: Source | None) -> None:
-        """Compute a broadcast that was put off, and those that it is of."""
-        pending = [v]
-        while pending[-1] in self.lazy:
-            pending.append(self.lazy[pending[-1]][0])
-        for w in reversed(pending[:-1]):
-            operand, broadcast = self.lazy.pop(w)
-            operands = (Operand(self.register[operand]),)
-            self.steps.append(Call(broadcast, operands, (w,), source))
-            self.register[w] = w
-
     def _call(self, number: int, equation: Equation, source: Source | None) -> None:
         primitive, inputs, outputs = equation
-        operands = self._operands(equation, source)
-        if self.over is not None and isinstance(primitive, Fused):
+        operands = self.registers.operands(equation, source)
+        if self.options.over is not None and isinstance(primitive, Fused):
             self._kernel(number, equation, primitive, source)
             return
         if outputs and outputs[0] in self.places:
             self._make_place(outputs[0], source)
-            into = self.register[outputs[0]] = outputs[0]
+            into = self.registers[outputs[0]] = outputs[0]
             self.steps.append(Into(primitive, operands, into, source))
             return
         free = self._reusable(number, inputs, outputs[0]) if len(outputs) == 1 else None
         if (
             free is not None
             and not rounds_in_place(self.types[free])
-            and has_into(primitive, self.register[free], operands)
+            and has_into(primitive, self.registers[free], operands)
             and (in_order := self._in_order(outputs[0], inputs)) is not None
         ):
-            into = self.register[outputs[0]] = self.register.pop(free)
+            into = self.registers[outputs[0]] = self.registers.pop(free)
             self.steps.append(Into(primitive, operands, into, source, in_order))
             return
-        self.register |= {v: v for v in outputs}
+        self.registers.fill(outputs)
         copied = bool(outputs) and outputs[0] in self.memory.copied
         self.steps.append(Call(primitive, operands, outputs, source, copied))
 
     def _kernel(self, number: int, equation: Equation, fused: Fused, source: Source | None) -> None:
         """Add a call of a kernel: results go over operands that are not read any more, where the kernel can do that."""
         _, inputs, outputs = equation
-        operands = [Operand(self.register[v]) for v in inputs]
+        operands = [Operand(self.registers[v]) for v in inputs]
         over: dict[int, int] = {}  # by result: the place among the operands
         given = [k for k, out in enumerate(outputs) if out in self.places]
         for k, out in enumerate(outputs):
@@ -216,7 +184,7 @@ class _Scheduler:
                 self._make_place(out, source)
                 operands.append(Operand(out))
                 continue
-            if self.types[out].nbytes < (self.over or 0):
+            if self.types[out].nbytes < (self.options.over or 0):
                 continue
             places = [j for j in fused.places_for(k) if inputs.count(inputs[j]) == 1]
             free = {inputs[j]: j for j in places if j not in over.values()}
@@ -224,8 +192,8 @@ class _Scheduler:
             if v is not None:
                 over[k] = free[v]
         for k, out in enumerate(outputs):
-            self.register[out] = self.register.pop(inputs[over[k]]) if k in over else out
-        results = tuple([self.register[v] for v in outputs])
+            self.registers[out] = self.registers.pop(inputs[over[k]]) if k in over else out
+        results = tuple([self.registers[v] for v in outputs])
         taken = tuple([results[k] for k in (*over, *given)])
         fused = fused.over(over).into(given)
         self.steps.append(Call(fused, tuple(operands), results, source, over=taken))
@@ -245,10 +213,10 @@ class _Scheduler:
             return False
         for v, part in zip(inputs, parts_of(equation, self.types), strict=True):
             if v not in self.places or self.places[v].whole != outputs[0]:
-                self._materialize(v, source)
-                operands = Operand(outputs[0]), Operand(self.register[v])
+                self.registers.materialize(v, source)
+                operands = Operand(outputs[0]), Operand(self.registers[v])
                 self.steps.append(Assign(UpdateSlice.at(part), operands, source))
-        self.register[outputs[0]] = outputs[0]
+        self.registers[outputs[0]] = outputs[0]
         return True
 
     def _assign(self, number: int, equation: Equation, source: Source | None) -> bool:
@@ -257,15 +225,14 @@ class _Scheduler:
         if not assigns(primitive) or self._reusable(number, inputs, outputs[0]) != inputs[0]:
             return False
         x, v, *indices = inputs
-        if v in self.lazy and self.lazy[v][1].leading:
-            v = self.lazy[v][0]  # NumPy broadcasts what it assigns
+        v = self.registers.before_stretching(v)
         for w in (v, *indices):
-            self._materialize(w, source)
+            self.registers.materialize(w, source)
         if primitive.assignment("x", "y", *["i"] * len(indices)) is None:
             return False
-        operands = tuple([Operand(self.register[w]) for w in (x, v, *indices)])
+        operands = tuple([Operand(self.registers[w]) for w in (x, v, *indices)])
         self.steps.append(Assign(primitive, operands, source))
-        self.register[outputs[0]] = self.register.pop(x)
+        self.registers[outputs[0]] = self.registers.pop(x)
         return True
 
     def _control(
@@ -274,12 +241,12 @@ class _Scheduler:
         """Add the steps that run the programs of a primitive."""
         primitive, inputs, outputs = equation
         for v in inputs:
-            self._materialize(v, source)
+            self.registers.materialize(v, source)
         match flow:
             case Choice():
-                which, *operands = [self.register[v] for v in inputs]
+                which, *operands = [self.registers[v] for v in inputs]
                 branches = tuple([self._body(branch) for branch in flow.branches])
-                self.register |= {v: v for v in outputs}
+                self.registers.fill(outputs)
                 self.steps.append(
                     Branch(primitive, which, tuple(operands), outputs, branches, source)
                 )
@@ -291,16 +258,16 @@ class _Scheduler:
     def _repeat(self, number: int, equation: Equation, flow: Repeat, source: Source | None) -> None:
         primitive, inputs, outputs = equation
         c, k = flow.counts
-        taken = tuple([self.register[v] for v in inputs[c + k :]])
-        constants = tuple([self.register[v] for v in inputs[:c]])
+        taken = tuple([self.registers[v] for v in inputs[c + k :]])
+        constants = tuple([self.registers[v] for v in inputs[:c]])
         computed: tuple[int, ...] = ()
         if flow.before is not None and flow.before.outputs:
             body = self._body(flow.before, 0, 0)
-            computed = self._new(flow.before.output_types)
+            computed = self.registers.new(flow.before.output_types)
             self.steps.append(Run(primitive, constants, computed, body, source))
         carries = self._carries(number, inputs, inputs[c : c + k], outputs[:k])
         if filled := outputs[k:]:
-            self.register |= {v: v for v in filled}
+            self.registers.fill(filled)
             self.steps.append(Empty(filled))
         constants += computed
         for rows, part in flow.spans:
@@ -314,7 +281,7 @@ class _Scheduler:
     def _until(self, number: int, equation: Equation, flow: Until, source: Source | None) -> None:
         primitive, inputs, outputs = equation
         a, b = flow.counts
-        registers = tuple([self.register[v] for v in inputs[: a + b]])
+        registers = tuple([self.registers[v] for v in inputs[: a + b]])
         carries = self._carries(number, inputs, inputs[a + b :], outputs)
         before, body = hoisted(flow.body, b)
         first = b + len(before.outputs)
@@ -331,23 +298,17 @@ class _Scheduler:
             )
         )
 
-    def _new(self, types: Sequence[ArrayType]) -> tuple[int, ...]:
-        """Return registers of no variable."""
-        first = len(self.types)
-        self.types += types
-        return tuple(range(first, len(self.types)))
-
     def _carries(
         self, number: int, inputs: tuple[int, ...], first: Sequence[int], last: Sequence[int]
     ) -> tuple[int, ...]:
         """Return registers for what a loop hands on: those that it begins with, where nobody else reads them."""
         for v, out in zip(first, last, strict=True):
             if inputs.count(v) == 1 and self._reusable(number, inputs, out, (v,)) is not None:
-                self.register[out] = self.register.pop(v)
+                self.registers[out] = self.registers.pop(v)
             else:
-                self.steps.append(Copy(out, self.register[v]))
-                self.register[out] = out
-        return tuple([self.register[v] for v in last])
+                self.steps.append(Copy(out, self.registers[v]))
+                self.registers[out] = out
+        return tuple([self.registers[v] for v in last])
 
     def _body(self, expr: Expr, first: int | None = None, last: int = 0) -> Schedule:
         """Return the steps of what a loop or a branch runs.
@@ -356,15 +317,13 @@ class _Scheduler:
         come back first are arrays of their own.
         """
         key = (id(expr), -1 if first is None else first, last)
-        if key not in self.bodies:
+        bodies = self.options.bodies
+        if key not in bodies:
             donated = range(first or 0, last)
             borrowed = () if first is None else range(len(donated), len(expr.outputs))
-            scheduler = _Scheduler(
-                expr, donated, borrowed, self.target, self.bodies, self.prepare, self.over
-            )
-            scheduler.seen = first is None  # loops return carries in C order
-            self.bodies[key] = expr, scheduler.schedule()
-        return self.bodies[key][1]
+            seen = first is None  # loops return carries in C order
+            bodies[key] = expr, _Scheduler(expr, donated, borrowed, self.options, seen).schedule()
+        return bodies[key][1]
 
     def _reusable(
         self, number: int, inputs: tuple[int, ...], out: int, among: Sequence[int] | None = None
@@ -377,7 +336,7 @@ class _Scheduler:
             if (
                 v in memory.owned
                 and memory.root[v] == v
-                and v not in self.lazy
+                and v not in self.registers.pending
                 and memory.needed[v] == number
                 and not any(w != v and memory.root[w] == v for w in inputs)  # no view is read
                 and (self.types[v].shape, self.types[v].dtype) == (type_.shape, type_.dtype)
@@ -387,12 +346,12 @@ class _Scheduler:
 
     def _result(self, position: int, v: int) -> Result:
         """Return output `v`; what is not borrowed is an array of its own."""
-        self._materialize(v, None)
+        self.registers.materialize(v, None)
         memory = self.memory
         root = memory.root[v]
         shared = root in self.returned or root not in memory.owned or v in memory.repeated
-        scalar = self.target.scalars and not self.types[v].shape
+        scalar = self.options.target.scalars and not self.types[v].shape
         borrowed = scalar or position in self.borrowed
         if position not in self.borrowed:
             self.returned.add(root)
-        return Result(self.register[v], shared and not borrowed)
+        return Result(self.registers[v], shared and not borrowed)
