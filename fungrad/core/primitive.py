@@ -16,7 +16,6 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.errors import MissingRuleError, Source, describe_source
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
-from fungrad.core.location import place_of_use
 from fungrad.core.nesting import GivenUp, tentative
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, current_trace
@@ -290,6 +289,8 @@ class Primitive(InternedValue):
 
     def missing(self, rule: str) -> MissingRuleError:
         """Return the error for a rule that the primitive lacks, for operands such as these."""
+        from fungrad.core.location import place_of_use  # for errors
+
         what = {
             "abstract_eval": "be traced",
             "impl": "be run",
@@ -303,11 +304,11 @@ class Primitive(InternedValue):
         )
 
     def as_sequence(self, results: Any) -> Sequence[Any]:
-        """Return what a rule has given, a tuple or with one result that alone, as a sequence."""
+        """Return what a rule gives, a tuple or one result alone, as a sequence."""
         return results if self.multiple_results else (results,)
 
     def from_sequence(self, results: Sequence[Any]) -> Any:
-        """Return a sequence as rules take and give results: a tuple, or with one result that alone."""
+        """Return a sequence of results as rules take and give them."""
         return tuple(results) if self.multiple_results else results[0]
 
     def __repr__(self) -> str:

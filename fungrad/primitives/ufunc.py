@@ -125,7 +125,7 @@ class Function(Elementwise):
     compares: bool  # type: ignore[misc]
     divides: bool  # type: ignore[misc]
     on_scalars: str | None  # type: ignore[misc]
-    infix: str | None
+    on_arrays: str | None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
@@ -247,12 +247,6 @@ def ufunc_dtype(ufunc: np.ufunc, result: int = 0) -> Rule:
     return rule
 
 
-def _infix_of(written: str | None) -> str | None:
-    """Return the operator in ``{} + {}``; None of anything else."""
-    parts = (written or "").split()
-    return parts[1] if len(parts) == 3 and parts[0] == parts[2] == "{}" else None
-
-
 def elementwise(
     name: str,
     *partials: Rule | None,
@@ -267,7 +261,7 @@ def elementwise(
     compares: bool = False,
     divides: bool = False,
     on_scalars: str | None = None,
-    infix: str | None = None,
+    on_arrays: str | None = None,
 ) -> Function:
     """Declare an elementwise primitive.
 
@@ -291,8 +285,8 @@ def elementwise(
         As on `Elementwise`.
     transposes
         For each operand, ``lambda ct, *operands`` giving its cotangent when it is `Linear`.
-    infix
-        The operator that computes it of two arrays; by default that of `on_scalars`.
+    on_arrays
+        What Python writes for it of arrays, if not for scalars.
     """
     function = function or name
     if isinstance(function, str) and not hasattr(np, function):
@@ -310,6 +304,5 @@ def elementwise(
         dtype = ufunc_dtype(ufunc)
     return Function(
         *(name, function, dtype, partials, transposes),
-        *(linear, multilinear, view, holomorphic, total, compares, divides, on_scalars),
-        infix or _infix_of(on_scalars),
+        *(linear, multilinear, view, holomorphic, total, compares, divides, on_scalars, on_arrays),
     )

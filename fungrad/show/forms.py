@@ -71,13 +71,20 @@ LAMBDAS = {
 Form = Callable[[Any, Sequence[ArrayType], list[str], Bundle], "str | None"]
 
 
+def operator_of(function: Function) -> str | None:
+    """Return the operator that Python writes between two arrays for a function; None if there is none."""
+    parts = (function.on_scalars or function.on_arrays or "").split()
+    return parts[1] if len(parts) == 3 and parts[0] == parts[2] == "{}" else None
+
+
 def elementwise(function: Function, operands: Sequence[Text], bundle: Bundle) -> Text:
     """Return the text of an elementwise function of texts."""
-    if function.infix is not None:
-        strength = STRENGTHS[function.infix]
+    infix = operator_of(function)
+    if infix is not None:
+        strength = STRENGTHS[infix]
         x, y = operands
         left = x.within(strength + (strength == COMPARISON))
-        return Text(f"{left} {function.infix} {y.within(strength + 1)}", strength)
+        return Text(f"{left} {infix} {y.within(strength + 1)}", strength)
     if function is neg:
         return Text(f"-{operands[0].within(ATOM)}", PRODUCT + 1)
     texts = [x.text for x in operands]

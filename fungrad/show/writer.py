@@ -22,7 +22,7 @@ from fungrad.primitives.shaping import Broadcast, Reshape
 from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.show.bundle import Bundle, Unprintable
-from fungrad.show.forms import ATOM, Text, dtype, elementwise, general
+from fungrad.show.forms import ATOM, Text, dtype, elementwise, general, operator_of
 from fungrad.show.libraries import NUMPY, Library
 
 WITHIN = 48
@@ -146,7 +146,7 @@ class Body:
                 texts.append(self._stretched(self._spread[v]))
             else:
                 # of operators alone, literals take the dtype of the others
-                plain = bool(whole) and (function.infix is not None or lazy)
+                plain = bool(whole) and (operator_of(function) is not None or lazy)
                 texts.append(self.use(v, 0, literal=plain))
         return elementwise(function, texts, self.writer.bundle)
 

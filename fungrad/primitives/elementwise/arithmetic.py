@@ -229,9 +229,13 @@ div: Function = elementwise(
     on_scalars="{} / {}",
 )
 reciprocal = elementwise("reciprocal", lambda t, out, x: mul(t, -(out * out)))
-floor_divide = elementwise("floor_divide", divides=True, infix="//")
+floor_divide = elementwise("floor_divide", divides=True, on_arrays="{} // {}")
 remainder = elementwise(
-    "remainder", same, lambda t, out, x, y: mul(t, -floor_divide(x, y)), divides=True, infix="%"
+    "remainder",
+    same,
+    lambda t, out, x, y: mul(t, -floor_divide(x, y)),
+    divides=True,
+    on_arrays="{} % {}",
 )
 fmod = elementwise("fmod", same, lambda t, out, x, y: mul(t, -trunc(div(x, y))), divides=True)
 ldexp: Function = elementwise(
