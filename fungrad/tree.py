@@ -221,12 +221,12 @@ def reduce(
     >>> reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)})
     6
     """
-    found = core.leaves(tree, is_leaf)
+    terms = core.leaves(tree, is_leaf)
     if initializer is not missing:
-        return functools.reduce(function, found, initializer)
-    if not found:
+        return functools.reduce(function, terms, initializer)
+    if not terms:
         raise TypeError("tree.reduce: the tree has no leaves; give an initializer")
-    return functools.reduce(function, found)  # type: ignore[no-any-return]
+    return functools.reduce(function, terms)  # type: ignore[no-any-return]
 
 
 @public
@@ -263,16 +263,16 @@ def reduce_associative(
     >>> reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", {"c": "c", "d": "d"}])
     '((ab)(cd))'
     """
-    found: list[Any] = core.leaves(tree, is_leaf)
-    if not found:
+    terms: list[Any] = core.leaves(tree, is_leaf)
+    if not terms:
         if identity is missing:
             raise TypeError("tree.reduce_associative: the tree has no leaves; give an identity")
         return identity
-    while len(found) > 1:
-        odd = len(found) % 2  # then the first waits for the next round
-        pairs = zip(found[odd::2], found[odd + 1 :: 2], strict=True)
-        found = [*found[:odd], *[operation(x, y) for x, y in pairs]]
-    return found[0]  # type: ignore[no-any-return]
+    while len(terms) > 1:
+        odd = len(terms) % 2  # then the first waits for the next round
+        pairs = zip(terms[odd::2], terms[odd + 1 :: 2], strict=True)
+        terms = [*terms[:odd], *[operation(x, y) for x, y in pairs]]
+    return terms[0]  # type: ignore[no-any-return]
 
 
 @public

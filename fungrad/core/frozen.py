@@ -236,14 +236,14 @@ class _Search:
             return
         held = getattr(value, "__dict__", _NOTHING)
         for attribute in names:
-            found = held.get(attribute)
-            if found is not None:
-                if (of := type(found)) in _PLAIN:
+            member = held.get(attribute)
+            if member is not None:
+                if (of := type(member)) in _PLAIN:
                     continue
                 if deep and of is not ModuleType:
-                    self._see_object(found, of, names, code, scope, attribute, deep - 1)
+                    self._see_object(member, of, names, code, scope, attribute, deep - 1)
                 else:
-                    self._see(found, of, code, scope, attribute)
+                    self._see(member, of, code, scope, attribute)
                 continue
             of_class = getattr(kind, attribute, None)
             if of_class is None:
@@ -254,8 +254,8 @@ class _Search:
                 if type(of_class.fget) is FunctionType:
                     self._pending.append(MethodType(of_class.fget, value))
             elif of is MemberDescriptorType:  # of __slots__
-                found = getattr(value, attribute, None)
-                self._see(found, type(found), code, scope, attribute)
+                member = getattr(value, attribute, None)
+                self._see(member, type(member), code, scope, attribute)
             elif of in self._kinds or of in _CONTAINERS:
                 self._see(of_class, of, code, scope, attribute)
 

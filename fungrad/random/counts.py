@@ -204,9 +204,11 @@ def binomials(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, how: How) 
     rejected = ~counted & ~endless
     at = (fnp.where(rejected, finite, number(1e4)), fnp.where(rejected, q, number(0.5)))
     many = _btrs(words, *at, shape, how)
-    found = fnp.where(counted, few, many).astype(dtype)
-    found = fnp.where(bad, dtype.type(np.nan), fnp.where(endless, dtype.type(np.inf), found))
-    return fnp.where(small | bad | endless, found, n.astype(dtype) - found)
+    successes = fnp.where(counted, few, many).astype(dtype)
+    successes = fnp.where(
+        bad, dtype.type(np.nan), fnp.where(endless, dtype.type(np.inf), successes)
+    )
+    return fnp.where(small | bad | endless, successes, n.astype(dtype) - successes)
 
 
 def _by_waiting(words: Any, n: Any, q: Any, shape: Shape, how: How) -> Any:

@@ -152,16 +152,18 @@ class Places(Assembly):
         """Return what a function of NumPy's arrays that moves elements makes of one; None if that is no view."""
         if place.type.size > LABELLED:
             raise Unsupported(f"a view of {place.type}")
-        found = np.asarray(function(_offsets(place.type.shape, place.strides)))
-        _check(place.type.update(shape=found.shape))
-        first = found[(0,) * found.ndim]
+        offsets = np.asarray(function(_offsets(place.type.shape, place.strides)))
+        _check(place.type.update(shape=offsets.shape))
+        first = offsets[(0,) * offsets.ndim]
         strides = [
-            int(found[(0,) * axis + (1,) + (0,) * (found.ndim - axis - 1)] - first) if n > 1 else 0
-            for axis, n in enumerate(found.shape)
+            int(offsets[(0,) * axis + (1,) + (0,) * (offsets.ndim - axis - 1)] - first)
+            if n > 1
+            else 0
+            for axis, n in enumerate(offsets.shape)
         ]
-        if not np.array_equal(found, first + _offsets(found.shape, strides)):
+        if not np.array_equal(offsets, first + _offsets(offsets.shape, strides)):
             return None
-        return self.part(place, str(int(first)), found.shape, tuple(strides))
+        return self.part(place, str(int(first)), offsets.shape, tuple(strides))
 
     def copy(self, place: Place) -> Place:
         """Return an array of its own with these elements."""
@@ -247,17 +249,17 @@ class Places(Assembly):
             result = function(scalars, *operands)
         except NotScalar as error:
             raise Unsupported(f"an operation of {dtype}") from error
-        found: list[str] = []
+        registers: list[str] = []
         for node in scalars.nodes:
             if node.operation == "load":
-                found.append(values[node.value])
+                registers.append(values[node.value])
             elif node.operation == "constant":
-                found.append(splat(node.value, node.dtype, lanes))
+                registers.append(splat(node.value, node.dtype, lanes))
             else:
-                given = [found[i] for i in node.operands]
+                given = [registers[i] for i in node.operands]
                 old = scalars.nodes[node.operands[0]].dtype
-                found.append(self.operation(node, old, given, lanes))
-        return found[result.index]
+                registers.append(self.operation(node, old, given, lanes))
+        return registers[result.index]
 
     def identity(self, n: int, dtype: DType) -> Place:
         """Return the identity matrix of n rows."""

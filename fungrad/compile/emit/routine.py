@@ -299,25 +299,25 @@ class _Writer(Function):
         )
         wanted = [targets[k] for k in range(len(kernel.outputs))]
         # Vectors are written where neighbours are beside each other.
-        found = [x if x.is_in_order or x.strides[-1] == 1 else self.new(x.type) for x in wanted]
+        places = [x if x.is_in_order or x.strides[-1] == 1 else self.new(x.type) for x in wanted]
         outputs = tuple(
             [
                 o if x.is_in_order else o._replace(strides=x.strides)
-                for o, x in zip(kernel.outputs, found, strict=True)
+                for o, x in zip(kernel.outputs, places, strict=True)
             ]
         )
         name = f"{self.called}.kernel{len(self.definitions)}"
-        over = {k: j for k, j in kernel.over.items() if found[k] == operands[j]}
+        over = {k: j for k, j in kernel.over.items() if places[k] == operands[j]}
         placed = dataclasses.replace(kernel, operands=accesses, outputs=outputs, over=over)
         text = kernel_assembly(placed, name, inline=True, room=self.room)
         self.room -= text.kept
         self.declarations |= text.declarations
         self.definitions.append(text.text)
-        given = ", ".join([f"ptr {x.pointer}" for x in (*operands, *found)])
+        given = ", ".join([f"ptr {x.pointer}" for x in (*operands, *places)])
         failed = self.emit(f"call i32 @{name}({given}, i64 0, i64 {text.parts})")
         if kernel.safe:
             self.fail_if(self.emit(f"icmp ne i32 {failed}, 0"))
-        return found
+        return places
 
     # What runs schedules
 

@@ -146,12 +146,12 @@ class Kernel:
     @cached_property
     def of_elements(self) -> tuple[bool, ...]:
         """Of each node, whether it differs along a row."""
-        found: list[bool] = []
+        varying: list[bool] = []
         for node in self.nodes:
             if node.operation == "load":
                 axes = self.operands[node.value].axes
                 varies = any(a is not None and a >= self.rows for a in axes)
-                varies = varies or any(found[i] for i in node.operands)
+                varies = varies or any(varying[i] for i in node.operands)
             elif node.operation == "inside":
                 varies = any(a >= self.rows for a, _, _ in node.value)
             elif node.operation == "iota":
@@ -159,9 +159,9 @@ class Kernel:
             elif node.operation in REDUCTIONS:
                 varies = False
             else:
-                varies = any(found[i] for i in node.operands)
-            found.append(varies)
-        return tuple(found)
+                varies = any(varying[i] for i in node.operands)
+            varying.append(varies)
+        return tuple(varying)
 
     @cached_property
     def stages(self) -> tuple[int, ...]:
@@ -256,9 +256,9 @@ class Kernel:
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs for the operands by NumPy's functions: what compilers are held against."""
         inner = tuple(range(self.rows, len(self.space)))
-        found: list[Any] = []
+        values: list[Any] = []
         for node in self.nodes:
-            operands = [found[i] for i in node.operands]
+            operands = [values[i] for i in node.operands]
             if (ufunc := REDUCTIONS.get(node.operation)) is not None:
                 row = np.broadcast_to(operands[0], self.space)
                 value = ufunc.reduce(row, inner, node.dtype, keepdims=True)
@@ -275,10 +275,10 @@ class Kernel:
                 value = node.value
             else:
                 value = compute(node, operands)
-            found.append(value)
-        if not all(np.all(found[i]) for i in self.safe):
+            values.append(value)
+        if not all(np.all(values[i]) for i in self.safe):
             raise FloatingPointError("an argument is out of the range of the kernel")
-        return [self._written(output, found[output.node]) for output in self.outputs]
+        return [self._written(output, values[output.node]) for output in self.outputs]
 
     def _written(self, output: Output, value: Any) -> Any:
         value = np.asarray(value, output.type.dtype)

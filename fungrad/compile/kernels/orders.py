@@ -108,19 +108,19 @@ def _spreads(primitive: Primitive) -> bool:
 def shown(expr: Expr) -> set[int]:
     """Return the variables in whose order in memory a result may lie: NumPy's functions follow that of their operands."""
     types, copies = expr.types, copying(expr)
-    found = {v for v in expr.outputs if types[v].ndim > 1}
+    reaching = {v for v in expr.outputs if types[v].ndim > 1}
     for number in range(len(expr.equations) - 1, -1, -1):
         primitive, inputs, outputs = expr.equations[number]
-        if number not in copies and not found.isdisjoint(outputs):
-            found.update([v for v in followed(primitive, inputs) if types[v].ndim > 1])
-    return found
+        if number not in copies and not reaching.isdisjoint(outputs):
+            reaching.update([v for v in followed(primitive, inputs) if types[v].ndim > 1])
+    return reaching
 
 
 def copying(expr: Expr) -> set[int]:
     """Return the numbers of equations whose results lie in C order; others follow an operand, also what is reduced, joined or sorted."""
     last = last_uses(expr)
     given = {*expr.inputs, *expr.constants}
-    found = set()
+    numbers = set()
     for number, (primitive, inputs, _) in enumerate(expr.equations):
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
@@ -129,8 +129,8 @@ def copying(expr: Expr) -> set[int]:
         of_matrices = of_matrices and expr.types[inputs[0]].ndim < 4
         alone = isinstance(primitive, LinearRecurrence) or isinstance(flow, (Repeat, Until))
         if copied or alone or of_matrices or _multiplies(primitive):
-            found.add(number)
-    return found
+            numbers.add(number)
+    return numbers
 
 
 def _multiplies(primitive: Primitive) -> bool:
@@ -142,8 +142,8 @@ def _multiplies(primitive: Primitive) -> bool:
 
 def _turned_results(branches: Sequence[Expr], given: Sequence[bool]) -> list[bool]:
     """Return which results of branches lie in another order."""
-    found = []
+    by_branch = []
     for branch in branches:
         turned_ones = turned(branch, itertools.compress(branch.inputs, given))
-        found.append([v in turned_ones for v in branch.outputs])
-    return [any(flags) for flags in zip(*found, strict=True)]
+        by_branch.append([v in turned_ones for v in branch.outputs])
+    return [any(flags) for flags in zip(*by_branch, strict=True)]

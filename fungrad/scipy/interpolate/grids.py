@@ -137,13 +137,13 @@ class RegularGridInterpolator(Interpolant):
         lead = places.shape[:-1]
         rows = [places[..., i].reshape((-1,)) for i in range(ndim)]
         outside = self._outside(rows)
-        found = self._nearest(rows) if self.method == "nearest" else self._sum(rows)
+        values = self._nearest(rows) if self.method == "nearest" else self._sum(rows)
         fill = np.nan if self.bounds_error else self.fill_value
         if fill is not None:
-            found = np.where(spread(outside, found), fill, found)
+            values = np.where(spread(outside, values), fill, values)
         missing = sum(np.isnan(x) for x in rows) > 0
-        found = np.where(spread(missing, found), np.nan, found)
-        return found.reshape((*lead, *self.values.shape[ndim:]))
+        values = np.where(spread(missing, values), np.nan, values)
+        return values.reshape((*lead, *self.values.shape[ndim:]))
 
     def _outside(self, rows: list[Any]) -> Any:
         outside: Any = False
@@ -183,12 +183,12 @@ class RegularGridInterpolator(Interpolant):
             )
             weights.append(w)
         source: Any = as_tracer(self.values if self.coefficients is None else self.coefficients)
-        found = source[tuple(np.broadcast_arrays(*firsts))]
+        values = source[tuple(np.broadcast_arrays(*firsts))]
         for axis in range(d - 1, -1, -1):
             w = weights[axis]
             w = w.reshape((w.shape[0], *[1] * axis, w.shape[1]))
-            found = np.sum(found * spread(w, found), axis + 1)
-        return found
+            values = np.sum(values * spread(w, values), axis + 1)
+        return values
 
 
 def _cell(p: Any, x: Any) -> tuple[Any, Any]:
@@ -314,11 +314,11 @@ class interp1d(Interpolant):
             )
             return own(x)
         dtype, x = self._dtype(x), double(x)
-        found = self._found(x)
+        values = self._found(x)
         if not self.extrapolate:
-            found = self._filled(x, found)
-        found = cast(found, dtype) if type(found) is Tracer else found
-        return at_axis(found, x.ndim, self.axis)
+            values = self._filled(x, values)
+        values = cast(values, dtype) if type(values) is Tracer else values
+        return at_axis(values, x.ndim, self.axis)
 
     def _dtype(self, x: Any) -> np.dtype[Any]:
         """Return the dtype that SciPy's result has at places `x`."""
@@ -349,12 +349,12 @@ class interp1d(Interpolant):
         found = y[np.clip(i, 0, last)]
         return np.where(spread((i < 0) | (i > last), found), np.nan, found)
 
-    def _filled(self, x: Any, found: Any) -> Any:
+    def _filled(self, x: Any, values: Any) -> Any:
         below, above = x < self.x[0], x > self.x[-1]
         for beyond, side in ((below, "below"), (above, "above")):
             known = known_value(beyond)
             if self.bounds_error and known is not None and np.any(known):
                 raise ValueError(f"A value in x_new is {side} the interpolation range.")
         pair = self.fill_value if isinstance(self.fill_value, tuple) else (self.fill_value,) * 2
-        found = np.where(spread(below, found), pair[0], found)
-        return np.where(spread(above, found), pair[1], found)
+        values = np.where(spread(below, values), pair[0], values)
+        return np.where(spread(above, values), pair[1], values)

@@ -139,14 +139,14 @@ def _interpolated(image: Any, coordinates: list[Any], order: int, mode: str, cva
             known = known & (places >= 0) & (places < n)
         indices.append(_neighbours(places, n, mode))
         weights.append(np.stack(spline_weights(c + half - floor, order), -1))
-    found = image[tuple(np.broadcast_arrays(*indices))]
+    samples = image[tuple(np.broadcast_arrays(*indices))]
     if known is not True:
-        found = np.where(known[(..., *channels)], found, cval)
+        samples = np.where(known[(..., *channels)], samples, cval)
     for w in weights[::-1]:
-        between = (np.newaxis,) * (found.ndim - w.ndim - len(channels))
+        between = (np.newaxis,) * (samples.ndim - w.ndim - len(channels))
         w = w[(*(slice(None),) * ndim, *between, slice(None), *channels)]
-        found = np.sum(found * w, ndim + len(between))
-    return found if inside is True else np.where(inside[(..., *channels)], found, cval)
+        samples = np.sum(samples * w, ndim + len(between))
+    return samples if inside is True else np.where(inside[(..., *channels)], samples, cval)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,11 +174,11 @@ class Sampling(Group):
                 x = _coefficients(x, order, axis, mode)
         return _interpolated(x, coordinates, order, mode, self.cval)
 
-    def finished(self, name: str, found: Any, image: Any) -> Any:
+    def finished(self, name: str, samples: Any, image: Any) -> Any:
         """Return what was found in the dtype of the image, or what `output` asks for."""
         if image.dtype.kind in "iu" and self.output is None:
-            found = np.trunc(found + np.copysign(0.5, found))  # to the nearest, as SciPy does
-        return finished(name, found, image, self.output)
+            samples = np.trunc(samples + np.copysign(0.5, samples))  # to the nearest, as SciPy does
+        return finished(name, samples, image, self.output)
 
 
 @mirrors(scipy.ndimage.map_coordinates)
