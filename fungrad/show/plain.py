@@ -15,17 +15,17 @@ import numpy as np
 
 
 def leaves(value: Any, types: Any, name: str) -> list[Any]:
-    """Return the arrays in nested tuples, lists and dictionaries; raise unless they are of these types."""
+    """Return the arrays in nested tuples, lists and dicts, in the order in which their types are written."""
     if isinstance(types, str):
         array = np.asarray(value)
         given = f"{array.dtype}[{','.join(map(str, array.shape))}]"
         if given != types:
             raise TypeError(f"{name} is {given}; what follows was written for {types}")
         return [array[()]]
-    if types is None and value is None:
-        return []
     keys: Any
-    if isinstance(types, dict):
+    if types is None:
+        keys = None if value is not None else ()
+    elif isinstance(types, dict):
         keys = list(types) if isinstance(value, dict) and set(value) == set(types) else None
     else:
         keys = range(len(types)) if isinstance(value, (tuple, list)) else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
+import itertools
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -13,18 +16,17 @@ from fungrad.core import tree
 from fungrad.core.backend import on_host
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Calling, Expr
-from fungrad.core.paths import paths_of
-from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.shaping import Iota, ReduceSum
 from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.show.bundle import Unprintable
 from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library
+from fungrad.show.nesting import Expression, Nesting
 from fungrad.show.writer import WIDTH, Body, Writer, define
 from fungrad.transforms.abstract import trace_abstractly
 from fungrad.transforms.call import check_callable, name_of
 
-_IMPORTED = frozenset(["np", "scipy", "namedtuple", "ml_dtypes", "importlib", "cupyx"])
+_IMPORTED = frozenset(["np", "scipy", "ml_dtypes", "importlib", "cupyx"])
 
 
 def to_source(
@@ -57,8 +59,10 @@ def to_source(
     Raises
     ------
     NotImplementedError
-        If the program calls back to Python, runs a solver, or computes with keys of random numbers; if a result is of a class
-        that is neither a tuple, a list nor a dictionary; if CuPy lacks a function or a dtype.
+        If the program calls back to Python, runs a solver, or computes with keys of random numbers; if an argument
+        or a result has a node of a class that is neither a tuple, a list nor a dict; if CuPy lacks a function or a dtype.
+    ValueError
+        If the function or an argument is called like something that the text uses.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def to_source(
         library = _library(xp, args, kwargs)
         found = trace_abstractly(f"to_source({name_of(fun)})", fun, args, kwargs)
         parameters = _parameters(fun, args, kwargs)
-        for taken in parameters.keys() & {*_IMPORTED, library.alias}:
+        for taken in sorted(parameters.keys() & {*_IMPORTED, library.alias}):
             raise ValueError(
                 f"to_source: an argument is called {taken}, as what the text imports is"
             )
@@ -115,9 +119,12 @@ def _parameters(
             raise TypeError
         positional = list(bound.arguments)[: len(args)]
     except (TypeError, ValueError):
-        positional = [f"a{i}" for i in range(len(args))]
+        free = (n for i in itertools.count() if (n := f"a{i}") not in kwargs)
+        positional = list(itertools.islice(free, len(args)))
     names: dict[str, tuple[str, Any]] = {n: ("", x) for n, x in zip(positional, args, strict=True)}
     for i, key in enumerate(sorted(kwargs)):  # the order of the leaves
+        if not key.isidentifier() or keyword.iskeyword(key):
+            raise ValueError(f"to_source: the argument {key!r} has no name of Python")
         names[key] = ("*, " if i == 0 else "", kwargs[key])
     return names
 
@@ -139,8 +146,9 @@ def _module(
     library: Library,
 ) -> str:
     writer = Writer(library)
-    paths = paths_of(tree.structure(_values(parameters)))
-    leaves = [_leaf_name(list(parameters), path) for path in paths]
+    nesting = Nesting([*_IMPORTED, library.alias, name, *parameters])
+    values = {n: x for n, (_, x) in parameters.items()}
+    types, leaves = nesting.arguments(values)
     body = Body(writer, expr, dict(zip(expr.inputs, leaves, strict=True)))
     results = body.results()
     copied = {v for v in expr.outputs if not _is_made(expr, v)}
@@ -150,11 +158,7 @@ def _module(
         else x.text
         for v, t, x in zip(expr.outputs, expr.output_types, results, strict=True)
     ]
-    defined: dict[str, str] = {}
-    returned = _nested(tree.unflatten(structure, [_Text(x) for x in texts]), defined)
-    types = _nested(
-        tree.map(lambda x: _Text(repr(str(_strong(type_of(x))))), _values(parameters)), defined
-    )
+    returned = nesting.results(tree.unflatten(structure, list(map(Expression, texts))))
     lines = []
     if leaves:
         given = ", ".join(parameters) + ("," if len(parameters) == 1 else "")
@@ -164,59 +168,42 @@ def _module(
     signature = f"{name}({', '.join(star + n for n, (star, _) in parameters.items())})"
     function = define(signature, [*lines, *body.lines, f"return {returned}"])
     head = f'"""What fungrad has made of `{name}`, with {library.title} alone."""'
-    if any("namedtuple" in x for x in defined.values()):
-        writer.bundle.imports["from collections import namedtuple"] = None
-    imports = "\n".join(sorted(writer.bundle.imports))
+    imports = "\n".join(sorted(writer.bundle.imports | nesting.imports))
     constants = "\n".join(f"{n} = {text}" for text, n in writer.constants.items())
-    parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *defined.values()]
+    parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *nesting.definitions.values()]
     parts += [*writer.bundle.definitions.values()]
     parts += [library.called(text) for text in (constants, *reversed(writer.functions), function)]
     text = "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
     if (lacking := library.lacking(text)) is not None:
         raise Unprintable(f"{library.title} has no counterpart of {lacking}")
+    _check_names(ast.parse(text), name, {*parameters, *leaves})
     return text
 
 
-def _values(parameters: dict[str, tuple[str, Any]]) -> tuple[Any, ...]:
-    return tuple([x for _, x in parameters.values()])
+def _check_names(module: ast.Module, name: str, variables: set[str]) -> None:
+    """Raise if the function, or an argument, is called like something else that the text uses."""
+    function, others = module.body[-1], module.body[:-1]
+    defined = {x.name for x in others if isinstance(x, (ast.FunctionDef, ast.ClassDef))}
+    for statement in others:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            defined |= {(x.asname or x.name).partition(".")[0] for x in statement.names}
+        elif isinstance(statement, ast.Assign):
+            defined |= _names(statement, ast.Store)
+    read = _names(module, ast.Load)
+    if name in defined or name in read & {*dir(builtins)}:
+        raise ValueError(
+            f"to_source: the function is called {name}, as what the text uses is: give it another name=..."
+        )
+    calls = [x.func for x in ast.walk(function) if isinstance(x, ast.Call)]
+    called = {x.id for x in calls if isinstance(x, ast.Name)}
+    set_inside = {x.target.id for x in ast.walk(function) if isinstance(x, ast.NamedExpr)}
+    for taken in sorted(variables & (defined | called | set_inside)):
+        raise ValueError(f"to_source: an argument is called {taken}, as what the text uses is")
 
 
-def _strong(type_: ArrayType) -> ArrayType:
-    return type_.update(weak=False)
-
-
-class _Text(str):
-    """An expression, in place of a leaf."""
-
-
-def _nested(value: Any, defined: dict[str, str]) -> str:
-    """Return nested tuples, lists and dictionaries of expressions as source; what defines the named tuples in it is added."""
-    if type(value) is _Text:
-        return value
-    if value is None:
-        return "None"
-    if type(value) is dict:
-        pairs = [f"{k!r}: {_nested(x, defined)}" for k, x in value.items()]
-        return f"{{{', '.join(pairs)}}}"
-    if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        items = ", ".join([_nested(x, defined) for x in value])
-        if type(value) is list:
-            return f"[{items}]"
-        if type(value) is tuple:
-            return f"({items}{',' if len(value) == 1 else ''})"
-        cls = type(value).__name__
-        defined[cls] = f"{cls} = namedtuple({cls!r}, {list(value._fields)})"
-        return f"{cls}({items})"
-    raise Unprintable(f"a pytree has a node of {type(value).__name__}: return tuples, lists, dicts")
-
-
-def _leaf_name(names: list[str], path: Sequence[Any]) -> str:
-    """Return the name of the variable of a leaf of the arguments."""
-    first, *rest = path
-    parts = [
-        str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", "")))) for key in rest
-    ]
-    return re.sub(r"\W", "_", "_".join([names[first.idx], *parts]))
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """Return the names that are read, or set, within a node."""
+    return {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, context)}
 
 
 def _is_made(expr: Expr, v: int) -> bool:

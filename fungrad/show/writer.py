@@ -223,15 +223,19 @@ class Body:
 
     def _assign(self, outputs: Sequence[int], text: str, one: bool = False) -> None:
         for v in outputs:
-            self._defined += 1
-            while f"v{self._defined}" in self._given:
-                self._defined += 1
-            self.names[v] = f"v{self._defined}"
+            self.names[v] = self._fresh("v")
         targets = ", ".join([self.names[v] for v in outputs])
         comma = "," if len(outputs) == 1 and not one else ""
         types = ", ".join([repr(self.expr.types[v]).rstrip("*") for v in outputs])
         line = f"{targets}{comma} = {text}" if outputs else text
         self.lines.append(f"{line}  # {types}" if len(line) + len(types) < 88 else line)
+
+    def _fresh(self, prefix: str) -> str:
+        """Return a name that neither an argument nor another variable has."""
+        self._defined += 1
+        while (name := f"{prefix}{self._defined}") in self._given:
+            self._defined += 1
+        return name
 
     def _control(self, primitive: Primitive, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         flow, write = primitive.control_flow, self.writer.function
@@ -264,7 +268,7 @@ class Body:
         c, k = flow.counts
         constants, carries, rows = names[:c], names[c : c + k], names[c + k :]
         if flow.before is not None:
-            made = [f"once{self._defined}_{i}" for i in range(len(flow.before.outputs))]
+            made = [self._fresh("once") for _ in flow.before.outputs]
             function = self.writer.function(flow.before, "before")
             self.lines.append(f"{_list(made)} = {function}({', '.join(constants)})")
             constants = [*constants, *made]
@@ -286,7 +290,7 @@ class Body:
             if not k:
                 self.lines.append(call)
                 continue
-            carries = [f"carry{self._defined}_{i}" for i in range(k)]
+            carries = [self._fresh("carry") for _ in range(k)]
             self.lines.append(f"{_list(carries)} = {call}")
         for v, name in zip(outputs[:k], carries, strict=True):
             self.names[v] = name
