@@ -4,11 +4,9 @@ import ast
 import collections
 import dataclasses
 import itertools
-import json
 import os
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -78,7 +76,7 @@ def test_programs_with_their_gradients(name):
     _, _, changed, args = PROGRAMS[name]
     both = lambda *args: (changed(*args), fg.grad(weighted(changed))(*args))
     text = fg.to_source(both, name="f")(*args)
-    assert_same(run(text, "f", args), fg.jit(both)(*args), 1e-10)
+    assert_same(run(text, "f", args), fg.jit(both)(*args))
 
 
 def steps(x):
@@ -345,37 +343,6 @@ def test_lines_are_short_and_the_text_is_the_same_every_time():
     assert texts[0] == texts[1]
     body = texts[0][texts[0].index("def f(") :]
     assert max(map(len, body.splitlines())) <= 100
-
-
-def test_a_network_runs_where_there_is_no_fungrad(tmp_path):
-    rng = np.random.default_rng(0)
-    layers = [(8, 16), (16, 10)]
-    params = [(rng.normal(size=shape) * 0.1, np.zeros(shape[1])) for shape in layers]
-    images, labels = rng.uniform(size=(32, 8)), rng.integers(0, 10, 32)
-
-    def loss(params, images, labels):
-        (w, b), (v, c) = params
-        scores = np.maximum(images @ w + b, 0) @ v + c
-        scores = scores - scores.max(axis=1, keepdims=True)
-        log_chances = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        return -np.mean(log_chances[np.arange(len(labels)), labels])
-
-    f = fg.value_and_grad(loss)
-    (tmp_path / "network.py").write_text(fg.to_source(f, name="slopes")(params, images, labels))
-    leaves = [*itertools.chain(*params), images, labels]
-    np.savez(tmp_path / "given.npz", *leaves)
-    program = """
-        import json, sys
-        sys.modules["fungrad"] = None
-        import numpy as np, network
-        w, b, v, c, images, labels = np.load("given.npz").values()
-        value, ((dw, db), (dv, dc)) = network.slopes([(w, b), (v, c)], images, labels)
-        print(json.dumps([x.tolist() for x in (value, dw, db, dv, dc)]))
-    """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    for x, y in zip(json.loads(done.stdout), tree.leaves(f(params, images, labels)), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
 
 
 DETERMINED = """
