@@ -20,9 +20,10 @@ from fungrad.primitives.indexing import Gather
 from fungrad.primitives.shaping import Iota, ReduceSum
 from fungrad.primitives.ufunc import Function, numpy_ufunc
 from fungrad.show.bundle import Unprintable
+from fungrad.show.formatting import formatted, import_order
 from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library
 from fungrad.show.nesting import Expression, Nesting
-from fungrad.show.writer import WIDTH, Body, Writer, define
+from fungrad.show.writer import Body, Writer, define
 from fungrad.transforms.abstract import trace_abstractly
 from fungrad.transforms.call import check_callable, name_of
 
@@ -53,7 +54,7 @@ def to_source(
     Callable
         Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns the text of a module. It defines one
         public function, of the same arguments, which are checked to be of these types, and the same results;
-        named tuples are defined anew. It imports NumPy, or CuPy, and SciPy where that has a function that NumPy lacks, not
+        named tuples are defined anew. It is laid out as `ruff format --line-length 100` leaves it, and imports NumPy, or CuPy, and SciPy where that has a function that NumPy lacks, not
         fungrad.
 
     Raises
@@ -73,7 +74,7 @@ def to_source(
     >>> text = fg.to_source(fg.grad(loss), name="slope")(np.ones(2), np.ones((3, 2)))
     >>> print(text[text.index("def slope") :])
     def slope(w, x):
-        w, x = _leaves((w, x), ('float64[2]', 'float64[3,2]'), 'slope')
+        w, x = _leaves((w, x), ("float64[2]", "float64[3,2]"), "slope")
         v1 = np.tanh(x @ w)  # float64[3]
         v2 = 2.0 * v1 * (1.0 - v1 * v1)  # float64[3]
         return x.T @ v2
@@ -163,12 +164,11 @@ def _module(
     if leaves:
         given = ", ".join(parameters) + ("," if len(parameters) == 1 else "")
         targets = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
-        targets = f"({targets})" if len(targets) > WIDTH // 2 else targets
         lines = [f"{targets} = {writer.bundle.plain('leaves')}(({given}), {types}, {name!r})"]
     signature = f"{name}({', '.join(star + n for n, (star, _) in parameters.items())})"
     function = define(signature, [*lines, *body.lines, f"return {returned}"])
     head = f'"""What fungrad has made of `{name}`, with {library.title} alone."""'
-    imports = "\n".join(sorted(writer.bundle.imports | nesting.imports))
+    imports = "\n".join(sorted(writer.bundle.imports | nesting.imports, key=import_order))
     constants = "\n".join(f"{n} = {text}" for text, n in writer.constants.items())
     parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *nesting.definitions.values()]
     parts += [*writer.bundle.definitions.values()]
@@ -176,6 +176,7 @@ def _module(
     text = "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
     if (lacking := library.lacking(text)) is not None:
         raise Unprintable(f"{library.title} has no counterpart of {lacking}")
+    text = formatted(text)
     _check_names(ast.parse(text), name, {*parameters, *leaves})
     return text
 

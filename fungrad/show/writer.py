@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import base64
-import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -27,9 +25,6 @@ from fungrad.show.libraries import NUMPY, Library
 
 WITHIN = 48
 """How many characters an expression has at most that is written within another one."""
-
-WIDTH = 92
-"""How many characters a line has at most, where it can be parted."""
 
 ELEMENTS = 32
 """How many elements a constant array has at most that is written as a list."""
@@ -55,7 +50,8 @@ class Writer:
         if x.ndim == 1 and x.dtype.kind in "iu" and np.array_equal(x, np.arange(len(x))):
             return f"np.arange({len(x)}, dtype={kind})"
         if x.size <= ELEMENTS and numbers and bool(np.isfinite(x).all()):
-            return f"np.array({x.tolist()}, {kind}).reshape({x.shape})"
+            shaped = "" if x.size else f".reshape({x.shape})"
+            return f"np.array({x.tolist()}, {kind}){shaped}"
         if x.dtype.kind not in "biufc":
             raise Unprintable(f"a constant has the dtype {x.dtype}")
         text = base64.b85encode(zlib.compress(np.ascontiguousarray(x).tobytes(), 9)).decode()
@@ -118,6 +114,9 @@ class Body:
             types = [self.expr.types[v] for v in inputs]
             atoms = list(map(self._atom, inputs))
             found = general(primitive, types, atoms, self.writer.bundle)
+            if self._repeats(found, inputs, atoms):
+                atoms = list(map(self._atom, inputs))
+                found = general(primitive, types, atoms, self.writer.bundle)
             if primitive.multiple_results:
                 self._assign(outputs, found.text)
             else:
@@ -148,7 +147,27 @@ class Body:
                 # of operators alone, literals take the dtype of the others
                 plain = bool(whole) and (operator_of(function) is not None or lazy)
                 texts.append(self.use(v, 0, literal=plain))
-        return elementwise(function, texts, self.writer.bundle)
+        found = elementwise(function, texts, self.writer.bundle)
+        if self._repeats(found, inputs, [x.text for x in texts]):
+            given = zip(inputs, texts, strict=True)
+            texts = [Text(self.names[v]) if self._is_named(v) else x for v, x in given]
+            found = elementwise(function, texts, self.writer.bundle)
+        return found
+
+    def _is_named(self, v: int) -> bool:
+        return v in self.names and v not in self.expr.constants and v not in self._spread
+
+    def _repeats(self, found: Text, inputs: Sequence[int], texts: Sequence[str]) -> bool:
+        """Whether the text of an operation has one of an operand, which is given a name now, several times."""
+        repeated = {
+            v: text
+            for v, text in zip(inputs, texts, strict=True)
+            if not text.isidentifier() and found.text.count(text) > 1
+            if v not in self.expr.constants and v not in self._spread and v not in self.names
+        }
+        for v, text in repeated.items():
+            self._name(v, Text(text))
+        return bool(repeated)
 
     def _stretched(self, equation: Equation) -> Text:
         """Return the operand of a broadcast as NumPy stretches it by itself."""
@@ -228,7 +247,7 @@ class Body:
         comma = "," if len(outputs) == 1 and not one else ""
         types = ", ".join([repr(self.expr.types[v]).rstrip("*") for v in outputs])
         line = f"{targets}{comma} = {text}" if outputs else text
-        self.lines.append(f"{line}  # {types}" if len(line) + len(types) < 88 else line)
+        self.lines.append(f"{line}  # {types}")
 
     def _fresh(self, prefix: str) -> str:
         """Return a name that neither an argument nor another variable has."""
@@ -297,25 +316,8 @@ class Body:
 
 
 def define(signature: str, lines: Sequence[str]) -> str:
-    """Return the definition of a function, in lines that are not too long."""
-    body = [textwrap.indent(_wrapped(line), "    ") for line in lines]
-    return "\n".join([f"def {signature}:", *body]) + "\n"
-
-
-def _wrapped(line: str) -> str:
-    """Return a statement in several lines, if it is long and has brackets that it can be parted within."""
-    if len(line) <= WIDTH:
-        return line
-    parted = textwrap.fill(
-        line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
-    try:
-        same = ast.dump(ast.parse(parted.replace("return ", "", 1))) == ast.dump(
-            ast.parse(line.replace("return ", "", 1))
-        )
-    except SyntaxError:
-        return line
-    return parted if same else line
+    """Return the definition of a function, each statement in one line."""
+    return "\n".join([f"def {signature}:", *[f"    {line}" for line in lines]]) + "\n"
 
 
 def _view(rows: Rows, name: str, length: int) -> str:

@@ -130,7 +130,7 @@ def test_the_text_has_the_names_of_the_arguments_and_the_results_of_the_function
     args, scale = (Point(np.ones(2), np.arange(3)), {"x": 2.0}), np.float32(3)
     text = fg.to_source(moved)(*args, scale=scale)
     assert "def moved(point, by, *, scale):" in text
-    assert "point_x, point_y, by_x, scale = _leaves((point, by, scale)" in text
+    assert "point_x, point_y, by_x, scale = _leaves(\n        (point, by, scale),\n" in text
     found: dict = {}
     exec(text, found)
     result = found["moved"](*args, scale=scale)
