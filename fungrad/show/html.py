@@ -157,19 +157,20 @@ def of_jitted(jitted: Jitted) -> str:
 
 
 def of_tracer(tracer: Tracer) -> str:
-    """Return a tracer as a notebook shows it: its type, what traces it, and its value if it has one."""
+    """Return a tracer as a notebook shows it: its type, what traces it, its value if it has one, and the line that made it."""
 
     def show() -> str:
         owner = tracer.owner
         head = f"{_span('op', 'Tracer')} {_span('type', str(tracer.type))} of {_span('dim', owner.label)}"
+        place = owner.origin(tracer.variable)
+        made = f"<div>{_span('dim', _cut(place), place)}</div>"
         if not owner.open:
-            return _shown(f"{head}, {_span('bad', 'which has returned')}")
+            return _shown(f"{head}, {_span('bad', 'which has returned')}{made}")
         value = known_value(tracer)
         if value is None:
-            return _shown(
-                f"{head}: {_span('dim', 'it has no value, as the function is traced once for all')}"
-            )
+            without = _span("dim", "it has no value, as the function is traced once for all")
+            return _shown(f"{head}: {without}{made}")
         with np.printoptions(threshold=200, edgeitems=3):
-            return _shown(f"{head}<pre>{html.escape(str(value))}</pre>")
+            return _shown(f"{head}<pre>{html.escape(str(value))}</pre>{made}")
 
     return safely(show, tracer)

@@ -158,6 +158,34 @@ def test_tracers():
     assert "Tracer float64[2] of grad(f)[1. 2.]" in shown(seen[0])
     assert "of jit(f): it has no value" in shown(seen[1])
     assert "which has returned" in shown(kept[0]._repr_html_())
+    assert "it is one of the function's arguments" in shown(seen[0])
+
+
+def test_tracers_say_which_line_made_them():
+    seen, kept = [], []
+
+    def f(x):
+        y = fnp.sin(x)  # <here>
+        z = y * 2 + fnp.cos(y) - fnp.exp(y) * fnp.tanh(y) / fnp.sqrt(1 + y**2) + fnp.arctan(y) + 12
+        seen.extend([y._repr_html_(), z._repr_html_()])
+        kept.append(y)
+        return fnp.sum(z)
+
+    for transform in (fg.grad, fg.jit, fg.vmap):
+        seen.clear()
+        transform(f)(np.array([1.0, 2.0]))
+        line = f.__code__.co_firstlineno + 1
+        assert f"it was computed at test_html.py:{line} (in f): y = fnp.sin(x)  # <here>" in shown(
+            seen[0]
+        )
+        found = parsed(seen[1])
+        assert f"test_html.py:{line + 1} (in f): z = y * 2" in "".join(found.text)
+        assert "…" in "".join(found.text)  # a long line is cut, and whole where the mouse is
+        assert any(title and title.endswith("fnp.arctan(y) + 12") for title in found.titles)
+    for tracer in kept:
+        text = shown(tracer._repr_html_())
+        assert "which has returned" in text
+        assert f"test_html.py:{line} (in f): y = fnp.sin(x)" in text
 
 
 def test_what_fails_hides_nothing():
