@@ -40,7 +40,7 @@ def test_a_failed_check_raises(transform):
     for _ in range(2):
         with pytest.raises(checkify.CheckError) as error:
             f(-2.0)
-        assert str(error.value) == FAILED
+        assert str(error.value) == f"{FAILED}\nMore: python -m fungrad explain CheckError"
 
 
 def test_checks_that_hold_do_nothing():

@@ -39,7 +39,14 @@ places = state_variable("places", _NOWHERE)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class FungradError(Exception):
+class Explained:
+    """Errors and warnings whose messages end with how to read about them."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\nMore: python -m fungrad explain {type(self).__name__}"
+
+
+class FungradError(Explained, Exception):
     """Base of the errors that only fungrad raises.
 
     Examples
@@ -48,13 +55,6 @@ class FungradError(Exception):
     >>> issubclass(fg.ConcretizationError, fg.FungradError)
     True
     """
-
-    explained = False
-    """Whether its message ends with how to read about it."""
-
-    def __str__(self) -> str:
-        more = f"\nMore: python -m fungrad explain {type(self).__name__}" if self.explained else ""
-        return super().__str__() + more
 
 
 class ConcretizationError(FungradError, TypeError):
@@ -69,8 +69,6 @@ class ConcretizationError(FungradError, TypeError):
     ...     print("use fungrad.numpy.where")
     use fungrad.numpy.where
     """
-
-    explained = True
 
 
 class LeakedTracerError(FungradError, RuntimeError):
@@ -88,8 +86,6 @@ class LeakedTracerError(FungradError, RuntimeError):
     return the value instead
     """
 
-    explained = True
-
 
 class LostDerivativeError(FungradError, TypeError):
     """A traced number would become a plain one, and its derivative be lost.
@@ -105,8 +101,6 @@ class LostDerivativeError(FungradError, TypeError):
     use fungrad.numpy.asarray
     """
 
-    explained = True
-
 
 class MissingRuleError(FungradError, NotImplementedError):
     """A primitive has no rule for what a transform asks of it.
@@ -121,8 +115,6 @@ class MissingRuleError(FungradError, NotImplementedError):
     not a linear function
     """
 
-    explained = True
-
 
 class ExprError(FungradError, AssertionError):
     """An `Expr` is malformed: a fault of a rule, never of the user.
@@ -135,10 +127,11 @@ class ExprError(FungradError, AssertionError):
     ... except fg.ExprError as error:
     ...     print(error)
     the outputs [0] are never defined
+    More: python -m fungrad explain ExprError
     """
 
 
-class FrozenRandomWarning(UserWarning):
+class FrozenRandomWarning(Explained, UserWarning):
     """Random numbers were drawn while a function was traced: all calls that share the trace get the same ones.
 
     Examples
@@ -150,7 +143,7 @@ class FrozenRandomWarning(UserWarning):
     """
 
 
-class StrictConversionWarning(UserWarning):
+class StrictConversionWarning(Explained, UserWarning):
     """Within `strict_conversions`: a line makes a constant of a traced number, or mistakes a tracer for no array.
 
     Examples
@@ -326,8 +319,7 @@ def hide_internals(error: BaseException) -> BaseException | None:
     compiled code of both ours and interrupts into a SystemError.
     """
     _add_hint(error)
-    plain = isinstance(error, (ValueError, TypeError, IndexError))
-    if plain and not isinstance(error, FungradError) and raised_inside(error):
+    if not isinstance(error, Explained) and raised_inside(error):
         from fungrad.core.sections import point_to_section  # only errors need it
 
         point_to_section(error)

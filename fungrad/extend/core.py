@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import ConcretizationError
+from fungrad.core.errors import ConcretizationError, Explained
 from fungrad.core.expr import Expr, variable_names
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
 from fungrad.core.types import float0, is_array, kind_of
@@ -90,7 +90,7 @@ class Effect:
         return f"{type(self).__name__}()"
 
 
-class JaxprTypeError(TypeError):
+class JaxprTypeError(Explained, TypeError):
     """A program that is not well formed."""
 
 

@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from fungrad.core.errors import Explained
+
 __all__ = [
     "Store",
     "StoreException",
@@ -28,7 +30,7 @@ __all__ = [
 __dir__ = __all__.copy
 
 
-class StoreException(Exception):
+class StoreException(Explained, Exception):
     """A `Store` is read before it is filled, or filled again with something else."""
 
 

@@ -75,4 +75,4 @@ class Checked(Iterative):
 
 
 def _text(failure: Exception) -> str:
-    return "\n".join([str(failure), *getattr(failure, "__notes__", ())])
+    return "\n".join([Exception.__str__(failure), *getattr(failure, "__notes__", ())])

@@ -34,8 +34,6 @@ class KeyReuseError(FungradError, RuntimeError):
     key, other = fg.random.split(key)
     """
 
-    explained = True
-
 
 KEPT = 1 << 16
 """How many keys are remembered."""

@@ -233,7 +233,7 @@ def _reading(path: Any) -> Iterator[None]:
     try:
         yield
     except CheckpointError as error:
-        raise CheckpointError(f"{os.fspath(path)} {error}") from error.__cause__
+        raise CheckpointError(f"{os.fspath(path)} {error.args[0]}") from error.__cause__
     except Exception as error:
         if isinstance(error, MemoryError) or getattr(error, "errno", errno.EINVAL) != errno.EINVAL:
             raise  # of the machine; others are of places that are not in the file

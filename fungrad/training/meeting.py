@@ -34,7 +34,8 @@ def together(what: str, step: Callable[[], Any]) -> list[Any]:
         said["result"] = step()
     except Exception as error:
         failed = error
-        said["failed"] = f"{type(error).__name__}: {error}"
+        text, _, _ = str(error).partition("\nMore: ")
+        said["failed"] = f"{type(error).__name__}: {text}"
     everyone = [said]
     if distributed.process_count() > 1:
         everyone = [json.loads(text) for text in _gathered(json.dumps(said).encode())]

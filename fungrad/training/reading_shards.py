@@ -182,4 +182,4 @@ def _shard(folder: str, name: str, expected: str) -> list[np.ndarray[Any, Any]]:
         try:
             return read(file)[1]
         except CheckpointError as error:
-            raise CheckpointError(f"has a shard {name} that {error}") from error
+            raise CheckpointError(f"has a shard {name} that {error.args[0]}") from error

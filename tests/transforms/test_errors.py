@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.special
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad import lax
 from fungrad.core import sections
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.tracer import current_trace
@@ -1113,30 +1115,58 @@ def test_indexing_a_numpy_array_with_a_tracer():
         fg.jit(lambda i: w[i])(np.array([1, 2]))
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda: lax.fori_loop(0, 3, lambda i, c: c * np.ones(2), 0.0),
+        lambda: lax.while_loop(lambda c: c.sum() < 1, lambda c: c * np.ones(2), 0.0),
+        lambda: fg.jit(lambda x: lax.cond(x > 0, lambda x: x, lambda x: (x, x), x))(1.0),
+    ],
+)
+def test_carries_and_branches_end_with_how_to_read_about_them(loop):
+    with pytest.raises(TypeError, match="same structure|keep its structure") as found:
+        loop()
+    assert str(found.value).endswith("\nMore: python -m fungrad explain loops")
+
+
+def nan_from(function, x):
+    with fg.debug_nans(), np.errstate(all="ignore"):
+        fg.jit(function)(x)
+
+
 def test_common_errors_end_with_how_to_read_about_them():
     a, b = np.ones((2, 3)), np.ones((4, 5))
     for topic, call in {
         "shapes": lambda: fg.grad(lambda a: fnp.sum(a + b))(a),
-        "axes": lambda: fg.jit(lambda a: a[5])(a),
+        "indices": lambda: fg.jit(lambda a: a[5])(a),
         "vmap": lambda: fg.vmap(lambda a, b: a)(a, b),
         "grad": lambda: fg.jit(fg.grad(lambda a: a))(a),  # once, through two functions
         "tangents": lambda: fg.jvp(fnp.sin, (a,), (b,)),
         "pytrees": lambda: fg.tree.map(lambda a, b: a, {"a": a}, {"b": b}),
-        "arguments": lambda: fg.vmap(lambda a, kind: a)(a, "fast"),
+        "arrays": lambda: fg.vmap(lambda a, kind: a)(a, "fast"),
+        "place": lambda: fg.jit(lambda a: a.sort())(a),
+        "keys": lambda: fg.grad(lambda x: {x: 2.0}[x])(1.0),
+        "loops": lambda: lax.scan(lambda c, x: (c * a, x), 0.0, b),
+        "rules": lambda: fg.grad(fg.custom_vjp(lambda x: x))(1.0),
+        "functions": lambda: fg.grad(lambda x: scipy.special.struve(1.0, x))(1.0),
+        "FloatingPointError": lambda: nan_from(np.log, -1.0),
+        "LinAlgError": lambda: fg.jit(np.linalg.inv)(np.zeros((2, 2))),
     }.items():
-        with pytest.raises((ValueError, TypeError, IndexError)) as found:
+        with pytest.raises(
+            (ValueError, TypeError, IndexError, AttributeError, FloatingPointError)
+        ) as found:
             call()
         assert str(found.value).endswith(f"\nMore: python -m fungrad explain {topic}")
         assert str(found.value).count("More: ") == 1
     with pytest.raises(ValueError, match="axis 1 is out of bounds") as found:
         fg.vmap(lambda a: fnp.sum(a, axis=1))(a)
-    assert found.value.__notes__[-1].endswith("\nMore: python -m fungrad explain axes")
+    assert found.value.__notes__[-1].endswith("\nMore: python -m fungrad explain indices")
 
 
 def test_every_section_that_is_pointed_to_is_there():
     headings = [heading.lower() for heading in explanations()]
-    for topic in sections.SECTIONS.values():
-        assert any(topic in heading for heading in headings)
+    for topic in (*sections.SECTIONS.values(), "LinAlgError", "solvers"):
+        assert len([heading for heading in headings if topic.lower() in heading]) == 1, topic
 
 
 def test_errors_of_the_users_own_and_of_plain_arrays_are_left_as_they_are():

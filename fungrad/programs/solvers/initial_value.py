@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from fungrad.core.sections import more
+
 METHODS = {
     cls.__name__: cls
     for cls in (
@@ -94,7 +96,7 @@ def warn_of_failure(t: float, message: str) -> None:
     """Warn that a solution ends at `t`."""
     warnings.warn(
         f"the integration of a differential equation stopped at t={t}: {message}; the solution is NaN from "
-        "there on",
+        f"there on{more('solvers')}",
         RuntimeWarning,
         stacklevel=3,
     )

@@ -18,6 +18,7 @@ import scipy.sparse.linalg
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.sections import more
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.numpy import dot
@@ -102,7 +103,7 @@ class Krylov(HostSolver):
         if info and self.for_derivatives:
             warnings.warn(
                 f"{self.method} did not converge (info={info}) for the right-hand side of a derivative; raise "
-                "maxiter, or give a preconditioner M",
+                f"maxiter, or give a preconditioner M{more('solvers')}",
                 RuntimeWarning,
                 stacklevel=2,
             )
