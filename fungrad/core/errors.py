@@ -238,8 +238,8 @@ def raised_inside(error: BaseException) -> bool:
         traceback = traceback.tb_next
     if traceback is None:
         return False
-    name = traceback.tb_frame.f_globals.get("__name__") or ""
-    return name.partition(".")[0] in ("fungrad", "numpy", "scipy")
+    name = traceback.tb_frame.f_globals.get("__name__")
+    return str(name).partition(".")[0] in ("fungrad", "numpy", "scipy")
 
 
 _HINTS = {

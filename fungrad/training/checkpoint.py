@@ -170,6 +170,7 @@ def load(
     ...         print(str(error).removeprefix(folder))
     {'w': array([0., 0.])}
     /run.ckpt has float64[2] at [0].mu['w'], where like has float64[3]
+    More: python -m fungrad explain CheckpointError
     """
     found: list[Any] = []
 

@@ -16,4 +16,5 @@ class CheckpointError(FungradError, ValueError):
     ...     except training.CheckpointError as error:
     ...         print(str(error).removeprefix(file.name))
      is no checkpoint, or its end is missing
+    More: python -m fungrad explain CheckpointError
     """

@@ -173,11 +173,11 @@ def test_the_two_lines_to_write():
 
     (found,) = warned(lambda: fg.vmap(f)(X))
     assert str(found.message).endswith(
-        "and map over them, too:\n    noise = rng.normal(size=n)\n    vmap(f)(x, noise)"
+        "and map over them, too:\n    noise = rng.normal(size=n)\n    vmap(f)(x, noise)\nMore: python -m fungrad explain FrozenRandomWarning"
     )
     (found,) = warned(lambda: fg.jit(f)(1.0))
     assert str(found.message).endswith(
-        "pass them as an argument:\n    noise = rng.normal(size=n)\n    jit(f)(x, noise)"
+        "pass them as an argument:\n    noise = rng.normal(size=n)\n    jit(f)(x, noise)\nMore: python -m fungrad explain FrozenRandomWarning"
     )
     g = lambda x, noise: x + noise
     for transform in (fg.vmap, fg.jit, lambda f: fg.jit(fg.vmap(f))):
