@@ -6,7 +6,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.numpy.elsewhere import ADVICE, SPELLINGS, instead_of
+from fungrad.numpy.elsewhere import instead_of
+from fungrad.numpy.spellings import ADVICE, SPELLINGS
 
 
 def find(path):
@@ -44,6 +45,17 @@ def test_what_advice_mentions_exists(name):
         (fg, "elementwise_grad", r"fungrad has no 'elementwise_grad': write fungrad.vmap\(fungrad.grad\(f\)\)"),
         (fg, "backward", "fungrad has no 'backward': no array knows of gradients.*fungrad.grad"),
         (fg, "no_grad", "fungrad has no 'no_grad': write fungrad.stop_gradient$"),
+        (fg, "Linear", "write x @ w \\+ b"),
+        (fg, "load", "it is fungrad.training.load$"),
+        (fg, "DataLoader", "write fungrad.training.minibatches$"),
+        (fg, "functional_call", "a model is a function of its parameters already"),
+        (fg, "make_jvp_reversemode", "write fungrad.jvp$"),
+        (fg, "hessian_tensor_product", "write fungrad.hvp$"),
+        (fg, "xla_computation", "write fungrad.jit\\(f\\).lower"),
+        (fnp, "masked_select", "write fungrad.numpy.where"),
+        (fnp, "addmm", "write c \\+ a @ b$"),
+        (fnp, "unbind", "write fungrad.numpy.unstack$"),
+        (fnp, "cdist", "write fungrad.numpy.linalg.norm"),
         (fg, "scan", "fungrad has no 'scan': it is fungrad.lax.scan$"),
         (fg, "io_callback", "it is fungrad.experimental.io_callback$"),
         (fg, "sin", "fungrad has no 'sin': it is fungrad.numpy.sin$"),
