@@ -6,6 +6,7 @@ a jitted one is compiled once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +33,9 @@ def dask() -> Iterator[Run]:
 
 @contextmanager
 def ray() -> Iterator[Run]:
-    """On Ray; ``init(address=...)`` runs them on many machines."""
+    """On Ray, of this machine alone; without the line about clusters ``init(address=...)`` runs them on many."""
+    # Read when Ray is imported: without clusters of many machines it listens to this one alone.
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)

@@ -1,13 +1,27 @@
 """Programs run by several processes, started by the launcher of MPI."""
 
 import functools
+import ipaddress
 import os
 import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+INTERFACE = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), "lo")
+LOOPBACK = {
+    "HYDRA_IFACE": INTERFACE,
+    "UCX_NET_DEVICES": INTERFACE,
+    "FI_TCP_IFACE": INTERFACE,
+    "OMPI_MCA_btl_tcp_if_include": INTERFACE,
+    "OMPI_MCA_oob_tcp_if_include": INTERFACE,
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
+"""The environment in which MPICH, Open MPI and Ray talk to this machine alone. Dask does so by itself."""
 
 MPIEXEC = shutil.which(
     "mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -42,4 +56,53 @@ def launch(count: int, *command: str, timeout: float = 300.0) -> subprocess.Comp
         text=True,
         timeout=timeout,
         check=False,
+        env={**os.environ, **LOOPBACK},
     )
+
+
+def _processes() -> Iterator[str]:
+    """Yield this process and those that come of it, by their numbers."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[path.parent.name] = path.read_text().rpartition(")")[2].split()[1]
+        except OSError:  # it has ended meanwhile
+            continue
+    found = [str(os.getpid())]
+    while found:
+        yield (process := found.pop())
+        found += [child for child, parent in parents.items() if parent == process]
+
+
+def _sockets(process: str) -> set[str]:
+    found = set()
+    for path in Path("/proc", process, "fd").glob("*"):
+        try:
+            found.add(os.readlink(path))
+        except OSError:
+            continue
+    return found
+
+
+def listening() -> set[str]:
+    """Return the addresses at which this process and those that come of it listen, but for what it has inherited."""
+    own = set().union(*map(_sockets, _processes())) - _sockets(str(os.getppid()))
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+            _, local, _, state, *_, node = line.split()[:10]
+            if state == "0A" and f"socket:[{node}]" in own:
+                raw = bytes.fromhex(local.partition(":")[0])
+                words = [
+                    raw[i : i + 4][:: -1 if sys.byteorder == "little" else 1]
+                    for i in range(0, len(raw), 4)
+                ]
+                address = ipaddress.ip_address(b"".join(words))
+                found.add(str(getattr(address, "ipv4_mapped", None) or address))
+    return found
+
+
+def needs_tables() -> None:
+    """Skip the test unless the system tells of sockets as Linux does."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("there is no /proc/net/tcp")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.distributed.cases import computed, names
 from tests.distributed.faults import FAULTS, GO_ON, said
-from tests.distributed.launch import launch, needs_mpi
+from tests.distributed.launch import launch, needs_mpi, needs_tables
 from tests.distributed.training import WAYS, alone
 
 EXACT = ("value", "jit", "vmap", "jvp")
@@ -35,6 +35,22 @@ def test_ranks_compute_what_one_process_does(count, kernels, tmp_path, monkeypat
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=message)
             if count == 4 and kernels == "off" and transform in EXACT:
                 assert got.tobytes() == expected.tobytes(), message
+
+
+def test_processes_listen_to_this_machine_alone(tmp_path):
+    """The launcher's own port aside, which MPICH has open to all."""
+    needs_mpi()
+    needs_tables()
+    program = (
+        "from fungrad import distributed\n"
+        "from tests.distributed.launch import listening\n"
+        "distributed.initialize()\n"
+        f"open(f'{tmp_path}/{{distributed.process_index()}}', 'w').write(' '.join(listening()))"
+    )
+    ended = launch(2, "-c", program)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    said = [(tmp_path / str(i)).read_text().split() for i in range(2)]
+    assert {*said[0], *said[1]} <= {"127.0.0.1"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)

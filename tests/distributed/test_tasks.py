@@ -9,6 +9,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from tests.distributed.launch import LOOPBACK, listening, needs_tables
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 RNG = np.random.default_rng(3)
@@ -70,22 +71,38 @@ def test_gradient_of_a_sum_over_blocks(client):
     np.testing.assert_allclose(found, fg.grad(loss)(w, X, Y), rtol=1e-12)
 
 
+class Trainer:
+    """Keeps parameters, and a jitted step with its kernels, between calls."""
+
+    def __init__(self):
+        self.w = np.zeros(3)
+        self.step = fg.jit(lambda w, x, y: w - 0.1 * fg.grad(loss)(w, x, y))
+
+    def train(self, count):
+        for _ in range(count):
+            self.w = self.step(self.w, X, Y)
+        return self.w
+
+
+def test_actors_of_dask(client):
+    trainer = client.submit(Trainer, actor=True).result()
+    first = trainer.train(3).result()
+    found = trainer.train(4).result()
+    np.testing.assert_allclose(first, Trainer().train(3), rtol=1e-12)
+    np.testing.assert_allclose(found, Trainer().train(7), rtol=1e-12)
+
+
+def test_dask_listens_to_this_machine_alone(client):
+    needs_tables()
+    assert client.submit(abs, -1).result() == 1
+    assert listening() == {"127.0.0.1"}
+
+
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_tasks_and_actors_of_ray():
+def test_tasks_and_actors_of_ray(monkeypatch):
+    for name, value in LOOPBACK.items():
+        monkeypatch.setenv(name, value)
     ray = pytest.importorskip("ray")
-
-    class Trainer:
-        """Keeps parameters, and a jitted step with its kernels, between calls."""
-
-        def __init__(self):
-            self.w = np.zeros(3)
-            self.step = fg.jit(lambda w, x, y: w - 0.1 * fg.grad(loss)(w, x, y))
-
-        def train(self, count):
-            for _ in range(count):
-                self.w = self.step(self.w, X, Y)
-            return self.w
-
     expected = Trainer().train(7)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
@@ -96,5 +113,7 @@ def test_tasks_and_actors_of_ray():
         gradient = fg.jit(fg.grad(loss))
         found = ray.get(task.remote(gradient, np.ones(3), X, Y))
         np.testing.assert_allclose(found, gradient(np.ones(3), X, Y), rtol=1e-12)
+        if Path("/proc/net/tcp").exists():
+            assert listening() == {"127.0.0.1"}
     finally:
         ray.shutdown()

@@ -1124,7 +1124,7 @@ def test_indexing_a_numpy_array_with_a_tracer():
     ],
 )
 def test_carries_and_branches_end_with_how_to_read_about_them(loop):
-    with pytest.raises(TypeError, match="same structure|keep its structure") as found:
+    with pytest.raises(TypeError, match=r"same structure|keep its structure") as found:
         loop()
     assert str(found.value).endswith("\nMore: python -m fungrad explain loops")
 
