@@ -35,7 +35,8 @@ def _blocks(x, axis):
     return fnp.stack([x * (k + 1) for k in range(lax.axis_size(axis))])
 
 
-COLLECTIVES: dict[str, Callable[..., Any]] = {
+Case = Callable[..., Any]
+ALONE: dict[str, Case] = {
     "psum": lambda x, a: x * lax.psum(x * x, a),
     "psum_numbers": lambda x, a: x * lax.psum(2.5, a) + lax.psum(np.arange(3.0), a),
     "pmean": lambda x, a: x - lax.pmean(x, a),
@@ -53,6 +54,10 @@ COLLECTIVES: dict[str, Callable[..., Any]] = {
     "pshuffle": lambda x, a: x * lax.pshuffle(fnp.tanh(x), a, _rotated(a)),
     "pbroadcast": lambda x, a: x * lax.pbroadcast(x, a, 1),
     "axis_index": lambda x, a: x * (1.0 + lax.axis_index(a)),
+}
+"""Each collective by itself, across axes `a`."""
+
+COMPOSED: dict[str, Case] = {
     "scan": lambda x, a: lax.scan(
         lambda c, _: (c * 0.5 + lax.pmean(fnp.sin(c), a), c), x, None, length=3
     )[0],
@@ -68,6 +73,28 @@ COLLECTIVES: dict[str, Callable[..., Any]] = {
     "vmap_within": lambda x, a: fg.vmap(lambda c: c * lax.psum(fnp.sum(c) * c, a))(x),
     "grad_within": lambda x, a: fg.grad(lambda c: fnp.sum(fnp.sin(c) * lax.psum(c, a)))(x),
 }
+
+
+def _in_scan(f: Case) -> Case:
+    step = lambda c, x, a: (0.5 * fnp.tanh(f(c, a)) + 0.1 * x, c)
+    return lambda x, a: lax.scan(lambda c, x: step(c, x, a), x, fnp.stack([x, 2.0 * x]))[0]
+
+
+def _in_cond(f: Case) -> Case:
+    half = lambda c, a: f(0.5 * c, a) + c
+    pick = lambda x, a: lax.psum(fnp.sum(x), a) > 0.0
+    return lambda x, a: lax.cond(pick(x, a), lambda c: f(c, a), lambda c: half(c, a), x)
+
+
+def _in_checkpoint(f: Case) -> Case:
+    return lambda x, a: fg.checkpoint(lambda c: fnp.sin(f(fnp.cos(c), a)))(x)
+
+
+WITHIN = {"scan": _in_scan, "cond": _in_cond, "checkpoint": _in_checkpoint}
+NESTED = {
+    f"{name} in {within}": put(f) for name, f in ALONE.items() for within, put in WITHIN.items()
+}
+COLLECTIVES = ALONE | COMPOSED | NESTED
 NO_REVERSE = {"while_loop"}
 """Loops whose length is not known."""
 
@@ -100,12 +127,15 @@ def meshes() -> dict[str, tuple[Mesh, Any, PartitionSpec]]:
 ARGUMENT = np.random.default_rng(0).normal(size=(8, 6))
 SINGLE = ("ppermute", "pshuffle")
 """Those that work across one axis alone."""
+NESTED_ON = "rows"
+"""The mesh of those within loops, branches and checkpoints."""
 
 
 def names() -> list[tuple[str, str]]:
     """Return meshes and collectives that go together."""
-    pairs = itertools.product(meshes(), COLLECTIVES)
-    return [(m, c) for m, c in pairs if not (m == "both" and c in SINGLE)]
+    pairs = itertools.product(meshes(), ALONE | COMPOSED)
+    plain = [(m, c) for m, c in pairs if not (m == "both" and c in SINGLE)]
+    return plain + [(NESTED_ON, c) for c in NESTED]
 
 
 def by_vmap(mesh_name: str, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,7 +153,7 @@ def computed(mesh_name: str, name: str, *, vmap: bool = False) -> dict[str, Any]
     """Return what each transform gives for a collective on a mesh, or under `vmap` alone."""
     mesh, axis, spec = meshes()[mesh_name]
     f = lambda x: COLLECTIVES[name](x, axis)
-    x = ARGUMENT[:, :3] if name == "psum_numbers" and mesh_name != "columns" else ARGUMENT
+    x = ARGUMENT[:, :3] if name.startswith("psum_numbers") and mesh_name != "columns" else ARGUMENT
     if vmap:
         mapped = by_vmap(mesh_name, f)
     else:
