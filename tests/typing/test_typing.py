@@ -193,3 +193,28 @@ def test_jaxtyping_checks_shapes_of_tracers():
     for wrong in (np.ones(3), np.ones(2, int)):
         with pytest.raises(jaxtyping.TypeCheckError, match="parameter 'b'"):
             fg.jit(product)(a, wrong)
+
+
+@pytest.mark.parametrize(
+    "transform", [lambda f: f, fg.grad, fg.jit, lambda f: lambda x: fg.vmap(f)(x[None])]
+)
+def test_jaxtyping_of_plain_arrays_alone_and_of_both(transform):
+    """As docs/typing.md has it."""
+    jaxtyping = pytest.importorskip("jaxtyping")
+    beartype = pytest.importorskip("beartype").beartype
+    text = (ROOT / "docs" / "typing.md").read_text("utf-8")
+    program = re.search(r"```py\n(from beartype.*?)```", text, re.DOTALL)[1]
+    loss = {"np": np, "fg": fg, "fnp": fnp, "Array": Array}
+    exec(program, loss)
+    transform(loss["loss"])(np.ones(3))
+
+    @jaxtyping.jaxtyped(typechecker=beartype)
+    def narrow(x: jaxtyping.Float[np.ndarray, "n"]):  # noqa: F821
+        return fnp.sum(x**2)
+
+    traced = transform(narrow)
+    if traced is narrow:
+        assert traced(np.ones(3)) == 3.0
+    else:
+        with pytest.raises(jaxtyping.TypeCheckError, match="parameter 'x'"):
+            traced(np.ones(3))
