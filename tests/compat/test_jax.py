@@ -24,7 +24,8 @@ def python(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_programs_as_with_jax():
+@pytest.mark.parametrize("program", ["jax_basics.py", "jax_arguments.py"])
+def test_programs_as_with_jax(program):
     code, text = python(
         *(
             "-W",
@@ -37,7 +38,7 @@ def test_programs_as_with_jax():
             "-p",
             "no:cacheprovider",
         ),
-        str(Path(__file__).parent / "jax_basics.py"),
+        str(Path(__file__).parent / program),
     )
     assert code == 0, text
 
@@ -136,7 +137,7 @@ DIFFERENT = {
     "jax.debug": ["breakpoint", "print"],
     "jax.dtypes": ["issubdtype"],
     "jax.experimental.mesh_utils": ["create_device_mesh"],
-    "jax.extend.core": ["find_top_trace", "gensym", "jaxpr_as_fun"],
+    "jax.extend.core": ["find_top_trace", "gensym"],
     "jax.extend.source_info_util": ["current_name_stack"],
     "jax.interpreters.ad": ["jvp", "linearize"],
     "jax.interpreters.mlir": ["register_lowering"],

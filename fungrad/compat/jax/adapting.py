@@ -84,8 +84,8 @@ class _Writer:
         if self.raw:
             return name
         if name in FUNCTIONS:
-            return f"receives({name})"
-        return f"dtype_of({name}, {self.name!r})" if name in DTYPES else f"enter({name})"
+            return f"fg_receives({name})"
+        return f"fg_dtype_of({name}, {self.name!r})" if name in DTYPES else f"fg_enter({name})"
 
     def lines(self, shown: str) -> list[str]:
         """Return the source."""
@@ -96,20 +96,20 @@ class _Writer:
                 if count := getattr(
                     self.target, "nin", 0
                 ):  # NumPy's ufuncs would write to one more
-                    body += [f"    if len({p.name}) > {count}: refuse({self.name!r}, 'out')"]
-                positional.append(f"*{p.name}" if self.raw else f"*map(enter, {p.name})")
+                    body += [f"    if len({p.name}) > {count}: fg_refuse({self.name!r}, 'out')"]
+                positional.append(f"*{p.name}" if self.raw else f"*map(fg_enter, {p.name})")
             elif p.kind is p.VAR_KEYWORD:
                 body += [
-                    f"    for k in {p.name}: options[k] = {p.name}[k]"
+                    f"    for fg_k in {p.name}: fg_options[fg_k] = {p.name}[fg_k]"
                     if self.raw
-                    else f"    for k in {p.name}: options[k] = enter({p.name}[k])"
+                    else f"    for fg_k in {p.name}: fg_options[fg_k] = fg_enter({p.name}[fg_k])"
                 ]
             elif p.default is p.empty and p.kind is not p.KEYWORD_ONLY:
                 # By its place, unless its name has another one in fungrad.
                 own = self.known.get(p.name)
                 either = own is not None and own.kind is own.POSITIONAL_OR_KEYWORD
                 if either and (i >= len(in_order) or in_order[i] is not own):
-                    body += [f"    options[{p.name!r}] = {self._handed(p.name)}"]
+                    body += [f"    fg_options[{p.name!r}] = {self._handed(p.name)}"]
                 else:
                     positional.append(self._handed(p.name))
             elif p.kind is p.POSITIONAL_ONLY and (self.takes_more or i < len(in_order)):
@@ -117,18 +117,18 @@ class _Writer:
             else:
                 body += self._option(p)
         if optional:
-            tests = " or ".join(f"{x} is not _{x}" for x in optional)
+            tests = " or ".join(f"{x} is not fg__{x}" for x in optional)
             more = ", ".join(map(self._handed, optional))
             positional.append(f"*(({more},) if {tests} else ())")
         lines = [f"def {self.name}({shown}):", *self._quickly()]
         if body:
-            lines += ["    options = {}", *body]
-            positional.append("**options")
+            lines += ["    fg_options = {}", *body]
+            positional.append("**fg_options")
         return [
             *lines,
-            f"    result = target({', '.join(positional)})",
+            f"    fg_result = fg_target({', '.join(positional)})",
             *self._cast(),
-            "    return result if class_of(result) is Tracer else finish(result)",
+            "    return fg_result if fg_class_of(fg_result) is fg_Tracer else fg_finish(fg_result)",
         ]
 
     def _quickly(self) -> list[str]:
@@ -137,15 +137,15 @@ class _Writer:
         count = getattr(self.target, "nin", 0)
         if count not in (1, 2) or not isinstance(ufunc, np.ufunc) or ufunc.nout > 1:
             return []
-        self.names.update(ufunc=ufunc, quick=quick_dtypes(ufunc), elementwise=elementwise)
+        self.names.update(fg_ufunc=ufunc, fg_quick=quick_dtypes(ufunc), fg_elementwise=elementwise)
         options = [p.name for p in self.given if p.default is None]
         plain = "".join(f" and {name} is None" for name in options)
-        test = f"x.dtype in quick and trace() is None{plain}"
+        test = f"fg_x.dtype in fg_quick and fg_trace() is None{plain}"
         if count == 1:
             name = self.given[0].name
             return [
-                f"    x = {name}",
-                f"    if class_of(x) is Array and {test}: return elementwise(ufunc(view(x, ndarray)))",
+                f"    fg_x = {name}",
+                f"    if fg_class_of(fg_x) is fg_Array and {test}: return fg_elementwise(fg_ufunc(fg_view(fg_x, fg_ndarray)))",
             ]
         variadic = self.given[0].kind is inspect.Parameter.VAR_POSITIONAL
         operands = (
@@ -154,16 +154,16 @@ class _Writer:
             else f"{self.given[0].name}, {self.given[1].name}"
         )
         return [
-            f"    x, y = {operands}",
-            f"    if class_of(x) is class_of(y) is Array and x.dtype is y.dtype and {test}:",
-            "        return elementwise(ufunc(view(x, ndarray), view(y, ndarray)))",
+            f"    fg_x, fg_y = {operands}",
+            f"    if fg_class_of(fg_x) is fg_class_of(fg_y) is fg_Array and fg_x.dtype is fg_y.dtype and {test}:",
+            "        return fg_elementwise(fg_ufunc(fg_view(fg_x, fg_ndarray), fg_view(fg_y, fg_ndarray)))",
         ]
 
     def _cast(self) -> list[str]:
         name = "preferred_element_type"
         if name in self.known or name not in {p.name for p in self.given}:
             return []
-        return [f"    if {name} is not None: result = result.astype(dtype_of({name}))"]
+        return [f"    if {name} is not None: fg_result = fg_result.astype(fg_dtype_of({name}))"]
 
     def _option(self, p: inspect.Parameter) -> list[str]:
         name = p.name
@@ -171,9 +171,9 @@ class _Writer:
         if name in UNREAD or name.startswith("overwrite_"):  # what is given never changes
             return []
         if name == "out":
-            return [f"    if out is not None: refuse({self.name!r}, 'out')"]
+            return [f"    if out is not None: fg_refuse({self.name!r}, 'out')"]
         if own is not None or (self.takes_any and name not in INERT):
-            hand = f"options[{name!r}] = {self._handed(name)}"
+            hand = f"fg_options[{name!r}] = {self._handed(name)}"
             # What JAX takes by default is said where the default here is another.
             differs = own is not None and p.default is not Ellipsis and own.default != p.default
             if p.default is p.empty or (differs and p.default is not None):
@@ -181,8 +181,8 @@ class _Writer:
         elif name in INERT:
             return []
         else:
-            hand = f"refuse({self.name!r}, {name!r})"
-        return [f"    if {name} is not _{name}: {hand}"]
+            hand = f"fg_refuse({self.name!r}, {name!r})"
+        return [f"    if {name} is not fg__{name}: {hand}"]
 
 
 def _parsed(parameters: str) -> list[inspect.Parameter]:
@@ -191,18 +191,19 @@ def _parsed(parameters: str) -> list[inspect.Parameter]:
     return [*inspect.signature(namespace["f"]).parameters.values()]
 
 
+# No parameter begins with fg_, so that none hides what the lines use.
 _PLACES: dict[str, Any] = {
     "__name__": "fungrad.compat.jax.adapting",
-    "Array": Array,
-    "Tracer": Tracer,
-    "ndarray": np.ndarray,
-    "trace": current_trace.get,
-    "view": np.ndarray.view,
-    "class_of": type,
-    "dtype_of": dtype_of,
-    "enter": enter,
-    "receives": receives,
-    "refuse": refuse,
+    "fg_Array": Array,
+    "fg_Tracer": Tracer,
+    "fg_ndarray": np.ndarray,
+    "fg_trace": current_trace.get,
+    "fg_view": np.ndarray.view,
+    "fg_class_of": type,
+    "fg_dtype_of": dtype_of,
+    "fg_enter": enter,
+    "fg_receives": receives,
+    "fg_refuse": refuse,
 }
 
 
@@ -222,10 +223,10 @@ def adapted(
     if finish is None:
         calls = any(p.name in FUNCTIONS for p in writer.given)
         finish = received_tree if calls and not raw else leave
-    namespace = {**_PLACES, "target": target, "finish": finish}
+    namespace = {**_PLACES, "fg_target": target, "fg_finish": finish}
     for p in writer.given:
         if p.default is not p.empty:
-            namespace[f"_{p.name}"] = p.default
+            namespace[f"fg__{p.name}"] = p.default
     lines = writer.lines(parameters)
     namespace.update(writer.names)
     exec(compile("\n".join(lines), f"<fungrad, for {module}.{name}>", "exec"), namespace)

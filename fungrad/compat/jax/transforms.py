@@ -19,6 +19,7 @@ from fungrad.compat.jax.crossing import (
     received_tree,
     receiving,
 )
+from fungrad.compat.jax.results import Lowered, Traced
 from fungrad.core import tree
 from fungrad.core.types import is_array
 
@@ -52,6 +53,14 @@ class Jitted(Crossed):
             ]
         )
         return leave_tree(self.inner(*args, **kwargs))
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for the types of the arguments, without running."""
+        return Traced(self.inner.trace(*args, **kwargs))
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Likewise, to be compiled."""
+        return Lowered(self.inner.lower(*args, **kwargs))
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return shapes and dtypes of the results."""

@@ -225,7 +225,16 @@ def minimizing():
     found = minimize(
         lambda x: jnp.sum((x - jnp.array([1.0, 2.0])) ** 2), jnp.zeros(2), method="BFGS"
     )
-    return [jnp.round(found.x, 3), bool(found.success)]
+    limited = minimize(
+        lambda x: jnp.sum(x**2 + x**4), jnp.ones(2), method="BFGS", options={"maxiter": 1}
+    )
+    return [
+        jnp.round(found.x, 3),
+        bool(found.success),
+        list(found._fields),
+        [limited.nit, limited.status, limited.x, limited.jac, limited.fun],
+        jax.jit(lambda x: x + 1).lower(found.x).compile()(jnp.zeros(2)).at[0].set(3.0),
+    ]
 
 
 def segments():

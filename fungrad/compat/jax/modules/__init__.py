@@ -9,6 +9,7 @@ from fungrad.compat.jax.crossing import leave_tree as _leave_tree
 from fungrad.compat.jax.inert import NamedSharding as NamedSharding
 from fungrad.compat.jax.inert import Shard as Shard
 from fungrad.compat.jax.names import VERSION, VERSION_INFO
+from fungrad.compat.jax.results import converted as _converted
 from fungrad.compat.jax.x64 import enable_x64 as enable_x64
 from fungrad.compat.standing_in import refuse_strays as _refuse_strays
 
@@ -33,7 +34,8 @@ random ref scipy sharding stages test_util tree tree_util typing util version _s
 """
 _FINISH = {
     **dict.fromkeys(transforms.TRANSFORMS, _Crossed),
-    **dict.fromkeys(["jvp", "closure_convert"], _leave_tree),
+    "jvp": _leave_tree,
+    "closure_convert": _converted,
 }
 _SAME = "checkpoint_policies float0 ShapeDtypeStruct " + transforms.AS_IT_IS
 _SOURCES = ["fungrad.compat.jax.transforms", "fungrad.compat.jax.sharded", "fungrad"]

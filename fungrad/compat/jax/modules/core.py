@@ -3,7 +3,13 @@
 from typing import Any
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.crossing import leave_tree as _leave_tree
 
 Atom = Any
-_SOURCES = ["fungrad.extend.core", "fungrad", "fungrad.compat.jax.private"]
-__getattr__ = _namespace("jax.core", globals(), _SOURCES, "", "*")
+_SOURCES = [
+    "fungrad.compat.jax.results",
+    "fungrad.extend.core",
+    "fungrad",
+    "fungrad.compat.jax.private",
+]
+__getattr__ = _namespace("jax.core", globals(), _SOURCES, "", "*", {"eval_jaxpr": _leave_tree})

@@ -1,9 +1,8 @@
 """`jax.stages`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.results import Compiled, Lowered, Traced
 from fungrad.compat.jax.transforms import Jitted as Wrapped
-from fungrad.transforms.lowered import Lowered
 
-Compiled = Traced = Lowered
 __all__ = ["Compiled", "Lowered", "Traced", "Wrapped"]
 __getattr__ = _namespace("jax.stages", globals(), [])

@@ -2,4 +2,4 @@
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 
-__getattr__ = _namespace("jax.scipy.interpolate", globals(), ["fungrad.scipy.interpolate"], "", "")
+__getattr__ = _namespace("jax.scipy.interpolate", globals(), ["fungrad.compat.jax.computing"])

@@ -1,7 +1,7 @@
 """`jax.scipy.optimize`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.scipy.optimize import OptimizeResult as OptimizeResults
+from fungrad.compat.jax.optimize import OptimizeResults as OptimizeResults
 
 __all__ = ["OptimizeResults"]
-__getattr__ = _namespace("jax.scipy.optimize", globals(), ["fungrad.scipy.optimize"], "", "")
+__getattr__ = _namespace("jax.scipy.optimize", globals(), ["fungrad.compat.jax.optimize"])

@@ -22,4 +22,6 @@ def _module(name: str) -> _ModuleType:
 
 
 globals().update({name: _module(name) for name in DISTRIBUTIONS.split()})
-__getattr__ = _namespace("jax.scipy.stats", globals(), ["fungrad.scipy.stats"])
+__getattr__ = _namespace(
+    "jax.scipy.stats", globals(), ["fungrad.compat.jax.computing", "fungrad.scipy.stats"]
+)

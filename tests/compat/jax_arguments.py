@@ -1,0 +1,156 @@
+"""A program written for JAX, run by tests/compat/test_jax.py with `jax` meaning fungrad: arguments and results as JAX has them."""
+
+import jax
+import jax.extend.core
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.custom_derivatives import linear_call
+from jax.experimental import checkify
+from jax.scipy.interpolate import RegularGridInterpolator
+from jax.scipy.optimize import OptimizeResults, minimize
+
+from fungrad.compat.jax.adapting import adapted
+
+X = jnp.arange(3.0)
+LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
+
+
+def is_array(x):
+    return type(x) is type(X)
+
+
+def bowl(x, center=1.0):
+    return jnp.sum((x - center) ** 2) + jnp.sum(x**4)
+
+
+OWN_NAMES = "options target result finish enter receives refuse dtype_of trace view class_of ufunc quick x y k"
+
+
+@pytest.mark.parametrize("name", OWN_NAMES.split())
+def test_no_name_of_a_parameter_hides_another(name):
+    namespace = {}
+    exec(f"def f(a, {name}=None): return a, {name}", namespace)
+    made = adapted("m", "f", f"a, {name}=None, precision=None", namespace["f"])
+    assert made(1, **{name: 2}) == (1, 2)
+    assert made(1) == (1, None)
+    made = adapted("m", "f", f"{name}, b=None, *, dtype=None", lambda x, dtype=None: x)
+    assert made(3) == 3
+
+
+def test_options_of_minimize():
+    found = minimize(bowl, jnp.zeros(3), method="BFGS", options={"maxiter": 1})
+    assert isinstance(found, OptimizeResults)
+    names = ("x", "success", "status", "fun", "jac", "hess_inv", "nfev", "njev", "nit")
+    assert found._fields == names
+    assert all(map(is_array, found))
+    assert (found.nit, found.status, bool(found.success)) == (1, 1, False)
+    np.testing.assert_allclose(found.x, 0.5831238, rtol=1e-5)  # as JAX's
+    assert found.x.at[0].set(7.0)[0] == 7
+    loose = minimize(bowl, jnp.zeros(3), method="bfgs", options={"gtol": 1.0})
+    assert (loose.nit, loose.status, bool(loose.success)) == (1, 0, True)
+    for options in ({"maxiter": 1}, {"maxfun": 2}, {"maxgrad": 2}):
+        found = minimize(bowl, jnp.zeros(3), method=LBFGS, options=options)
+        assert found.status == (1 if "maxiter" in options else 2)
+        assert found.hess_inv is None
+    with jax.enable_x64(True):
+        for method in ("BFGS", LBFGS):
+            found = minimize(bowl, jnp.zeros(3), (1.0,), method=method, tol=1.0)
+            assert found.success
+            assert abs(found.jac).max() < 1e-5
+
+
+def test_minimize_in_compiled_functions():
+    def least(center, **options):
+        return minimize(bowl, jnp.zeros(2), (center,), method="BFGS", options=options)
+
+    with jax.enable_x64(True):
+        found = jax.jit(least)(jnp.array([1.0, 2.0]))
+        assert all(map(is_array, found))
+        exact = jax.hessian(bowl)(found.x, jnp.array([1.0, 2.0]))
+        np.testing.assert_allclose(found.hess_inv, jnp.linalg.inv(exact), rtol=1e-10)
+        np.testing.assert_allclose(found.jac, 0, atol=1e-5)
+        once = jax.jit(lambda c: least(c, maxiter=1))(2.0)
+        assert (once.nit, once.status, bool(once.success)) == (1, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"method": "CG"}, ValueError, "Method CG not recognized"),
+        ({"args": [1.0]}, TypeError, "must be a tuple"),
+        ({"options": {"disp": True}}, TypeError, "no options disp; it has maxiter, norm, gtol"),
+        ({"options": {"line_search_maxiter": 3}}, NotImplementedError, "line_search_maxiter"),
+        ({"method": LBFGS, "options": {"norm": 2}}, NotImplementedError, "norm"),
+    ],
+)
+def test_what_minimize_does_not_take(given, error, text):
+    with pytest.raises(error, match=text):
+        minimize(bowl, jnp.zeros(2), **{"method": "BFGS", **given})
+
+
+def doubled(x):
+    return 2 * x
+
+
+def checked(x):
+    checkify.check(x[0] >= 0, "below zero: {}", x[0])
+    return 2 * x
+
+
+def of_a_program(x):
+    program = jax.make_jaxpr(doubled)(x)
+    return jax.core.eval_jaxpr(program.jaxpr, program.consts, x)[0]
+
+
+RESULTS = {
+    "lower": lambda: jax.jit(doubled).lower(X).compile()(X),
+    "trace": lambda: jax.jit(doubled).trace(X).lower().compile()(X),
+    "closure_convert": lambda: jax.closure_convert(doubled, X)[0](X),
+    "checkify": lambda: checkify.checkify(checked)(X)[1],
+    "eval_jaxpr": lambda: of_a_program(X),
+    "jaxpr_as_fun": lambda: jax.extend.core.jaxpr_as_fun(jax.make_jaxpr(doubled)(X))(X)[0],
+    "jaxpr_as_fun, at once": lambda: jax.extend.core.jaxpr_as_fun(jax.make_jaxpr(doubled)(X), X)()[
+        0
+    ],
+    "linear_call": lambda: linear_call(lambda r, x: r * x, lambda r, t: r * t, 2.0, X),
+    "RegularGridInterpolator": lambda: RegularGridInterpolator((X,), 2 * X)(X[:, None]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_are_arrays_of_jaxs_class(name):
+    found = RESULTS[name]()
+    assert is_array(found)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found.at[0].add(1), [1, 2, 4])
+
+
+def test_stages():
+    traced = jax.jit(doubled).trace(X)
+    lowered = traced.lower(lowering_platforms=("cpu",))
+    compiled = lowered.compile()
+    assert isinstance(traced, jax.stages.Traced)
+    assert isinstance(lowered, jax.stages.Lowered)
+    assert isinstance(compiled, jax.stages.Compiled)
+    assert traced.out_info.shape == lowered.out_info.shape == (3,)
+    assert lowered.as_text()
+    with pytest.raises(TypeError):
+        compiled(jnp.arange(4.0))
+
+
+def test_objects_of_scipy():
+    squares = RegularGridInterpolator((X,), X**2)
+    assert jnp.isnan(squares(jnp.array([[5.0]]))[0])  # and no error, as in JAX
+    np.testing.assert_allclose(jax.grad(lambda x: squares(x)[0])(jnp.array([[1.5]])), [[3.0]])
+    density = jax.scipy.stats.gaussian_kde(X)
+    for found in (
+        density(X),
+        density.logpdf(X),
+        density.covariance,
+        density.integrate_kde(density),
+    ):
+        assert is_array(found)
+    errors, value = checkify.checkify(checked)(X - 1)
+    assert "below zero: -1.0" in errors.get()
+    np.testing.assert_array_equal(value, [-2, 0, 2])
