@@ -154,3 +154,94 @@ def test_objects_of_scipy():
     errors, value = checkify.checkify(checked)(X - 1)
     assert "below zero: -1.0" in errors.get()
     np.testing.assert_array_equal(value, [-2, 0, 2])
+
+
+A = jnp.array([[4.0, 1.0], [2.0, 5.0]])
+BYTES = jnp.array([100, 100], jnp.int8)
+FAR, NEGATIVE = jnp.array([-9, 1, 7]), jnp.array([-1, 1])
+SOME = jnp.array([True, False, True])
+NAN = np.nan
+AS_IN_JAX = {  # what JAX gives; tests/peers/jax_cells/arguments.py compares more of these
+    "polymul": (lambda: jnp.polymul(jnp.array([0.0, 1.0]), jnp.array([0.0, 2.0])), [0, 0, 2]),
+    "polydiv": (
+        lambda: jnp.polydiv(jnp.array([1.0, 5, 6, 1]), jnp.array([1.0, 2]))[1],
+        [0, 0, 0, 1],
+    ),
+    "polydiv, trimmed": (lambda: jnp.polydiv(A[0], A[0], trim_leading_zeros=True)[1], []),
+    "cholesky": (lambda: jnp.linalg.cholesky(A), [[2, 0], [0.75, 2.1065373]]),
+    "cholesky of the lower": (
+        lambda: jnp.linalg.cholesky(A, symmetrize_input=False),
+        [[2, 0], [1, 2]],
+    ),
+    "eigvalsh": (lambda: jnp.linalg.eigvalsh(A), [2.9188612, 6.0811388]),
+    "eigh of the upper": (
+        lambda: jnp.linalg.eigh(A, "U", symmetrize_input=False)[0],
+        [3.3819661, 5.6180339],
+    ),
+    "lstsq": (lambda: jnp.linalg.lstsq(jnp.ones((3, 2)), X)[1], [2]),
+    "lstsq, as NumPy": (lambda: jnp.linalg.lstsq(jnp.ones((3, 2)), X, numpy_resid=True)[1], []),
+    "expm": (lambda: jax.scipy.linalg.expm(10 * A, max_squarings=2), [[NAN, NAN], [NAN, NAN]]),
+    "solve_sylvester": (
+        lambda: jax.scipy.linalg.solve_sylvester(jnp.eye(2), -jnp.eye(2), A),
+        [[NAN, NAN], [NAN, NAN]],
+    ),
+    "take_along_axis": (
+        lambda: jnp.take_along_axis(A, jnp.array([[7], [-1]]), 1, mode="clip"),
+        [[1], [5]],
+    ),
+    "take_along_axis, filled": (
+        lambda: jnp.take_along_axis(A, jnp.array([[7], [-1]], jnp.int8), 1, fill_value=9),
+        [[9], [5]],
+    ),
+    "get, promised": (lambda: X.at[FAR].get(mode="promise_in_bounds"), [0, 1, 2]),
+    "set, promised": (lambda: X.at[FAR].set(9.0, mode="promise_in_bounds"), [0, 9, 2]),
+    "get without wrapping": (
+        lambda: X.at[NEGATIVE].get(wrap_negative_indices=False, mode="fill"),
+        [NAN, 1],
+    ),
+    "set without wrapping": (
+        lambda: X.at[NEGATIVE].set(9.0, wrap_negative_indices=False),
+        [0, 9, 2],
+    ),
+    "add without wrapping, jitted": (
+        lambda: jax.jit(lambda x, i: x.at[i].add(1.0, wrap_negative_indices=False))(X, NEGATIVE),
+        [0, 2, 2],
+    ),
+    "delete": (
+        lambda: jax.jit(lambda x, i: jnp.delete(x, i, assume_unique_indices=True))(X, NEGATIVE),
+        [0],
+    ),
+    "mask_indices": (lambda: jnp.mask_indices(2, jnp.triu, size=4)[1], [0, 1, 1, 0]),
+    "sum": (lambda: jnp.sum(BYTES, promote_integers=False), -56),
+    "dot": (lambda: jnp.dot(BYTES, BYTES, preferred_element_type=jnp.int32), 20000),
+    "einsum": (lambda: jnp.einsum("i,i", BYTES, BYTES, preferred_element_type=jnp.int32), 20000),
+    "logsumexp": (lambda: jax.scipy.special.logsumexp(X, where=SOME), 2.126928),
+}
+
+
+@pytest.mark.parametrize("name", AS_IN_JAX)
+def test_arguments_mean_what_they_mean_in_jax(name):
+    compute, wanted = AS_IN_JAX[name]
+    found = compute()
+    assert is_array(found)
+    assert found.shape == np.shape(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_dtypes_that_are_asked_for():
+    assert jnp.argsort(X, dtype=jnp.int16).dtype == np.int16
+    assert jnp.dstack([X, X], dtype=jnp.float16).dtype == np.float16
+    pair = jnp.array([[1], [1]])
+    assert jnp.ravel_multi_index(pair, (2, 3), dtype=jnp.int8).dtype == np.int8
+    with pytest.raises(ValueError, match="does not hold all indices"):
+        jnp.ravel_multi_index(pair, (2, 300), dtype=jnp.int8)
+    with pytest.raises(ValueError, match="complex numbers"):
+        jax.scipy.linalg.dft(3, dtype=jnp.float32)
+
+
+def test_what_is_refused_says_why():
+    with pytest.raises(NotImplementedError, match=r"subset_by_index.*JAX refuses it as well"):
+        jnp.linalg.svd(A, full_matrices=False, subset_by_index=(0, 1))
+    with pytest.raises(NotImplementedError, match=r"'out' of sum.*do not change"):
+        jnp.sum(A, out=A)
+    assert jnp.sum(A, out=None) == 12

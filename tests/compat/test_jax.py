@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fungrad.compat.jax.arguments import REFUSED
 from tests.compat import jax_walk
 
 ROOT = Path(__file__).parents[2]
@@ -131,31 +132,16 @@ def test_beside_autograd(order):
     )
 
 
-DIFFERENT = {
-    "jax.api_util": ["debug_info"],
-    "jax.core": ["max_dim", "min_dim"],
-    "jax.debug": ["breakpoint", "print"],
-    "jax.dtypes": ["issubdtype"],
-    "jax.experimental.mesh_utils": ["create_device_mesh"],
-    "jax.extend.core": ["find_top_trace", "gensym"],
-    "jax.extend.source_info_util": ["current_name_stack"],
-    "jax.interpreters.ad": ["jvp", "linearize"],
-    "jax.interpreters.mlir": ["register_lowering"],
-    "jax.interpreters.partial_eval": ["trace_to_jaxpr_dynamic"],
-    "jax.interpreters.xla": ["apply_primitive"],
-    "jax.numpy": ["result_type", "set_printoptions"],
-    "jax.profiler": ["annotate_function"],
-}
-"""Functions whose parameters are not named as JAX's: they take more, or less of what nothing here would read."""
-
-
 def test_names_and_signatures():
     code, text = python("-W", "ignore", "-m", "tests.compat.jax_walk", "--json")
     assert code == 0, text
     found = json.loads(text)
     missing = {m: [n for n, why in k["absent"].items() if not why] for m, k in found.items()}
     assert not any(missing.values()), missing
-    assert {m: k["differs"] for m, k in found.items() if k["differs"]} == DIFFERENT
+    different = [f"{m}.{name}" for m, k in found.items() for name in k["differs"]]
+    assert sorted(different) == sorted(jax_walk.DIFFERENT)
+    explained = {(f, p) for f, reasons in REFUSED.items() for p in reasons}
+    assert jax_walk.refusals(found) == explained
     assert found["jax.numpy"]["absent"].keys() < {
         "frompyfunc",
         "ufunc",

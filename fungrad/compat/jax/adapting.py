@@ -14,32 +14,23 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.jax.absent import ABSENT
+from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
     dtype_of,
     elementwise,
     enter,
     leave,
+    own_dtype,
     quick_dtypes,
     received_tree,
     receiving,
+    widened,
 )
 from fungrad.compat.jax.inert import inert_names, itself
 from fungrad.compat.jax.names import names_of
 from fungrad.compat.standing_in import lacks
 from fungrad.core.tracer import Tracer, current_trace
-
-_INERT_NAMES = """
-accuracy allow_negative_indices compiler_options device donate indices_are_sorted inline
-may_alias mode order out_sharding out_shardings in_shardings precision promote_integers
-reduce_axes sharding spmd_axis_name src unique_indices unroll wrap_negative_indices copy
-preferred_element_type series_order backend keep_unused prevent_cse concrete method context_fn subok
-"""
-INERT = frozenset(_INERT_NAMES.split())
-"""Parameters that change no result here, or by rounding alone."""
-
-UNREAD = frozenset(["accuracy", "algorithm", "implementation", "out_sharding", "use_magma"])
-"""Those that functions of fungrad have too, some of them to refuse: they are not handed on."""
 
 _FUNCTIONS_NAMES = """
 f fun func function body_fun cond_fun true_fun false_fun branches body matvec solve fn
@@ -49,13 +40,6 @@ FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 """Parameters that are functions of the user's, which are called with arrays."""
 
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
-
-
-def refuse(function: str, parameter: str) -> None:
-    """Raise the error for a parameter that has no meaning here."""
-    raise NotImplementedError(
-        f"fungrad, in the place of jax, has no argument {parameter!r} of {function}; leave it out"
-    )
 
 
 def receives(x: Any) -> Any:
@@ -79,6 +63,11 @@ class _Writer:
         self.takes_any = inspect.Parameter.VAR_KEYWORD in kinds or not self.known
         self.takes_more = inspect.Parameter.VAR_POSITIONAL in kinds or not self.known
         self.names: dict[str, Any] = {}
+        self.refused: list[str] = []
+
+    def _refusal(self, name: str) -> str:
+        self.refused.append(name)
+        return f"    fg_refuse_unless({self.name!r}, {name!r}, {name}, fg__{name})"
 
     def _handed(self, name: str) -> str:
         if self.raw:
@@ -120,7 +109,7 @@ class _Writer:
             tests = " or ".join(f"{x} is not fg__{x}" for x in optional)
             more = ", ".join(map(self._handed, optional))
             positional.append(f"*(({more},) if {tests} else ())")
-        lines = [f"def {self.name}({shown}):", *self._quickly()]
+        lines = [f"def {self.name}({shown}):", *self._quickly(), *self._widening()]
         if body:
             lines += ["    fg_options = {}", *body]
             positional.append("**fg_options")
@@ -159,9 +148,20 @@ class _Writer:
             "        return fg_elementwise(fg_ufunc(fg_view(fg_x, fg_ndarray), fg_view(fg_y, fg_ndarray)))",
         ]
 
+    def _prefers(self) -> bool:
+        name = "preferred_element_type"
+        return name not in self.known and name in {p.name for p in self.given}
+
+    def _widening(self) -> list[str]:
+        """Return the line that brings the two operands to a wider dtype, in which products are to be summed."""
+        if not self._prefers():
+            return []
+        x, y, name = self.given[0].name, self.given[1].name, "preferred_element_type"
+        return [f"    if {name} is not None: {x}, {y} = fg_widened({name}, {x}, {y})"]
+
     def _cast(self) -> list[str]:
         name = "preferred_element_type"
-        if name in self.known or name not in {p.name for p in self.given}:
+        if not self._prefers():
             return []
         return [f"    if {name} is not None: fg_result = fg_result.astype(fg_dtype_of({name}))"]
 
@@ -171,17 +171,18 @@ class _Writer:
         if name in UNREAD or name.startswith("overwrite_"):  # what is given never changes
             return []
         if name == "out":
-            return [f"    if out is not None: fg_refuse({self.name!r}, 'out')"]
-        if own is not None or (self.takes_any and name not in INERT):
+            return [self._refusal(name)]
+        inert = is_inert(self.name, name)
+        if name == "promote_integers":
+            return [f"    if not {name} and dtype is None: fg_options['dtype'] = fg_own_dtype(a)"]
+        if own is not None or (self.takes_any and not inert):
             hand = f"fg_options[{name!r}] = {self._handed(name)}"
             # What JAX takes by default is said where the default here is another.
             differs = own is not None and p.default is not Ellipsis and own.default != p.default
             if p.default is p.empty or (differs and p.default is not None):
                 return [f"    {hand}"]
-        elif name in INERT:
-            return []
         else:
-            hand = f"fg_refuse({self.name!r}, {name!r})"
+            return [] if inert else [self._refusal(name)]
         return [f"    if {name} is not fg__{name}: {hand}"]
 
 
@@ -204,6 +205,9 @@ _PLACES: dict[str, Any] = {
     "fg_enter": enter,
     "fg_receives": receives,
     "fg_refuse": refuse,
+    "fg_refuse_unless": refuse_unless,
+    "fg_own_dtype": own_dtype,
+    "fg_widened": widened,
 }
 
 
@@ -224,15 +228,15 @@ def adapted(
         calls = any(p.name in FUNCTIONS for p in writer.given)
         finish = received_tree if calls and not raw else leave
     namespace = {**_PLACES, "fg_target": target, "fg_finish": finish}
-    for p in writer.given:
-        if p.default is not p.empty:
-            namespace[f"fg__{p.name}"] = p.default
     lines = writer.lines(parameters)
     namespace.update(writer.names)
     exec(compile("\n".join(lines), f"<fungrad, for {module}.{name}>", "exec"), namespace)
     made = namespace[name]
+    # What is given is told from what is not by these very objects.
+    for p in inspect.signature(made).parameters.values():
+        namespace[f"fg__{p.name}"] = p.default
     made.__module__ = module
-    made.__doc__ = target.__doc__
+    made.__doc__, made.fg_refused = target.__doc__, tuple(writer.refused)
     for attribute in ("reduce", "accumulate", "reduceat", "outer", "at", "nin", "nout", "identity"):
         if callable(part := getattr(target, attribute, None)):
             setattr(made, attribute, plainly(part))

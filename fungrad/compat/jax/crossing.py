@@ -95,6 +95,19 @@ def narrowed(x: Any) -> Any:
     return x if dtype is None or x64_enabled() else x.astype(dtype)
 
 
+def own_dtype(x: Any) -> Any:
+    """Return the dtype of integers, so that a sum of them stays in it; None of anything else."""
+    dtype = fnp.asarray(enter(x)).dtype
+    return dtype if dtype.kind in "iu" else None
+
+
+def widened(dtype: Any, *arrays: Any) -> list[Any]:
+    """Return arrays in a dtype that holds all that theirs does; as they are where it does not."""
+    dtype = dtype_of(dtype)
+    found = [fnp.asarray(enter(x)) for x in arrays]
+    return [x.astype(dtype) if np.can_cast(x.dtype, dtype) else x for x in found]
+
+
 QUICK = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
 """Dtypes of which NumPy's functions of elements give what JAX's do, where operands are of one of them alone."""
 QUICK_INTEGERS = QUICK | {np.dtype(np.int32)}

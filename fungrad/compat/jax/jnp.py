@@ -9,13 +9,15 @@ import numpy as np
 
 import fungrad
 import fungrad.numpy as fnp
-from fungrad.compat.jax.adapting import refuse
+from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import Crossed, ScalarType, dtype_of, enter, leave
+from fungrad.compat.jax.crossing import Crossed, ScalarType, dtype_of, enter, leave, widened
+from fungrad.compat.jax.places import mode_name
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, is_key, type_of
+from fungrad.numpy.at import default_fill
 
 _MODES = {
     None: "fill",
@@ -151,6 +153,8 @@ def einsum(
     if out is not None or (_dot_general is not ... and _dot_general is not dot_general):
         refuse("einsum", "_dot_general" if out is None else "out")
     path = True if isinstance(optimize, str) and optimize == "auto" else optimize
+    if preferred_element_type is not None and isinstance(subscripts, str):
+        operands = tuple(widened(preferred_element_type, *operands))
     found = fnp.einsum(*map(enter, (subscripts, *operands)), optimize=path)
     if preferred_element_type is not None:
         found = found.astype(dtype_of(preferred_element_type))
@@ -252,3 +256,127 @@ def real(val: Any, /) -> Any:
 def imag(val: Any, /) -> Any:
     """Return the imaginary parts."""
     return leave(fnp.imag(fnp.asarray(enter(val))))
+
+
+def take_along_axis(
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: Any = None,
+    fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
+) -> Any:
+    """Return the elements at indices along an axis; NaN, or `fill_value`, where there are none."""
+    a, i, mode = fnp.asarray(enter(arr)), fnp.asarray(enter(indices)), mode_name(mode)
+    wraps = mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices
+    if axis is None:
+        a, axis = fnp.ravel(a), 0
+    if wraps and fill_value is None and mode in (None, "fill"):
+        return leave(fnp.take_along_axis(a, i, axis))
+    if mode not in (None, "fill", "clip", "wrap", "promise_in_bounds"):
+        raise ValueError(
+            f"take_along_axis: mode is fill, clip, wrap or promise_in_bounds, got {mode!r}"
+        )
+    length = a.shape[axis]
+    i = i.astype(dtype_of(int))  # of a few bits it might not hold the length
+    if wraps:
+        i = fnp.where(i < 0, i + length, i)
+    kept = i % length if mode == "wrap" else fnp.clip(i, 0, length - 1)
+    found = fnp.take_along_axis(a, kept, axis)
+    if mode in (None, "fill"):
+        missing = fnp.asarray(default_fill(a.dtype) if fill_value is None else enter(fill_value))
+        found = fnp.where((i >= 0) & (i < length), found, missing.astype(a.dtype))
+    return leave(found)
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """Return the indices that sort an array."""
+    found = fnp.argsort(enter(a), axis, stable=stable, descending=descending)
+    return leave(found if dtype is None else found.astype(dtype_of(dtype, "argsort")))
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Return arrays joined along a third axis."""
+    found = fnp.dstack(enter(tup))
+    return leave(found if dtype is None else found.astype(dtype_of(dtype, "dstack")))
+
+
+def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> Any:
+    """Return the indices where a mask of an n by n array is true: of the first `size`, filled up with 0."""
+    mask = enter(mask_func(leave(fnp.ones((n, n))), k))
+    return leave(fnp.nonzero(mask, size=size))
+
+
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *, dtype: Any = None
+) -> Any:
+    """Return indices of the array in one axis."""
+    given = dtype_of(int if dtype is None else dtype, "ravel_multi_index")
+    if math.prod(dims) - 1 > fnp.iinfo(given).max:
+        raise ValueError(
+            f"ravel_multi_index: dtype {given} does not hold all indices of an array of shape {dims}; pass a wider dtype"
+        )
+    found = fnp.ravel_multi_index(enter(multi_index), dims, mode, order)
+    return leave(found if dtype is None else found.astype(given))
+
+
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
+    """Return an array without some elements; if their indices are different ones, they may be traced."""
+    a, obj = enter(arr), enter(obj)
+    indices = not isinstance(obj, (int, slice)) and fnp.asarray(obj).dtype.kind in "iu"
+    if not (assume_unique_indices and indices):
+        return leave(fnp.delete(a, obj, axis))
+    if axis is None:
+        a, axis = fnp.ravel(a), 0
+    a = fnp.asarray(a)
+    axis %= a.ndim
+    length, gone = a.shape[axis], fnp.ravel(fnp.asarray(obj)).astype(dtype_of(int))
+    gone = fnp.sort(fnp.clip(fnp.where(gone < 0, gone + length, gone), 0, length))
+    left = fnp.arange(length - gone.size)
+    # Each index moves on by the number of those before it that go.
+    left = left + fnp.sum(left[None, :] >= (gone - fnp.arange(gone.size))[:, None], 0)
+    return leave(fnp.take(a, left, axis))
+
+
+def _inexact(*arrays: Any) -> list[Any]:
+    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
+    found = [fnp.asarray(enter(x)) for x in arrays]
+    dtype = result_type(*found)
+    dtype = dtype if dtype.kind in "fc" else dtype_of(float)
+    return [x.astype(dtype) for x in found]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """Return the product of two polynomials, with its leading zeros unless they are to be left out."""
+    a, b = _inexact(a1, a2)
+    if trim_leading_zeros and max(len(a), len(b)) > 1:
+        a, b = (fnp.trim_zeros(x, "f") for x in (a, b))
+    a, b = (x if len(x) else fnp.zeros(1, x.dtype) for x in (a, b))
+    return leave(fnp.convolve(a, b))
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """Return quotient and remainder of two polynomials, the remainder as long as `u` unless its zeros are to be left out."""
+    left, v = _inexact(u, v)
+    scale, quotient, n = 1.0 / v[0], [], len(v)
+    for k in range(len(left) - n + 1):
+        factor = scale * left[k]
+        quotient.append(factor)
+        left = fungrad.at(left)[k : k + n].add(-factor * v)
+    found = fnp.stack(quotient) if quotient else fnp.zeros(1, left.dtype)
+    if trim_leading_zeros:
+        large = fnp.abs(left) > math.sqrt(fnp.finfo(left.dtype).eps)
+        left = left[int(fnp.argmax(large)) if bool(fnp.any(large)) else len(left) :]
+    return leave(found), leave(left)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import fungrad
-from fungrad.compat.jax.array import OF_SCALARS, Array, plain
+from fungrad.compat.jax.array import OF_SCALARS, Array
 from fungrad.compat.jax.crossing import dtype_of, enter, leave, quick_dtypes
 from fungrad.compat.jax.modules import numpy as _numpy
+from fungrad.compat.jax.places import Places
 from fungrad.core.tracer import Tracer, current_trace
 
 jnp: Any = _numpy
@@ -110,45 +110,6 @@ class Methods:
         return jnp.round(self, ndigits or 0)
 
 
-class Places:
-    """What ``x.at`` is: to be indexed."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __getitem__(self, key: Any) -> Any:
-        return Update(self.array, key)
-
-
-class Update:
-    """What ``x.at[key]`` is: an array and a key, with the methods of `fungrad.at`."""
-
-    __slots__ = ("array", "key")
-
-    def __init__(self, array: Any, key: Any) -> None:
-        self.array, self.key = array, key
-
-    def get(self, **how: Any) -> Any:
-        """Return the elements."""
-        return _changed("get", "clip")(self, **how)
-
-
-def _changed(name: str, mode: str) -> Callable[..., Any]:
-    def method(self: Update, *values: Any, **how: Any) -> Any:
-        how.pop("out_sharding", None)
-        if how.get("mode") is None:
-            how["mode"] = mode
-        elif not isinstance(how["mode"], str):
-            how["mode"] = how["mode"].name.lower()
-        update = fungrad.at(plain(self.array))[enter(self.key)]
-        return leave(getattr(update, name)(*map(enter, values), **how))
-
-    method.__name__ = name
-    return method
-
-
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if name in ("reshape", "transpose") and len(args) != 1:
@@ -193,19 +154,6 @@ def _unary(name: str) -> Callable[..., Any]:
 
 def install() -> None:
     """Give the class its methods."""
-    for name in (
-        "set",
-        "add",
-        "subtract",
-        "multiply",
-        "mul",
-        "divide",
-        "power",
-        "min",
-        "max",
-        "apply",
-    ):
-        setattr(Update, name, _changed(name, "drop"))
     for name, method in vars(Methods).items():
         if callable(method) or isinstance(method, property):
             setattr(Array, name, method)

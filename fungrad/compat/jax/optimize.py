@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad
 import fungrad.numpy as fnp
-from fungrad.compat.jax.adapting import refuse
+from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.crossing import enter, leave_tree, received_tree
 from fungrad.scipy import optimize
 

@@ -11,6 +11,7 @@ import fungrad
 from fungrad.compat.jax import inert, methods, x64
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import dtype_of
+from fungrad.compat.jax.places import Places
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -36,6 +37,7 @@ def set_up() -> None:
     of_tracer: Any = Tracer
     of_tracer.devices = lambda self: {inert.CPU}
     of_tracer.aval = property(fungrad.typeof)
+    of_tracer.at = property(Places)
     of_tracer._trace = property(lambda self: self.owner)
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad
-from fungrad.compat.jax.adapting import refuse
+from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
     Crossed,

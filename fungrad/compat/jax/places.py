@@ -1,0 +1,100 @@
+"""``x.at[key]`` with the arguments that its methods have in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fungrad
+import fungrad.numpy as fnp
+from fungrad.compat.jax.array import plain
+from fungrad.compat.jax.crossing import dtype_of, enter, leave
+from fungrad.core.tracer import Tracer
+
+_METHODS = "set add subtract multiply mul divide power min max apply"
+
+
+class Places:
+    """What ``x.at`` is: to be indexed."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __getitem__(self, key: Any) -> Any:
+        return Update(self.array, key)
+
+
+class Update:
+    """What ``x.at[key]`` is: an array and a key, with the methods of `fungrad.at`."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Any, key: Any) -> None:
+        self.array, self.key = array, key
+
+
+def mode_name(mode: Any) -> Any:
+    """Return the name of a mode, which may be one of `jax.lax.GatherScatterMode`."""
+    return mode if mode is None or isinstance(mode, str) else mode.name.lower()
+
+
+def _method(name: str, usual: str) -> Callable[..., Any]:
+    """Return a method; `usual` is what is done out of bounds, also where a program promises that nothing is."""
+
+    def method(
+        self: Update,
+        *values: Any,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+        **how: Any,
+    ) -> Any:
+        mode = mode_name(mode)
+        if type(self.array) is not Tracer and mode in (None, "promise_in_bounds"):
+            mode = usual  # traced arrays follow the settings, also in what derivatives there are
+        array, key = plain(self.array), enter(self.key)
+        if not wrap_negative_indices:
+            key = not_wrapped(
+                key, np.shape(array), usual if mode in (None, "promise_in_bounds") else mode
+            )
+        update = fungrad.at(array)[key]
+        return leave(getattr(update, name)(*map(enter, values), mode=mode, **how))
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def not_wrapped(key: Any, shape: tuple[int, ...], mode: str) -> Any:
+    """Return a key in which negative indices do not count from the end: they are out of bounds, on the lower side."""
+    parts = key if type(key) is tuple else (key,)
+    arrays = [fnp.asarray(x) if type(x) in (list, tuple) else x for x in parts]
+    taken = [_axes(x) for x in arrays]
+    axis, found = 0, []
+    for x, n in zip(arrays, taken, strict=True):
+        is_index = n == 1 and not isinstance(x, slice)
+        if is_index and not isinstance(x, bool) and np.result_type(x).kind == "i":
+            # Integers of a few bits might not hold the length.
+            i = fnp.asarray(x).astype(dtype_of(int))
+            found.append(fnp.where(i < 0, 0 if mode == "clip" else shape[axis], i))
+        else:
+            found.append(x)
+        axis += len(shape) - sum(taken) if x is Ellipsis else n
+    return tuple(found)
+
+
+def _axes(x: Any) -> int:
+    """Return how many axes a part of a key stands for; 0 of an ellipsis."""
+    if x is None or x is Ellipsis or isinstance(x, (bool, np.bool_)):
+        return 0
+    if isinstance(x, (np.ndarray, Tracer)) and x.dtype == bool:
+        return x.ndim
+    return 1
+
+
+for _name in _METHODS.split():
+    setattr(Update, _name, _method(_name, "drop"))
+Update.get = _method("get", "clip")  # type: ignore[attr-defined]
