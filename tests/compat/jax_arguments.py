@@ -245,3 +245,23 @@ def test_what_is_refused_says_why():
     with pytest.raises(NotImplementedError, match=r"'out' of sum.*do not change"):
         jnp.sum(A, out=A)
     assert jnp.sum(A, out=None) == 12
+
+
+NARROW = ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int1", "uint1", "int2", "uint4"]
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_dtypes_of_ml_dtypes(name):
+    dtypes = pytest.importorskip("ml_dtypes")
+    if not hasattr(dtypes, name):
+        with pytest.raises(AttributeError, match="a newer one has it"):
+            getattr(jnp, name)
+        return
+    made = getattr(jnp, name)
+    zeros = jnp.zeros(2, made)
+    assert is_array(zeros)
+    assert zeros.dtype == made == np.dtype(getattr(dtypes, name))
+    assert str(zeros) == "[0 0]"
+    assert jnp.arange(2.0).astype(made).astype(float)[0] == 0
+    limits = jnp.finfo if name.startswith("float") else jnp.iinfo
+    assert limits(made).max == limits(zeros).max == limits(zeros.dtype).max

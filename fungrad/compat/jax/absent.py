@@ -67,7 +67,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.scipy.linalg": "fiedler_companion qr_multiply rsf2csf",
         "jax.scipy.special": "bessel_jn",
     },
-    "NumPy and ml_dtypes have no such dtype here": {
+    "the ml_dtypes installed here has no such dtype; a newer one has it": {
         "jax.numpy": "float6_e2m3fn float6_e3m2fn int1 uint1"
     },
     "there is no TensorFlow here": {"jax.experimental": "jax2tf"},

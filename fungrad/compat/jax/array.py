@@ -116,6 +116,9 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         weak = ", weak_type=True" if self.weak_type else ""
         return f"Array({text}, dtype={self.dtype.name}{weak})"
 
+    def __str__(self) -> str:
+        return str(_view(self, np.ndarray))
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Compute what NumPy's own functions are asked for, which give arrays of NumPy; operators of its scalars come here too."""
         if any(type(x) is Tracer for x in inputs):

@@ -95,7 +95,7 @@ def eigh_of_scipy(
         vectors, values = laxs.eigh(_matrix(a), lower=lower)
         found = values if eigvals_only else (values, vectors)
     else:
-        options = {"lower": lower, "eigvals_only": eigvals_only, "type": type}
+        options: dict[str, Any] = {"lower": lower, "eigvals_only": eigvals_only, "type": type}
         found = scipys.eigh(enter(a), enter(b), **options)
     return leave(found)
 

@@ -11,7 +11,15 @@ import fungrad
 import fungrad.numpy as fnp
 from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import Crossed, ScalarType, dtype_of, enter, leave, widened
+from fungrad.compat.jax.crossing import (
+    Crossed,
+    ScalarType,
+    added_dtype,
+    dtype_of,
+    enter,
+    leave,
+    widened,
+)
 from fungrad.compat.jax.places import mode_name
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice
@@ -35,14 +43,21 @@ def _of_array(x: Any) -> Any:
     return getattr(x, "dtype", x)
 
 
+def _limits(name: str, given: Any) -> Any:
+    dtype = np.dtype(_of_array(given))
+    if dtype.type.__module__ == "ml_dtypes":  # NumPy's functions know its own dtypes alone
+        return added_dtype(name)(dtype)
+    return getattr(fnp, name)(dtype)
+
+
 def finfo(dtype: Any) -> Any:
     """Return what floating-point numbers of a dtype, or of that of an array, can hold."""
-    return fnp.finfo(np.dtype(_of_array(dtype)))
+    return _limits("finfo", dtype)
 
 
 def iinfo(int_type: Any) -> Any:
     """Return what integers of a dtype, or of that of an array, can hold."""
-    return fnp.iinfo(np.dtype(_of_array(int_type)))
+    return _limits("iinfo", int_type)
 
 
 class extended(np.generic):
@@ -243,11 +258,6 @@ def as_complex(x: Any) -> Any:
     return leave(x if x.dtype == dtype else x.astype(dtype))
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """Return the roots of a polynomial, which are complex."""
-    return as_complex(fnp.roots(enter(p)))
-
-
 def real(val: Any, /) -> Any:
     """Return the real parts."""
     return leave(fnp.real(fnp.asarray(enter(val))))
@@ -301,7 +311,10 @@ def argsort(
     dtype: Any = None,
 ) -> Any:
     """Return the indices that sort an array."""
-    found = fnp.argsort(enter(a), axis, stable=stable, descending=descending)
+    x: Any = enter(a)
+    if axis is None:
+        x, axis = fnp.ravel(x), -1
+    found = fnp.argsort(x, axis, stable=stable, descending=descending)
     return leave(found if dtype is None else found.astype(dtype_of(dtype, "argsort")))
 
 
@@ -348,35 +361,3 @@ def delete(
     # Each index moves on by the number of those before it that go.
     left = left + fnp.sum(left[None, :] >= (gone - fnp.arange(gone.size))[:, None], 0)
     return leave(fnp.take(a, left, axis))
-
-
-def _inexact(*arrays: Any) -> list[Any]:
-    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
-    found = [fnp.asarray(enter(x)) for x in arrays]
-    dtype = result_type(*found)
-    dtype = dtype if dtype.kind in "fc" else dtype_of(float)
-    return [x.astype(dtype) for x in found]
-
-
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """Return the product of two polynomials, with its leading zeros unless they are to be left out."""
-    a, b = _inexact(a1, a2)
-    if trim_leading_zeros and max(len(a), len(b)) > 1:
-        a, b = (fnp.trim_zeros(x, "f") for x in (a, b))
-    a, b = (x if len(x) else fnp.zeros(1, x.dtype) for x in (a, b))
-    return leave(fnp.convolve(a, b))
-
-
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """Return quotient and remainder of two polynomials, the remainder as long as `u` unless its zeros are to be left out."""
-    left, v = _inexact(u, v)
-    scale, quotient, n = 1.0 / v[0], [], len(v)
-    for k in range(len(left) - n + 1):
-        factor = scale * left[k]
-        quotient.append(factor)
-        left = fungrad.at(left)[k : k + n].add(-factor * v)
-    found = fnp.stack(quotient) if quotient else fnp.zeros(1, left.dtype)
-    if trim_leading_zeros:
-        large = fnp.abs(left) > math.sqrt(fnp.finfo(left.dtype).eps)
-        left = left[int(fnp.argmax(large)) if bool(fnp.any(large)) else len(left) :]
-    return leave(found), leave(left)

@@ -87,18 +87,18 @@ def minimize(
         if inverse is None:
             inverse = fnp.linalg.inv(fungrad.hessian(objective)(found.x, *args))
     dtype = fnp.asarray(x0).dtype
-    x, jac, inverse = (
-        y if y is None else fnp.asarray(y).astype(dtype) for y in (found.x, found.jac, inverse)
-    )
+    x, jac = (fnp.asarray(y).astype(dtype) for y in (found.x, found.jac))
+    inverse = None if inverse is None else fnp.asarray(inverse).astype(dtype)
     converged = fnp.linalg.norm(jac, chosen["norm"]) < chosen["gtol"]
     status = fnp.where(
         converged, 0, (_of_bfgs_status if quasi else _of_lbfgs_status)(found, chosen)
     )
     value = fnp.asarray(found.fun).astype(dtype)
     counts = [fnp.asarray(n).astype(int) for n in (found.nfev, found.nfev, found.nit)]
-    return leave_tree(
+    made: OptimizeResults = leave_tree(
         OptimizeResults(x, converged, status.astype(int), value, jac, inverse, *counts)
     )
+    return made
 
 
 def _of_bfgs(chosen: Mapping[str, Any]) -> dict[str, Any]:

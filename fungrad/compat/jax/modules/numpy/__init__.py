@@ -14,7 +14,7 @@ ndarray = Array
 _SCALARS = """
 bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
 bfloat16 int2 int4 uint2 uint4 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
-float8_e3m4 float8_e4m3 float8_e8m0fnu float4_e2m1fn
+float8_e3m4 float8_e4m3 float8_e8m0fnu float4_e2m1fn float6_e2m3fn float6_e3m2fn int1 uint1
 """
 _ALIASES = {
     "single": "float32",
@@ -37,7 +37,7 @@ issubdtype index_exp s_ pi e inf nan euler_gamma newaxis ComplexWarning
 """
 _FROM_NUMPY = "frombuffer fromfile fromiter fromstring load save savez"
 _NUMPYS = _SimpleNamespace(**{name: getattr(_np, name) for name in _FROM_NUMPY.split()})
-_SOURCES = ["fungrad.compat.jax.jnp", "fungrad.numpy", _NUMPYS]
+_SOURCES = ["fungrad.compat.jax.jnp", "fungrad.compat.jax.polynomials", "fungrad.numpy", _NUMPYS]
 _FINISH: _Any = dict.fromkeys(["r_", "c_", "mgrid", "ogrid"], _Indexed)
 _get = _namespace("jax.numpy", globals(), _SOURCES, "linalg fft", _SAME, _FINISH)
 

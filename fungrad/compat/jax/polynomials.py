@@ -1,0 +1,49 @@
+"""Functions of `jax.numpy` about polynomials, whose results are as long as shapes tell, whatever the values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import fungrad.numpy as fnp
+from fungrad.compat.jax.crossing import dtype_of, enter, leave
+from fungrad.compat.jax.jnp import as_complex, result_type
+from fungrad.numpy.at import at
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """Return the roots of a polynomial, which are complex."""
+    return as_complex(fnp.roots(enter(p)))
+
+
+def _inexact(*arrays: Any) -> list[Any]:
+    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
+    found = [fnp.asarray(enter(x)) for x in arrays]
+    dtype = result_type(*found)
+    dtype = dtype if dtype.kind in "fc" else dtype_of(float)
+    return [x.astype(dtype) for x in found]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """Return the product of two polynomials, with its leading zeros unless they are to be left out."""
+    a, b = _inexact(a1, a2)
+    if trim_leading_zeros and max(len(a), len(b)) > 1:
+        a, b = (fnp.trim_zeros(x, "f") for x in (a, b))
+    a, b = (x if len(x) else fnp.zeros(1, x.dtype) for x in (a, b))
+    return leave(fnp.convolve(a, b))
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """Return quotient and remainder of two polynomials, the remainder as long as `u` unless its zeros are to be left out."""
+    left, v = _inexact(u, v)
+    scale, quotient, n = 1.0 / v[0], [], len(v)
+    for k in range(len(left) - n + 1):
+        factor = scale * left[k]
+        quotient.append(factor)
+        place: Any = at(left)
+        left = place[k : k + n].add(-factor * v)
+    found = fnp.stack(quotient) if quotient else fnp.zeros(1, left.dtype)
+    if trim_leading_zeros:
+        large = fnp.abs(left) > math.sqrt(fnp.finfo(left.dtype).eps)
+        left = left[int(fnp.argmax(large)) if bool(fnp.any(large)) else len(left) :]
+    return leave(found), leave(left)
