@@ -25,8 +25,9 @@ def python(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("program", ["jax_basics.py", "jax_arguments.py"])
+@pytest.mark.parametrize("program", ["jax_basics.py", "jax_arguments.py", "jax_immutable.py"])
 def test_programs_as_with_jax(program):
+    immutable = {"FUNGRAD_COMPAT_IMMUTABLE": "1"} if program == "jax_immutable.py" else {}
     code, text = python(
         *(
             "-W",
@@ -40,6 +41,7 @@ def test_programs_as_with_jax(program):
             "no:cacheprovider",
         ),
         str(Path(__file__).parent / program),
+        **immutable,
     )
     assert code == 0, text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,6 @@ import numpy as np
 import fungrad
 from fungrad.compat.jax import inert
 from fungrad.core.tracer import Tracer
-
-IMMUTABLE = os.environ.get("FUNGRAD_COMPAT_IMMUTABLE", "") == "1"
-"""Whether assigning to elements is the error that it is in JAX."""
 
 _view = np.ndarray.view
 
@@ -97,10 +93,6 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         return self.nbytes
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if IMMUTABLE:
-            raise TypeError(
-                "JAX arrays are immutable, and FUNGRAD_COMPAT_IMMUTABLE=1 asks for it: write x = x.at[index].set(y) in place of x[index] = y"
-            )
         _view(self, np.ndarray)[key] = value
 
     def __copy__(self) -> Any:
@@ -125,6 +117,8 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
             return NotImplemented
         if isinstance(inputs[0], np.generic) and ufunc in OF_SCALARS and not kwargs:
             return getattr(self, OF_SCALARS[ufunc])(inputs[0])
+        if method == "at" and not inputs[0].flags.writeable:  # which NumPy does not ask for
+            raise ValueError("assignment destination is read-only")
         if kwargs.get("out"):
             kwargs["out"] = tuple(map(plain, kwargs["out"]))
         return getattr(ufunc, method)(*map(plain, inputs), **kwargs)

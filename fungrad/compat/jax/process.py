@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -22,6 +23,10 @@ SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
 def set_up() -> None:
     """Do it."""
     methods.install()
+    if os.environ.get("FUNGRAD_COMPAT_IMMUTABLE", "") == "1":
+        from fungrad.compat.jax import immutable
+
+        immutable.set_up()
     np.seterr(all="ignore")  # JAX does not warn
     warnings.filterwarnings(
         "ignore", "Diagonal number .* is exactly zero"
@@ -37,6 +42,7 @@ def set_up() -> None:
     of_tracer: Any = Tracer
     of_tracer.devices = lambda self: {inert.CPU}
     of_tracer.aval = property(fungrad.typeof)
+    of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
     of_tracer._trace = property(lambda self: self.owner)
     of_trace: Any = Trace
