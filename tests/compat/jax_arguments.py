@@ -265,3 +265,54 @@ def test_dtypes_of_ml_dtypes(name):
     assert jnp.arange(2.0).astype(made).astype(float)[0] == 0
     limits = jnp.finfo if name.startswith("float") else jnp.iinfo
     assert limits(made).max == limits(zeros).max == limits(zeros.dtype).max
+
+
+KEYS = {
+    "an integer": 1,
+    "from the end": -1,
+    "out of bounds": 9,
+    "far below": -9,
+    "an array of one": jnp.array(2, jnp.int32),
+    "a weak one": jnp.asarray(2),
+    "a slice": slice(0, 2),
+    "backwards": slice(None, None, -1),
+    "two": (1, slice(0, 2)),
+    "of two, one out of bounds": (1, 9),
+    "nothing": (),
+    "an ellipsis": (Ellipsis, 0),
+    "a new axis": (None, 1),
+    "a mask": jnp.arange(4) > 1,
+    "indices": jnp.array([0, 0, 9]),
+}
+VALUES = {
+    "float": 2.5,
+    "int": 3,
+    "an array": jnp.float32(7),
+    "of NumPy": np.float64(7),
+    "a row": jnp.arange(4.0),
+    "integers": jnp.arange(4),
+    "nan": NAN,
+    "a long integer": 2**40,
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("name", ["set", "add", "subtract", "multiply", "min", "max", "get"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int8, np.complex64])
+def test_the_quick_way_to_update_gives_what_the_other_does(key, name, dtype):
+    """With `mode` there is one way alone."""
+    x = (jnp.arange(16).reshape(4, 4) - 3).astype(dtype)
+    before, mode = np.array(x), "clip" if name == "get" else "drop"
+    for value in VALUES.values():
+        values = () if name == "get" else (value,)
+        update = getattr(x.at[KEYS[key]], name)
+        try:
+            wanted = update(*values, mode=mode)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                update(*values)
+        else:
+            found = update(*values)
+            assert (found.dtype, found.shape, is_array(found)) == (wanted.dtype, wanted.shape, True)
+            np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(x, before)

@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+import fungrad.numpy as fnp
 from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
+    PRODUCTS,
+    REDUCTIONS,
     dtype_of,
     elementwise,
     enter,
@@ -122,6 +125,10 @@ class _Writer:
 
     def _quickly(self) -> list[str]:
         """Return the lines that call NumPy's ufunc where that is all there is to do."""
+        if self.name in REDUCTIONS:
+            return self._reducing(*REDUCTIONS[self.name])
+        if self.name in ("dot", "matmul") and self.target in (fnp.dot, fnp.matmul):
+            return self._multiplying()
         ufunc: Any = getattr(np, self.name, None)
         count = getattr(self.target, "nin", 0)
         if count not in (1, 2) or not isinstance(ufunc, np.ufunc) or ufunc.nout > 1:
@@ -146,6 +153,33 @@ class _Writer:
             f"    fg_x, fg_y = {operands}",
             f"    if fg_class_of(fg_x) is fg_class_of(fg_y) is fg_Array and fg_x.dtype is fg_y.dtype and {test}:",
             "        return fg_elementwise(fg_ufunc(fg_view(fg_x, fg_ndarray), fg_view(fg_y, fg_ndarray)))",
+        ]
+
+    def _reducing(self, ufunc: np.ufunc, dtypes: Any) -> list[str]:
+        """Likewise for a sum and the like of all elements or along one axis."""
+        names = [p.name for p in self.given]
+        if names[:2] != ["a", "axis"] or self.target is not getattr(fnp, self.name):
+            return []
+        self.names.update(fg_reduce=ufunc.reduce, fg_quick=dtypes, fg_elementwise=elementwise)
+        unset = [
+            f" and {p.name} is {p.default}" for p in self.given[2:] if p.name != "promote_integers"
+        ]
+        return [
+            "    if fg_class_of(a) is fg_Array and a.dtype in fg_quick and a.size and fg_trace() is None \\",
+            f"            and (axis is None or (fg_class_of(axis) is int and -a.ndim <= axis < a.ndim)){''.join(unset)}:",
+            "        return fg_elementwise(fg_reduce(fg_view(a, fg_ndarray), axis))",
+        ]
+
+    def _multiplying(self) -> list[str]:
+        """Likewise for products of matrices and vectors, of shapes that fit."""
+        self.names.update(fg_product=getattr(np, self.name), fg_quick=PRODUCTS)
+        self.names.update(fg_elementwise=elementwise)
+        a, b = (p.name for p in self.given[:2])
+        return [
+            f"    if fg_class_of({a}) is fg_class_of({b}) is fg_Array and {a}.dtype is {b}.dtype in fg_quick \\",
+            f"            and 0 < {a}.ndim < 3 and 0 < {b}.ndim < 3 and {a}.shape[-1] == {b}.shape[0] \\",
+            "            and precision is None and preferred_element_type is None and fg_trace() is None:",
+            f"        return fg_elementwise(fg_product(fg_view({a}, fg_ndarray), fg_view({b}, fg_ndarray)))",
         ]
 
     def _prefers(self) -> bool:

@@ -116,6 +116,18 @@ _NAMES = "add subtract multiply negative equal not_equal less less_equal greater
 _ON_INTEGERS = frozenset([getattr(np, name) for name in _NAMES.split()])
 
 
+REAL = frozenset(map(np.dtype, ("f4", "f8")))
+REDUCTIONS: dict[str, tuple[np.ufunc, frozenset[np.dtype[Any]]]] = {
+    "sum": (np.add, REAL),
+    "prod": (np.multiply, REAL),
+    "max": (np.maximum, REAL | {np.dtype(np.int32)}),
+    "min": (np.minimum, REAL | {np.dtype(np.int32)}),
+}
+"""Reductions that are those of NumPy's ufuncs, and of what dtypes."""
+PRODUCTS = frozenset(map(np.dtype, ("f4", "f8", "c8", "c16")))
+"""Dtypes of which products of matrices are NumPy's."""
+
+
 def quick_dtypes(ufunc: np.ufunc) -> frozenset[np.dtype[Any]]:
     """Return the dtypes of arrays that a ufunc of NumPy may be applied to as it is."""
     return QUICK_INTEGERS if ufunc in _ON_INTEGERS else QUICK

@@ -9,19 +9,29 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.jax.array import OF_SCALARS, Array
-from fungrad.compat.jax.crossing import dtype_of, enter, leave, quick_dtypes
+from fungrad.compat.jax.crossing import (
+    QUICK_INTEGERS,
+    REAL,
+    dtype_of,
+    elementwise,
+    enter,
+    leave,
+    quick_dtypes,
+)
 from fungrad.compat.jax.modules import numpy as _numpy
 from fungrad.compat.jax.places import Places
 from fungrad.core.tracer import Tracer, current_trace
 
 jnp: Any = _numpy
+_CAST = QUICK_INTEGERS - {np.dtype(c) for c in ("c8", "c16")} | {np.dtype(bool)}
+"""Dtypes whose numbers become floating-point ones as NumPy's."""
 _view = np.ndarray.view
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, Tracer)
 
 _FUNCTIONS = """
-all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy
-cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel repeat reshape round
-searchsorted sort squeeze std sum swapaxes take trace transpose var
+all any argmax argmin argpartition argsort choose clip compress conj conjugate copy
+cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel repeat round
+searchsorted sort squeeze std sum swapaxes take trace var
 """
 METHODS = _FUNCTIONS.split()
 """The methods that are the function of that name."""
@@ -65,7 +75,7 @@ class Methods:
     @property
     def T(self: Any) -> Any:
         """The array with its axes reversed."""
-        return jnp.transpose(self)
+        return _transpose(self)
 
     @property
     def mT(self: Any) -> Any:
@@ -112,12 +122,39 @@ class Methods:
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if name in ("reshape", "transpose") and len(args) != 1:
-            args = (args,) if args else ()
         return getattr(jnp, name)(self, *args, **kwargs)
 
     method.__name__ = name
     return method
+
+
+def _is_plain(x: Any) -> bool:
+    """Return whether functions of NumPy alone see to an array: it is no weak one, and nothing is being traced."""
+    return type(x) is Array and current_trace.get() is None
+
+
+def _reshape(self: Any, *shape: Any, **kwargs: Any) -> Any:
+    if not kwargs and _is_plain(self):
+        try:
+            return _view(_view(self, np.ndarray).reshape(*shape), Array)
+        except (TypeError, ValueError):  # for the error, or what NumPy does not take
+            pass
+    return jnp.reshape(self, *(shape if len(shape) == 1 else (shape,) if shape else ()), **kwargs)
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    if not axes and _is_plain(self):
+        return _view(_view(self, np.ndarray).T, Array)
+    return jnp.transpose(self, *(axes if len(axes) == 1 else (axes,) if axes else ()))
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    if _is_plain(self) and self.dtype in _CAST:
+        new = dtype_of(dtype, "astype")
+        if new in REAL:
+            return _view(_view(self, np.ndarray).astype(new), Array)
+        dtype = new
+    return jnp.astype(self, dtype, copy=copy, device=device)
 
 
 def _traced(key: Any) -> bool:
@@ -126,18 +163,21 @@ def _traced(key: Any) -> bool:
 
 def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     ufunc: Any = getattr(np, name)
-    dtypes = frozenset() if ufunc is np.matmul or ufunc.nout > 1 else quick_dtypes(ufunc)
+    product = ufunc is np.matmul
+    dtypes = frozenset() if product or ufunc.nout > 1 else quick_dtypes(ufunc)
 
     ndarray, view, asarray, trace = np.ndarray, _view, np.asarray, current_trace.get
 
     def operator(self: Any, other: Any) -> Any:
         dtype, cls = self.dtype, type(other)
-        same = cls is Array and other.dtype is dtype
+        same = (cls is Array or cls is dtype.type) and other.dtype is dtype
         number = cls is int or (cls is float and dtype.kind != "i")
         if (same or number) and dtype in dtypes and type(self) is Array and trace() is None:
-            x, y = view(self, ndarray), view(other, ndarray) if same else other
+            x, y = view(self, ndarray), view(other, ndarray) if cls is Array else other
             result = ufunc(y, x) if reflected else ufunc(x, y)
             return view(result if type(result) is ndarray else asarray(result), Array)
+        if product and cls is Array and not reflected:
+            return jnp.matmul(self, other)
         if not isinstance(other, _OPERANDS):
             if not hasattr(other, "__jax_array__"):
                 return NotImplemented
@@ -149,7 +189,15 @@ def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    return lambda self: getattr(jnp, name)(self)
+    ufunc: Any = getattr(np, name)
+    dtypes = frozenset() if name == "invert" else quick_dtypes(ufunc)
+
+    def operator(self: Any) -> Any:
+        if type(self) is Array and self.dtype in dtypes and current_trace.get() is None:
+            return elementwise(ufunc(_view(self, np.ndarray)))
+        return getattr(jnp, name)(self)
+
+    return operator
 
 
 def install() -> None:
@@ -159,6 +207,8 @@ def install() -> None:
             setattr(Array, name, method)
     for name in METHODS:
         setattr(Array, name, _method(name))
+    for name, function in (("reshape", _reshape), ("transpose", _transpose), ("astype", _astype)):
+        setattr(Array, name, function)
     for name, function in {**OPERATORS, **COMPARISONS}.items():
         setattr(Array, f"__{name}__", _operator(function))
     for name, function in OPERATORS.items():

@@ -9,10 +9,11 @@ import numpy as np
 
 import fungrad
 import fungrad.numpy as fnp
-from fungrad.compat.jax.array import plain
-from fungrad.compat.jax.crossing import dtype_of, enter, leave
-from fungrad.core.tracer import Tracer
+from fungrad.compat.jax.array import Array, Weak, plain
+from fungrad.compat.jax.crossing import QUICK_INTEGERS, dtype_of, elementwise, enter, leave
+from fungrad.core.tracer import Tracer, current_trace
 
+_view, is_tracing = np.ndarray.view, current_trace.get
 _METHODS = "set add subtract multiply mul divide power min max apply"
 
 
@@ -44,6 +45,7 @@ def mode_name(mode: Any) -> Any:
 
 def _method(name: str, usual: str) -> Callable[..., Any]:
     """Return a method; `usual` is what is done out of bounds, also where a program promises that nothing is."""
+    quick = _quickly(name)
 
     def method(
         self: Update,
@@ -53,6 +55,10 @@ def _method(name: str, usual: str) -> Callable[..., Any]:
         wrap_negative_indices: bool = True,
         **how: Any,
     ) -> Any:
+        if mode is None and wrap_negative_indices and not how:
+            found = quick(self, *values)
+            if found is not None:
+                return found
         mode = mode_name(mode)
         if type(self.array) is not Tracer and mode in (None, "promise_in_bounds"):
             mode = usual  # traced arrays follow the settings, also in what derivatives there are
@@ -66,6 +72,57 @@ def _method(name: str, usual: str) -> Callable[..., Any]:
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+_IN_PLACE: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def _quickly(name: str) -> Callable[..., Any]:
+    """Return what does it by NumPy's indexing, for integers and slices in bounds and numbers that fit; else it returns None."""
+    ufunc = _IN_PLACE.get(name)
+    if name not in ("set", "get") and ufunc is None:
+        return lambda *_: None
+
+    def quick(self: Update, *values: Any) -> Any:
+        x, key = self.array, _static(self.key)
+        if type(x) is not Array or key is None or x.dtype not in QUICK_INTEGERS or is_tracing():
+            return None
+        try:
+            if name == "get":
+                return elementwise(_view(x, np.ndarray)[key])
+            (value,) = values
+            kind = type(value)
+            if kind is Array and value.dtype is x.dtype:
+                if value.ndim and value.shape != x[key].shape:
+                    return None
+                value = _view(value, np.ndarray)
+            elif not (kind is int or (kind is float and x.dtype.kind != "i")):
+                return None
+            changed = np.array(_view(x, np.ndarray))
+            changed[key] = value if ufunc is None else ufunc(changed[key], value)
+        except (IndexError, OverflowError):
+            return None
+        return _view(changed, Array)
+
+    return quick
+
+
+def _static(key: Any) -> Any:
+    """Return a key of integers and slices alone; None of any other."""
+    if type(key) is int or type(key) is slice:
+        return key
+    if type(key) is tuple:
+        parts = [None if type(part) is tuple else _static(part) for part in key]
+        return None if None in parts else tuple(parts)
+    is_index = type(key) in (Array, Weak) and key.ndim == 0 and key.dtype.kind in "iu"
+    return int(key) if is_index else None
 
 
 def not_wrapped(key: Any, shape: tuple[int, ...], mode: str) -> Any:

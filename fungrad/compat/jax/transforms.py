@@ -35,24 +35,19 @@ explain_cache_misses debug_key_reuse threefry_partitionable closure_convert name
 ensure_compile_time_eval
 """
 
-_view = np.ndarray.view
+_view, _ndarray = np.ndarray.view, np.ndarray
 
 
 class Jitted(Crossed):
     """A jitted function."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(
-            [
-                _view(x, np.ndarray)
-                if type(x) is Array
-                else narrowed(x)
-                if type(x) is np.ndarray
-                else x
-                for x in args
-            ]
-        )
-        return leave_tree(self.inner(*args, **kwargs))
+        given = [
+            _view(x, _ndarray) if type(x) is Array else narrowed(x) if type(x) is _ndarray else x
+            for x in args
+        ]
+        result = self.inner(*given, **kwargs) if kwargs else self.inner(*given)
+        return leave(result) if type(result) is _ndarray else leave_tree(result)
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for the types of the arguments, without running."""
