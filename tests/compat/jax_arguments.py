@@ -283,12 +283,17 @@ KEYS = {
     "a new axis": (None, 1),
     "a mask": jnp.arange(4) > 1,
     "indices": jnp.array([0, 0, 9]),
+    "indices in bounds": jnp.array([0, 0, -1, 2]),
+    "indices of both axes": (jnp.array([0, 0, -1]), jnp.array([1, 1, 2], jnp.uint8)),
+    "indices and a slice": (jnp.array([[0], [2]], jnp.int8), slice(1, 3)),
+    "indices apart": (jnp.array([1, 2]), None, jnp.array([0, 3])),
 }
 VALUES = {
     "float": 2.5,
     "int": 3,
     "an array": jnp.float32(7),
     "of NumPy": np.float64(7),
+    "a large array": jnp.arange(16.0).reshape(4, 4),
     "a row": jnp.arange(4.0),
     "integers": jnp.arange(4),
     "nan": NAN,
@@ -316,3 +321,88 @@ def test_the_quick_way_to_update_gives_what_the_other_does(key, name, dtype):
             assert (found.dtype, found.shape, is_array(found)) == (wanted.dtype, wanted.shape, True)
             np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(x, before)
+
+
+ROWS = [[0.5, -1.5, NAN], [2.0, 1.0, -0.0]]
+WAYS = {
+    "sum": lambda n, x: n.sum(x),
+    "sum along": lambda n, x: n.sum(x, 0),
+    "sum from the end": lambda n, x: n.sum(x, axis=-1),
+    "sum of dtype": lambda n, x: n.sum(x, 1, dtype=np.float16),
+    "sum with axes": lambda n, x: n.sum(x, (0, 1), keepdims=True),
+    "prod": lambda n, x: n.prod(x, 1),
+    "max": lambda n, x: n.max(x),
+    "max from": lambda n, x: n.max(x, 0, initial=7),
+    "min": lambda n, x: n.min(x, 0),
+    "min where": lambda n, x: n.min(x, where=x > 1, initial=3),
+    "dot": lambda n, x: n.dot(x, x[0]),
+    "dot of vectors": lambda n, x: n.dot(x[1], x[0]),
+    "dot with a number": lambda n, x: n.dot(x, 2),
+    "matmul": lambda n, x: n.matmul(x, x.T),
+    "@": lambda n, x: x.T @ x,
+    "@ of three axes": lambda n, x: x[None] @ x.T,
+    "-": lambda n, x: -x,
+    "abs": lambda n, x: abs(x),
+    "reshape": lambda n, x: x.reshape(3, 2),
+    "reshape by one": lambda n, x: x.reshape(-1),
+    "reshape by a tuple": lambda n, x: x.reshape((6, 1)),
+    "T": lambda n, x: x.T,
+    "transpose": lambda n, x: x.transpose(),
+    "transpose by axes": lambda n, x: x.transpose(1, 0),
+    "astype": lambda n, x: x.astype(np.float32),
+    "a scalar of NumPy": lambda n, x: x + x.dtype.type(2),
+    "a scalar on the left": lambda n, x: x.dtype.type(2) - x,
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "i8", "u1", "?", "c8"])
+@pytest.mark.parametrize("name", WAYS)
+def test_quick_ways_give_what_traced_arrays_give(name, dtype):
+    with jax.enable_x64(True):
+        x = (
+            jnp.nan_to_num(jnp.array(ROWS)).astype(dtype)
+            if dtype in ("i4", "i8", "u1", "?")
+            else None
+        )
+        x = jnp.array(ROWS).astype(dtype) if x is None else x
+        try:
+            wanted = jax.jit(lambda x: WAYS[name](jnp, x))(x)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                WAYS[name](jnp, x)
+            return
+        found = WAYS[name](jnp, x)
+        assert is_array(found)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype != np.float16 else 1e-3)
+
+
+def test_errors_of_quick_ways():
+    x = jnp.array(ROWS)
+    for wrong in (
+        lambda: x.reshape(4, 2),
+        lambda: jnp.sum(x, 2),
+        lambda: jnp.max(x[:0]),
+        lambda: jnp.dot(x, x),
+        lambda: x @ x,
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
+    assert jnp.sum(x[:0]) == 0
+
+
+TOGETHER = ["append", "dot", "inner", "kron", "outer", "polyval", "float_power"]
+
+
+@pytest.mark.parametrize("name", [*TOGETHER, "polyadd", "polysub"])
+@pytest.mark.parametrize("number", [2, 2.5, True])
+def test_numbers_of_python_give_way(name, number):
+    function = getattr(jnp, name)
+    with jax.enable_x64(True):
+        for dtype in ("f2", "f4", "c8"):
+            x = jnp.arange(1, 4).astype(dtype)
+            assert function(x, number).dtype == dtype
+            if name != "polyval":
+                assert function(number, x).dtype == dtype
+        assert jnp.polyder(jnp.arange(3.0, dtype="f4")).dtype == "f4"
+        assert jnp.float_power(x.real, x.real).dtype == "f4"

@@ -28,6 +28,7 @@ from fungrad.compat.jax.crossing import (
     quick_dtypes,
     received_tree,
     receiving,
+    together,
     widened,
 )
 from fungrad.compat.jax.inert import inert_names, itself
@@ -43,6 +44,23 @@ FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 """Parameters that are functions of the user's, which are called with arrays."""
 
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
+
+
+TOGETHER = frozenset(
+    [
+        "append",
+        "dot",
+        "float_power",
+        "inner",
+        "kron",
+        "outer",
+        "polyadd",
+        "polysub",
+        "polyval",
+        "vdot",
+    ]
+)
+"""Functions of two operands that NumPy computes with Python's numbers as if these had 64 bits."""
 
 
 def receives(x: Any) -> Any:
@@ -112,7 +130,12 @@ class _Writer:
             tests = " or ".join(f"{x} is not fg__{x}" for x in optional)
             more = ", ".join(map(self._handed, optional))
             positional.append(f"*(({more},) if {tests} else ())")
-        lines = [f"def {self.name}({shown}):", *self._quickly(), *self._widening()]
+        lines = [
+            f"def {self.name}({shown}):",
+            *self._quickly(),
+            *self._together(),
+            *self._widening(),
+        ]
         if body:
             lines += ["    fg_options = {}", *body]
             positional.append("**fg_options")
@@ -186,6 +209,14 @@ class _Writer:
         name = "preferred_element_type"
         return name not in self.known and name in {p.name for p in self.given}
 
+    def _together(self) -> list[str]:
+        if self.name not in TOGETHER or len(self.given) < 2:
+            return []
+        x, y = self.given[0].name, self.given[1].name
+        if self.given[0].kind is inspect.Parameter.VAR_POSITIONAL:
+            return []
+        return [f"    {x}, {y} = fg_together({x}, {y})"]
+
     def _widening(self) -> list[str]:
         """Return the line that brings the two operands to a wider dtype, in which products are to be summed."""
         if not self._prefers():
@@ -241,6 +272,7 @@ _PLACES: dict[str, Any] = {
     "fg_refuse": refuse,
     "fg_refuse_unless": refuse_unless,
     "fg_own_dtype": own_dtype,
+    "fg_together": together,
     "fg_widened": widened,
 }
 

@@ -15,12 +15,14 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.compat.jax.array import Array, Weak
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
-from fungrad.core import tree
+from fungrad.core import lattice, tree
 from fungrad.core.lattice import WeakArray
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
 
 _view = np.ndarray.view
 _NUMBERS = (np.ndarray, np.generic)
+_PYTHONS = frozenset([bool, int, float, complex])
 
 
 class ScalarType(type):
@@ -106,6 +108,19 @@ def widened(dtype: Any, *arrays: Any) -> list[Any]:
     dtype = dtype_of(dtype)
     found = [fnp.asarray(enter(x)) for x in arrays]
     return [x.astype(dtype) if np.can_cast(x.dtype, dtype) else x for x in found]
+
+
+def together(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return two operands; one of Python's numbers is in the dtype that both are promoted to, for what does not know it as weak."""
+    operands = enter(x), enter(y)
+    weak = [type(z) in _PYTHONS for z in operands]
+    if weak[0] is weak[1]:
+        return operands
+    types = [type_of(z).update(shape=()) for z in map(fnp.asarray, operands)]
+    types = [type_of(z) if w else t for z, w, t in zip(operands, weak, types, strict=True)]
+    dtype, _ = lattice.promoted(tuple(types))
+    a, b = (np.asarray(z, dtype) if w else z for z, w in zip(operands, weak, strict=True))
+    return a, b
 
 
 QUICK = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))

@@ -18,6 +18,7 @@ from fungrad.compat.jax.crossing import (
     dtype_of,
     enter,
     leave,
+    together,
     widened,
 )
 from fungrad.compat.jax.places import mode_name
@@ -361,3 +362,16 @@ def delete(
     # Each index moves on by the number of those before it that go.
     left = left + fnp.sum(left[None, :] >= (gone - fnp.arange(gone.size))[:, None], 0)
     return leave(fnp.take(a, left, axis))
+
+
+def inexact(*arrays: Any) -> list[Any]:
+    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
+    found = [fnp.asarray(enter(x)) for x in arrays]
+    dtype = result_type(*found)
+    dtype = dtype if dtype.kind in "fc" else dtype_of(float)
+    return [x.astype(dtype) for x in found]
+
+
+def float_power(x: Any, y: Any, /) -> Any:
+    """Return powers, as floating-point or complex numbers."""
+    return leave(fnp.power(*inexact(*together(x, y))))

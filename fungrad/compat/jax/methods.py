@@ -207,8 +207,8 @@ def install() -> None:
             setattr(Array, name, method)
     for name in METHODS:
         setattr(Array, name, _method(name))
-    for name, function in (("reshape", _reshape), ("transpose", _transpose), ("astype", _astype)):
-        setattr(Array, name, function)
+    of_array: Any = Array
+    of_array.reshape, of_array.transpose, of_array.astype = _reshape, _transpose, _astype
     for name, function in {**OPERATORS, **COMPARISONS}.items():
         setattr(Array, f"__{name}__", _operator(function))
     for name, function in OPERATORS.items():

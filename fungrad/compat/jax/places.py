@@ -74,7 +74,7 @@ def _method(name: str, usual: str) -> Callable[..., Any]:
     return method
 
 
-_IN_PLACE: dict[str, Callable[..., Any]] = {
+_IN_PLACE: dict[str, np.ufunc] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -106,7 +106,12 @@ def _quickly(name: str) -> Callable[..., Any]:
             elif not (kind is int or (kind is float and x.dtype.kind != "i")):
                 return None
             changed = np.array(_view(x, np.ndarray))
-            changed[key] = value if ufunc is None else ufunc(changed[key], value)
+            if ufunc is None:
+                changed[key] = value
+            elif _repeats(key):
+                ufunc.at(changed, key, value)
+            else:
+                changed[key] = ufunc(changed[key], value)
         except (IndexError, OverflowError):
             return None
         return _view(changed, Array)
@@ -115,14 +120,22 @@ def _quickly(name: str) -> Callable[..., Any]:
 
 
 def _static(key: Any) -> Any:
-    """Return a key of integers and slices alone; None of any other."""
+    """Return a key of integers, slices and arrays of integers alone; None of any other."""
     if type(key) is int or type(key) is slice:
         return key
     if type(key) is tuple:
         parts = [None if type(part) is tuple else _static(part) for part in key]
-        return None if None in parts else tuple(parts)
-    is_index = type(key) in (Array, Weak) and key.ndim == 0 and key.dtype.kind in "iu"
-    return int(key) if is_index else None
+        return None if any(part is None for part in parts) else tuple(parts)
+    if type(key) in (Array, Weak) and key.dtype.kind in "iu":
+        return _view(key, np.ndarray) if key.ndim else int(key)
+    return None
+
+
+def _repeats(key: Any) -> bool:
+    """Return whether a key may name an element more than once."""
+    return type(key) is np.ndarray or (
+        type(key) is tuple and any(type(part) is np.ndarray for part in key)
+    )
 
 
 def not_wrapped(key: Any, shape: tuple[int, ...], mode: str) -> Any:
