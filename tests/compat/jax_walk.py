@@ -60,6 +60,7 @@ def walk():
     found = {}
     for name in modules():
         kinds = found[name] = {"real": [], "inert": [], "absent": {}, "differs": [], "refused": {}}
+        kinds["functions"] = []
         try:
             module = importlib.import_module(name)
         except ImportError:
@@ -74,6 +75,8 @@ def walk():
             home = getattr(value, "__module__", None)
             inert = attribute in inert_names(name) or home in INERT_HOMES
             kinds["inert" if inert else "real"].append(attribute)
+            if line == ":class" and not inert and not isinstance(value, type):
+                kinds["functions"].append(attribute)
             if refused := getattr(value, "fg_refused", None):
                 kinds["refused"][attribute] = list(refused)
             if line[:1] != ":" and differs(value, line):

@@ -142,6 +142,8 @@ def test_names_and_signatures():
     assert not any(missing.values()), missing
     different = [f"{m}.{name}" for m, k in found.items() for name in k["differs"]]
     assert sorted(different) == sorted(jax_walk.DIFFERENT)
+    in_place_of_classes = {name for k in found.values() for name in k["functions"]}
+    assert in_place_of_classes == {"finfo", "iinfo"}
     explained = {(f, p) for f, reasons in REFUSED.items() for p in reasons}
     assert jax_walk.refusals(found) == explained
     assert found["jax.numpy"]["absent"].keys() <= {"frompyfunc", "ufunc"}

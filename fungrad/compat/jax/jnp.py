@@ -364,7 +364,7 @@ def delete(
     return leave(fnp.take(a, left, axis))
 
 
-def inexact(*arrays: Any) -> list[Any]:
+def as_inexact(*arrays: Any) -> list[Any]:
     """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
     found = [fnp.asarray(enter(x)) for x in arrays]
     dtype = result_type(*found)
@@ -374,4 +374,4 @@ def inexact(*arrays: Any) -> list[Any]:
 
 def float_power(x: Any, y: Any, /) -> Any:
     """Return powers, as floating-point or complex numbers."""
-    return leave(fnp.power(*inexact(*together(x, y))))
+    return leave(fnp.power(*as_inexact(*together(x, y))))

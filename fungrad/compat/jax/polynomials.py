@@ -7,7 +7,7 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad.compat.jax.crossing import enter, leave
-from fungrad.compat.jax.jnp import as_complex, inexact
+from fungrad.compat.jax.jnp import as_complex, as_inexact
 from fungrad.numpy.at import at
 
 
@@ -18,13 +18,13 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 def polyder(p: Any, m: int = 1) -> Any:
     """Return the derivative of a polynomial, in its dtype of floating-point or complex numbers."""
-    (a,) = inexact(p)
+    (a,) = as_inexact(p)
     return leave(fnp.polyder(a, m).astype(a.dtype))
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Return the product of two polynomials, with its leading zeros unless they are to be left out."""
-    a, b = inexact(a1, a2)
+    a, b = as_inexact(a1, a2)
     if trim_leading_zeros and max(len(a), len(b)) > 1:
         a, b = (fnp.trim_zeros(x, "f") for x in (a, b))
     a, b = (x if len(x) else fnp.zeros(1, x.dtype) for x in (a, b))
@@ -33,7 +33,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Return quotient and remainder of two polynomials, the remainder as long as `u` unless its zeros are to be left out."""
-    left, v = inexact(u, v)
+    left, v = as_inexact(u, v)
     scale, quotient, n = 1.0 / v[0], [], len(v)
     for k in range(len(left) - n + 1):
         factor = scale * left[k]
