@@ -62,6 +62,7 @@ def why_no_cupy() -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["FUNGRAD_TEST_BACKEND"] = config.getoption("--backend")
     if config.getoption("--backend") == "cupy" and (reason := why_no_cupy()):
         pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
 
@@ -75,13 +76,27 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     ]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--backend") == "cupy":
+        chosen = [item for item in items if is_of_devices(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
     peers = Path(__file__).parent / "peers"
     for item in items:
         if item.path.is_relative_to(peers):
             item.add_marker(pytest.mark.peers)
         if " at 0x" in item.nodeid:  # differs between the processes of a parallel run
             raise pytest.UsageError(f"an object's address in the name of a test: {item.nodeid}")
+
+
+def is_of_devices(item: pytest.Item) -> bool:
+    """Whether a test asks for CuPy's arrays: by a fixture, by a parameter, or by what it calls of `tests/backends`."""
+    if not isinstance(item, pytest.Function):
+        return False
+    if hasattr(item, "callspec") and item.callspec.params.get("cell") == "cupy":
+        return True
+    called = {"make_module", "fake_cupy"} & {*item.function.__code__.co_names}
+    return bool(called) or not {"xp", "cupy"}.isdisjoint(item.fixturenames)
 
 
 def pytest_collection_finish() -> None:

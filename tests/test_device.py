@@ -31,7 +31,7 @@ class FakeGpu:
 @pytest.fixture
 def cupy(monkeypatch):
     """A stand-in for CuPy that knows two GPUs, and on which of them an array was made."""
-    module = fake_cupy.make_module()
+    module = fake_cupy.make_stand_in()
     made = module.asarray
 
     def asarray(x, dtype=None):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import operator
+import os
 import re
 import sys
 import types
@@ -197,8 +198,17 @@ def tells_of_lack(error: Exception) -> bool:
     return not (NOT_IN_CUPY | NOT_IN_CUPYX).isdisjoint(re.findall(r"\w+", str(error)))
 
 
+BACKEND = os.environ.get("FUNGRAD_TEST_BACKEND", "numpy")
+"""Whose arrays the tests use: what `--backend` says, handed on in the environment since modules ask as they are imported."""
+
+
 def make_module() -> types.ModuleType:
-    """Return the stand-in, to be put into ``sys.modules["cupy"]``."""
+    """Return what tests put into ``sys.modules["cupy"]``: the stand-in, and with `--backend=cupy` CuPy itself."""
+    return importlib.import_module("cupy") if BACKEND == "cupy" else make_stand_in()
+
+
+def make_stand_in() -> types.ModuleType:
+    """Return the stand-in; for tests of what no machine has, such as two devices of other kinds."""
     module = types.ModuleType("cupy")
     module.ndarray = ndarray  # type: ignore[attr-defined]
 

@@ -21,7 +21,10 @@ LOOPBACK = {
     "OMPI_MCA_oob_tcp_if_include": INTERFACE,
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
-"""The environment in which MPICH, Open MPI and Ray talk to this machine alone. Dask does so by itself."""
+"""The environment in which MPICH and Open MPI listen to this machine alone, and Ray talks to it alone. Dask does so by itself.
+
+Ray's own servers listen to all of a machine's addresses, whichever of them it is told to use.
+"""
 
 MPIEXEC = shutil.which(
     "mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

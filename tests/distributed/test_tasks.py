@@ -113,7 +113,5 @@ def test_tasks_and_actors_of_ray(monkeypatch):
         gradient = fg.jit(fg.grad(loss))
         found = ray.get(task.remote(gradient, np.ones(3), X, Y))
         np.testing.assert_allclose(found, gradient(np.ones(3), X, Y), rtol=1e-12)
-        if Path("/proc/net/tcp").exists():
-            assert listening() == {"127.0.0.1"}
     finally:
         ray.shutdown()

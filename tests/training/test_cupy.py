@@ -13,7 +13,8 @@ from tests.backends import fake_cupy
 @pytest.fixture
 def cupy(monkeypatch):
     module = fake_cupy.make_module()
-    monkeypatch.setattr(fake_cupy.ndarray, "device", contextlib.nullcontext())
+    if fake_cupy.BACKEND == "numpy":
+        monkeypatch.setattr(fake_cupy.ndarray, "device", contextlib.nullcontext())
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
 
