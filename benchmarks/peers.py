@@ -18,6 +18,10 @@ def _jax(platform: str) -> ModuleType:
     jax.config.update("jax_enable_x64", True)  # so that its answers have NumPy's dtypes
     if platform == "cpu":
         jax.config.update("jax_platforms", "cpu")
+    else:
+        jax.config.update(
+            "jax_default_matmul_precision", "highest"
+        )  # as CuPy's: else TF32's ten bits
     jax.block_until_ready(jax.numpy.zeros(1))
     return jax
 

@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import os
+import warnings
 import zlib
 from importlib import metadata
 from pathlib import Path
@@ -51,6 +52,12 @@ def why_no_cupy() -> str | None:
     """Return why CuPy cannot be used here; None if it can."""
     try:
         import cupy
+
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", FutureWarning
+            )  # of cupyx.jit, which is CuPy's own affair
+            importlib.import_module("cupyx.scipy.signal")
     except ImportError as error:
         return f"CuPy cannot be imported ({error})"
     try:

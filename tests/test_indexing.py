@@ -27,8 +27,8 @@ from fungrad.primitives.indexing import (
     take,
     take_along_axis,
 )
+from fungrad.primitives.rounds import write_in_rounds
 from fungrad.primitives.slices import Slice
-from fungrad.primitives.writing import write_in_rounds
 from tests.samples import contraction
 
 SHAPES = [(), (5,), (3, 4), (3, 4, 2), (2, 3, 4, 5)]

@@ -99,7 +99,7 @@ def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
     """Return arrays, of which some may be NumPy's, as arrays of the library `xp`."""
     if target_of(xp).on_host:
         return list(arrays)
-    return [xp.asarray(x) if type(x) is np.ndarray else x for x in arrays]
+    return [xp.asarray(x) if isinstance(x, (np.ndarray, np.number, np.bool)) else x for x in arrays]
 
 
 def as_result(x: Any) -> Any:

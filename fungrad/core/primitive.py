@@ -86,6 +86,9 @@ class Primitive(InternedValue):
     relays: ClassVar[bool] = False
     """Whether its operand is its result, which has been computed elsewhere: messages speak of the result alone."""
 
+    spelled_on_device: ClassVar[bool] = True
+    """Whether `expression` does of CuPy's arrays what `impl` does."""
+
     native: ClassVar[Any] = None
     """A function of NumPy's arrays alone that computes the results, for compiled code to call in place of `impl`."""
 

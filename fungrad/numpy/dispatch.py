@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import on_host
 from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.numpy.memory import Views, settle
@@ -107,7 +108,14 @@ def implements(
 
                 result = eager.call(numpy_function, traced, args, kwargs, promotes)
             else:
-                result = numpy_function(*args, **kwargs)
+                try:
+                    result = numpy_function(*args, **kwargs)
+                except (TypeError, AttributeError):
+                    if on_host(args) or not (kwargs or numpy_function is np.where):
+                        raise
+                    from fungrad.numpy import eager
+
+                    result = eager.by_rule(numpy_function, traced, args, kwargs)
             return in_trace(result, args) if creates else result
 
         for f in (numpy_function, *aliases):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import lattice
+from fungrad.core.backend import namespace, on_host
 from fungrad.core.config import settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
@@ -102,6 +103,13 @@ def _called(function: Function, rule: Function, args: Args, kwargs: Options, pro
     return _finished(result, rules)
 
 
+def by_rule(function: Function, rule: Function, args: Args, kwargs: Options) -> Any:
+    """Return what a function is of CuPy's arrays, whose own function lacks a parameter, such as `initial`, or takes no numbers."""
+    xp = namespace(args)
+    args = tuple([xp.asarray(x) if isinstance(x, (np.generic, bool)) else x for x in args])
+    return _traced(function, rule, args, kwargs, (False, False))
+
+
 def _by(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules) -> Any:
     dtypes: set[Any] = set()
     plain = _are_plain(args, dtypes, rules) and _are_plain(kwargs.values(), dtypes, rules)
@@ -154,6 +162,8 @@ def _lifted(trace: Trace, x: Any, narrow: bool) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         x = argument(x) if narrow else x
         return trace.lift(x) if kind_of(x.dtype) in "biufc" else x
+    if not on_host((x,)):
+        return trace.new_input(type_of(x), x)
     if type(x) is list or type(x) is tuple:
         found = [_lifted(trace, y, narrow) for y in x]
         return type(x)(found) if any(type(y) is Tracer for y in found) else x

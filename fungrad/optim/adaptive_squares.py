@@ -19,6 +19,7 @@ from fungrad.optim.base import (
     required,
     safe_increment,
     tree_map,
+    zero_like,
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
@@ -261,7 +262,7 @@ def scale_by_novograd(
     """
 
     def init(params: Params) -> OptState:
-        nu = tree_map(lambda p: fnp.zeros_like(p, shape=()), params)
+        nu = tree_map(zero_like, params)
         return ScaleByNovogradState(no_steps(), tree.zeros_like(params, mu_dtype), nu)
 
     def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:

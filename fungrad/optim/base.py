@@ -80,6 +80,11 @@ class EmptyState(NamedTuple):
     """The state of what remembers nothing."""
 
 
+def zero_like(x: Any, dtype: Any = None) -> Any:
+    """Return a zero without axes of `x`'s library. CuPy's `zeros_like` overlooks ``shape=()``."""
+    return fnp.zeros_like(x, dtype, shape=(1,)).reshape(())
+
+
 def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
     """Apply f to all leaves; where the first tree has None, so has the result, whatever the others have.
 

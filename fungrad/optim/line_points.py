@@ -13,7 +13,7 @@ from fungrad import tree as trees
 from fungrad.lax.control import cond
 from fungrad.nn.precision import array
 from fungrad.optim import tree
-from fungrad.optim.base import OptState, Params
+from fungrad.optim.base import OptState, Params, zero_like
 from fungrad.optim.glossary import public
 from fungrad.transforms.grad import value_and_grad
 
@@ -22,7 +22,7 @@ def real_zeros(params: Params, shape: Any = ()) -> Any:
     """Return zeros in the dtype of losses and steps, which is that of the parameters, and real."""
     leaves = [array(p) for p in trees.leaves(params)] or [np.zeros(())]
     dtype = np.zeros((), fnp.result_type(*[p.dtype for p in leaves])).real.dtype
-    return fnp.zeros_like(leaves[0], dtype, shape=shape)
+    return fnp.zeros_like(leaves[0], dtype, shape=shape) if shape else zero_like(leaves[0], dtype)
 
 
 def arguments_for(value_fn: Callable[..., Any], extra_args: dict[str, Any], name: str) -> Any:

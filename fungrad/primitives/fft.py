@@ -15,6 +15,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import conj, is_complex, mul, real
+from fungrad.primitives.lacking import not_in_cupy
 from fungrad.primitives.shaping import AlongAxes, Broadcast, with_length
 
 SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -171,6 +172,8 @@ class CosineTransform(AlongAxes):
     def impl(self, xp: Any, x: Any) -> Any:
         if not math.prod(x.shape):
             return x.copy()
+        if self.type in (1, 4) and not target_of(xp).on_host:
+            raise not_in_cupy(f"{'dst' if self.sine else 'dct'} of type {self.type}", "fft")
         library = target_of(xp).scipys("fft")
         function = library.dst if self.sine else library.dct
         return function(x, self.type, axis=self.axis, norm="ortho")

@@ -168,6 +168,7 @@ class Position(AlongAxes):
     function: ClassVar[str]
 
     differentiable = False
+    spelled_on_device = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         axis = self.axis
@@ -179,7 +180,11 @@ class Position(AlongAxes):
         return array_type(x.shape[:axis] + x.shape[axis + 1 :], np.dtype(np.int64))
 
     def impl(self, xp: Any, x: Any) -> Any:
-        return getattr(xp, self.function)(x, axis=self.axis)
+        found = getattr(xp, self.function)(x, axis=self.axis)
+        if target_of(xp).on_host or x.dtype.kind not in "fc":
+            return found
+        unknown = xp.isnan(x)  # CuPy 14 finds any NaN there is, not the first
+        return xp.where(unknown.any(self.axis), unknown.argmax(self.axis), found)
 
     def expression(self, x: str) -> str:
         return f"{x}.{self.function}({self.axis})"

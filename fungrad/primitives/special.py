@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from fungrad.core.backend import target_of
 from fungrad.core.primitive import primitive
 from fungrad.primitives.elementwise import (
     LN2,
@@ -44,6 +45,7 @@ from fungrad.primitives.elementwise import (
 )
 from fungrad.primitives.gamma import digamma, gamma
 from fungrad.primitives.hypergeometric import gauss, hyp0f1, kummer
+from fungrad.primitives.lacking import not_in_cupy
 from fungrad.primitives.scipy_ufunc import constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import Function, OfOneDtype, elementwise
@@ -57,6 +59,8 @@ class RiemannZeta(OfOneDtype):
     """zeta(s), also for s < 1 and for complex s."""
 
     def impl(self, xp: Any, s: Any) -> Any:
+        if not target_of(xp).on_host:
+            raise not_in_cupy("zeta of one argument", "special")
         return library(xp, "zeta")(s)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:

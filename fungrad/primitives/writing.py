@@ -18,7 +18,7 @@ BLOCK = 1 << 13
 """Elements of shorter rows whose places are found at once: each place takes eight bytes."""
 
 
-def _rows(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
+def rows_of(xp: Any, shape: Shape, indices: Sequence[Any]) -> Any:
     """Return the positions of rows of an array with axes `shape`, counted in row-major order.
 
     Raises IndexError as NumPy does.
@@ -53,7 +53,7 @@ def write(ufunc: np.ufunc | None, out: Any, updates: Any, indices: Sequence[Any]
         ufunc.at(out, indices[0].reshape(-1), updates.reshape(-1))
         return
     # ufunc.at is several times faster with one index of a flat array than with anything else.
-    rows = _rows(np, out.shape[:k], indices)
+    rows = rows_of(np, out.shape[:k], indices)
     width = math.prod(out.shape[k:])
     if width == 1:
         ufunc.at(out.reshape(-1), rows, updates.reshape(-1))
@@ -71,42 +71,3 @@ def write(ufunc: np.ufunc | None, out: Any, updates: Any, indices: Sequence[Any]
         target = out.reshape(-1, width)
         for row, update in zip(rows.tolist(), updates.reshape(-1, width), strict=True):
             ufunc(target[row], update, out=target[row])
-
-
-def write_on_gpu(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
-    """Combine CuPy arrays where places may be hit repeatedly."""
-    if ufunc is not None:
-        try:
-            ufunc.at(out, tuple(indices), updates)
-            return
-        except (TypeError, AttributeError, NotImplementedError):
-            pass  # there is no atomic operation for this ufunc and dtype
-    write_in_rounds(xp, ufunc, out, updates, indices)
-
-
-def write_in_rounds(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
-    """Combine the first update of every place, then the second of every place, ...
-
-    In order, and with operations on whole arrays only. To set, the last update of each place suffices.
-    """
-    if not out.size:
-        return
-    k = len(indices)
-    rows = _rows(xp, out.shape[:k], indices)
-    target = out.reshape(math.prod(out.shape[:k]), -1)
-    updates = updates.reshape(len(rows), -1)
-    kind = {} if target_of(xp).sorts_stably else {"kind": "stable"}
-    order = xp.argsort(rows, **kind)
-    rows = rows[order]
-    differs, end = rows[1:] != rows[:-1], xp.ones(1, bool)
-    if ufunc is None:
-        last = xp.concatenate([differs, end])
-        target[rows[last]] = updates[order[last]]
-        return
-    numbers = xp.arange(len(rows))
-    starts = numbers[xp.concatenate([end, differs])]
-    turn = numbers - starts[xp.searchsorted(starts, numbers, side="right") - 1]
-    for t in range(int(turn.max()) + 1):
-        now = turn == t
-        places = rows[now]
-        target[places] = ufunc(target[places], updates[order[now]])

@@ -30,6 +30,7 @@ REPLACED = {
     ("fungrad.primitives.indexing", "take_along_axis"): "take_along_axis",
     ("fungrad.primitives.scipy_ufunc", "library"): "library",
     ("fungrad.primitives.slices", "slice_axis"): "slice_axis",
+    ("fungrad.primitives.indexing", "write_on_gpu"): "write_on_device",
 }
 """What tells apart machines, types and tracers: what of `plain` there is in its place for arrays of NumPy."""
 

@@ -188,7 +188,8 @@ def general(
     """Return the text of what any other primitive computes of variables and literals."""
     form = FORMS.get(type(primitive))
     text = form(primitive, types, xs, bundle) if form else None
-    text = primitive.expression(*xs) if text is None else text
+    if text is None and (primitive.spelled_on_device or bundle.library.target.on_host):
+        text = primitive.expression(*xs)
     if text is None:
         return Text(f"{bundle.primitive(primitive)}(np, {', '.join(xs)})")
     product = _PRODUCT.fullmatch(text)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.primitives.rounds import write_on_device as write_on_device
+
 
 def leaves(value: Any, types: Any, name: str) -> list[Any]:
     """Return the arrays in nested tuples, lists and dicts, in the order in which their types are written."""

